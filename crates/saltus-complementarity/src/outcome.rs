@@ -1,0 +1,55 @@
+//! What a solver says of its answer.
+
+/// When a solver may stop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerance {
+    /// Bound on the residual of the natural map, relative to `1 + ‖q‖∞`.
+    pub residual: f64,
+    /// Largest number of iterations (pivots, sweeps, Newton steps).
+    pub max_iterations: u32,
+}
+
+impl Default for Tolerance {
+    fn default() -> Self {
+        Self { residual: 1e-12, max_iterations: 1000 }
+    }
+}
+
+/// The word for how a solve ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// The recomputed residual is below tolerance.
+    Solved,
+    /// The method ended on a ray: infeasible where the matrix is copositive-plus, otherwise unknown.
+    Ray,
+    /// The method came back to an active set it had already tried.
+    Cycle,
+    /// The iteration limit was reached.
+    IterationLimit,
+    /// The equations are contradictory (no point satisfies them).
+    Inconsistent,
+    /// The data or an iterate is not finite.
+    NotFinite,
+}
+
+/// How a solve ended, with the numbers that prove it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome {
+    /// The word.
+    pub status: Status,
+    /// Iterations spent.
+    pub iterations: u32,
+    /// Residual of the natural map of the returned point, absolute.
+    pub residual: f64,
+    /// Rows of the final active system minus its numerical rank: how many multipliers are not unique.
+    pub redundant: u32,
+}
+
+impl Outcome {
+    /// Whether the point is a solution.
+    #[must_use]
+    pub fn is_solved(&self) -> bool {
+        self.status == Status::Solved
+    }
+}

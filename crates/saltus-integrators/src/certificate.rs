@@ -1,0 +1,181 @@
+//! The numbers that prove a step.
+//!
+//! Every step carries one [`Certificate`]; a scheme declares which entries it guarantees to solver
+//! tolerance and which it only keeps small ([`Guarantees`]), and a run keeps the worst of each
+//! ([`WorstCertificate`]). An entry that does not apply is NaN and is left out of every output.
+
+/// One number of the certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Entry {
+    /// Residual of the discrete equation of motion.
+    Dynamics,
+    /// `max |g|` of the bilateral constraints.
+    BilateralPosition,
+    /// `max |G v + ∂g/∂t|`.
+    BilateralVelocity,
+    /// `max |G v̇ + ζ|`.
+    BilateralAcceleration,
+    /// `max(−gap)`, 0 when nothing penetrates.
+    Penetration,
+    /// `max |gap|` over the contacts that carry an impulse.
+    ComplementarityPosition,
+    /// Natural map of `0 ≤ u⁺ + e u⁻ ⟂ P ≥ 0` in velocity units, over the contacts the step activated.
+    ComplementarityVelocity,
+    /// `max |u⁺ + e u⁻|` over the contacts that carry an impulse, with directions at the end of the step.
+    ImpactLaw,
+    /// Distance of the reactions from their friction cones.
+    Cone,
+    /// `ΔE − W_ext − W_damping − W_impact`, the algorithmic dissipation of the scheme accounted for where it is known.
+    EnergyBalance,
+    /// `max |‖quaternion‖ − 1|`.
+    QuaternionNorm,
+}
+
+impl Entry {
+    /// All entries, in the order of the report.
+    pub const ALL: [Self; 11] = [
+        Self::Dynamics,
+        Self::BilateralPosition,
+        Self::BilateralVelocity,
+        Self::BilateralAcceleration,
+        Self::Penetration,
+        Self::ComplementarityPosition,
+        Self::ComplementarityVelocity,
+        Self::ImpactLaw,
+        Self::Cone,
+        Self::EnergyBalance,
+        Self::QuaternionNorm,
+    ];
+
+    /// The name in `summary.json`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dynamics => "dynamics",
+            Self::BilateralPosition => "bilateral_position",
+            Self::BilateralVelocity => "bilateral_velocity",
+            Self::BilateralAcceleration => "bilateral_acceleration",
+            Self::Penetration => "penetration",
+            Self::ComplementarityPosition => "complementarity_position",
+            Self::ComplementarityVelocity => "complementarity_velocity",
+            Self::ImpactLaw => "impact_law",
+            Self::Cone => "cone",
+            Self::EnergyBalance => "energy_balance",
+            Self::QuaternionNorm => "quaternion_norm",
+        }
+    }
+
+    /// The unit, as printed.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Dynamics | Self::Cone => "N·s",
+            Self::BilateralPosition | Self::Penetration | Self::ComplementarityPosition => "m",
+            Self::BilateralVelocity | Self::ComplementarityVelocity | Self::ImpactLaw => "m/s",
+            Self::BilateralAcceleration => "m/s²",
+            Self::EnergyBalance => "J",
+            Self::QuaternionNorm => "1",
+        }
+    }
+
+    /// What the number is, in a few words.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Dynamics => "residual of the discrete equation of motion",
+            Self::BilateralPosition => "largest violation of a bilateral constraint",
+            Self::BilateralVelocity => "largest rate of a bilateral constraint",
+            Self::BilateralAcceleration => "largest acceleration of a bilateral constraint",
+            Self::Penetration => "deepest penetration",
+            Self::ComplementarityPosition => "largest gap of a contact that carries an impulse",
+            Self::ComplementarityVelocity => "residual of the impact law the step solved",
+            Self::ImpactLaw => "deviation from Newton's impact law at the end position",
+            Self::Cone => "distance of a reaction from its friction cone",
+            Self::EnergyBalance => "energy that no force, damper or impact accounts for",
+            Self::QuaternionNorm => "deviation of a quaternion from norm one",
+        }
+    }
+}
+
+const COUNT: usize = Entry::ALL.len();
+
+/// The certificate of one step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Certificate([f64; COUNT]);
+
+impl Certificate {
+    /// Nothing applies yet.
+    pub const EMPTY: Self = Self([f64::NAN; COUNT]);
+
+    /// The value of an entry; NaN where it does not apply.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, entry: Entry) -> f64 {
+        self.0[entry as usize]
+    }
+
+    /// Sets an entry to a value ≥ 0 (the energy balance is signed).
+    #[inline]
+    pub fn set(&mut self, entry: Entry, value: f64) {
+        self.0[entry as usize] = value;
+    }
+
+    /// Entry and value of everything that applies.
+    pub fn iter(&self) -> impl Iterator<Item = (Entry, f64)> + '_ {
+        Entry::ALL.into_iter().map(|e| (e, self.get(e))).filter(|(_, v)| !v.is_nan())
+    }
+}
+
+/// Which entries a scheme guarantees on a system, and to what bound.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Guarantees([Option<f64>; COUNT]);
+
+impl Guarantees {
+    /// Declares that `entry` stays below `bound` in every step.
+    #[must_use]
+    pub fn with(mut self, entry: Entry, bound: f64) -> Self {
+        self.0[entry as usize] = Some(bound);
+        self
+    }
+
+    /// The bound of an entry, `None` where it is only kept small.
+    #[must_use]
+    pub fn bound(&self, entry: Entry) -> Option<f64> {
+        self.0[entry as usize]
+    }
+}
+
+/// The largest absolute value of each entry over a run, and when it occurred.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WorstCertificate {
+    worst: [f64; COUNT],
+    at: [f64; COUNT],
+}
+
+impl Default for WorstCertificate {
+    fn default() -> Self {
+        Self { worst: [f64::NAN; COUNT], at: [f64::NAN; COUNT] }
+    }
+}
+
+impl WorstCertificate {
+    /// Takes the certificate of the step that ended at `t` [s] into account.
+    #[inline]
+    pub fn update(&mut self, t: f64, certificate: &Certificate) {
+        for (k, value) in certificate.0.iter().enumerate() {
+            let value = value.abs();
+            if value > self.worst[k] || (self.worst[k].is_nan() && !value.is_nan()) {
+                self.worst[k] = value;
+                self.at[k] = t;
+            }
+        }
+    }
+
+    /// Entry, worst value and time [s] of everything that applied in some step.
+    pub fn iter(&self) -> impl Iterator<Item = (Entry, f64, f64)> + '_ {
+        Entry::ALL
+            .into_iter()
+            .map(|e| (e, self.worst[e as usize], self.at[e as usize]))
+            .filter(|(_, worst, _)| !worst.is_nan())
+    }
+}

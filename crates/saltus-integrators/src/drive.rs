@@ -1,0 +1,224 @@
+//! The loop around every integrator: step, look, repeat.
+
+use crate::certificate::Guarantees;
+use crate::integrator::{Integrator, Reactions, StepError, StepReport};
+use saltus_system::{Names, State, System};
+use std::ops::ControlFlow;
+
+/// When to start, how far to step, when to stop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// Time of step 0 [s].
+    pub start: f64,
+    /// Length of a step [s], > 0.
+    pub step: f64,
+    /// Time at which to stop [s]; the last step is shortened to end there.
+    pub until: f64,
+    /// Number of the first step to take; 0 unless a saved run goes on.
+    pub first: u64,
+}
+
+impl Plan {
+    /// A fresh run from `start` to `until` in steps of `step`, all in seconds.
+    #[must_use]
+    pub fn new(start: f64, step: f64, until: f64) -> Self {
+        Self { start, step, until, first: 0 }
+    }
+
+    /// Number of steps from `start` to `until`.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub fn steps(&self) -> u64 {
+        let exact = (self.until - self.start) / self.step;
+        // A quotient that is whole up to round-off is whole.
+        (exact - 1e-9 * exact.max(1.0)).ceil().max(0.0) as u64
+    }
+
+    /// Time after `k` steps [s].
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn time(&self, k: u64) -> f64 {
+        let t = self.start + k as f64 * self.step;
+        if k >= self.steps() { t.min(self.until) } else { t }
+    }
+
+    /// Length of the step number `k` (from 0) [s].
+    fn length(&self, k: u64, steps: u64) -> f64 {
+        let end = self.start + (k + 1) as f64 * self.step;
+        if k + 1 == steps && end - self.until > 1e-9 * self.step {
+            self.until - self.time(k)
+        } else {
+            self.step
+        }
+    }
+}
+
+/// What stays the same over a run.
+#[derive(Debug, Clone, Copy)]
+pub struct RunInfo<'a> {
+    /// Name of the scheme.
+    pub scheme: &'static str,
+    /// What the parts of the system are called.
+    pub names: &'a Names,
+    /// Start, step and end.
+    pub plan: Plan,
+    /// Which certificate entries the scheme guarantees.
+    pub guarantees: Guarantees,
+    /// Whether the scheme splits a non-impulsive force off the impulses.
+    pub has_forces: bool,
+}
+
+/// One row of a run: a state and how it came about.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    /// Steps taken so far; 0 is the initial state.
+    pub step: u64,
+    /// The state at the end of the step.
+    pub state: &'a State,
+    /// What the step did.
+    pub report: &'a StepReport,
+    /// Constraints and contacts at the end of the step.
+    pub reactions: Reactions<'a>,
+}
+
+/// What an observer could not do, e.g. write a file.
+pub type ObserverError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Watches a run: recorder, writer, progress bar, event log, energy audit.
+pub trait Observer {
+    /// The run begins with `first`.
+    ///
+    /// # Errors
+    /// Ends the run before it starts.
+    fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError>;
+
+    /// A step was taken; `Break` ends the run in good order.
+    ///
+    /// # Errors
+    /// Ends the run.
+    fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError>;
+
+    /// The run ended; called also after a failed step, with what was computed so far.
+    ///
+    /// # Errors
+    /// Reported, after all other observers were told of the end.
+    fn end(&mut self, stop: &Stop) -> Result<(), ObserverError>;
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// `until` was reached.
+    EndReached,
+    /// An observer asked to stop (Ctrl-C, a goal).
+    Interrupted,
+    /// A step failed.
+    StepFailed {
+        /// Number of the step that failed, from 1.
+        step: u64,
+        /// Time at which it started [s].
+        t: f64,
+        /// Why.
+        error: StepError,
+    },
+}
+
+/// Why a run did not happen or did not finish in good order.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriveError {
+    /// The scheme cannot run this system.
+    #[error("{0}")]
+    Prepare(StepError),
+    /// A step was not solved.
+    #[error("step {step}, which starts at t = {t} s, failed: {error}")]
+    Step {
+        /// Number of the step, from 1.
+        step: u64,
+        /// Time at which it started [s].
+        t: f64,
+        /// Why.
+        error: StepError,
+    },
+    /// An observer failed.
+    #[error("{0}")]
+    Observer(ObserverError),
+}
+
+/// Runs `integrator` on `system` from `state` according to `plan`, showing every step to `observers`.
+///
+/// `state` holds the last accepted state afterwards. Time is `start + k · step`, not a running sum.
+/// For a run that goes on, `restore` is the integrator's memory of the saved state.
+///
+/// # Errors
+/// [`DriveError`]; observers were told of the end in any case once the run had begun.
+pub fn drive(
+    system: &dyn System,
+    integrator: &mut dyn Integrator,
+    state: &mut State,
+    plan: Plan,
+    restore: Option<&[f64]>,
+    observers: &mut [&mut dyn Observer],
+) -> Result<Stop, DriveError> {
+    let mut report = integrator.prepare(system, state, plan.step).map_err(DriveError::Prepare)?;
+    if let Some(memory) = restore {
+        integrator.restore(memory);
+    }
+    let names = system.names();
+    let info = RunInfo {
+        scheme: integrator.name(),
+        names: &names,
+        plan,
+        guarantees: integrator.guarantees(),
+        has_forces: !integrator.reactions().force.is_empty() || !integrator.reactions().bilateral_force.is_empty(),
+    };
+    let first = Frame { step: plan.first, state, report: &report, reactions: integrator.reactions() };
+    for observer in observers.iter_mut() {
+        observer.begin(&info, &first).map_err(DriveError::Observer)?;
+    }
+    let steps = plan.steps();
+    let mut stop = Stop::EndReached;
+    'run: for k in plan.first..steps {
+        match integrator.step(system, state, plan.length(k, steps)) {
+            Ok(done) => report = done,
+            Err(error) => {
+                stop = Stop::StepFailed { step: k + 1, t: state.t, error };
+                break;
+            }
+        }
+        state.t = plan.time(k + 1);
+        let frame = Frame { step: k + 1, state, report: &report, reactions: integrator.reactions() };
+        let mut interrupted = false;
+        for observer in observers.iter_mut() {
+            match observer.frame(&frame) {
+                Ok(flow) => interrupted |= flow.is_break(),
+                Err(error) => {
+                    finish(observers, &Stop::Interrupted).map_err(DriveError::Observer)?;
+                    return Err(DriveError::Observer(error));
+                }
+            }
+        }
+        if interrupted {
+            stop = Stop::Interrupted;
+            break 'run;
+        }
+    }
+    finish(observers, &stop).map_err(DriveError::Observer)?;
+    match stop {
+        Stop::StepFailed { step, t, error } => Err(DriveError::Step { step, t, error }),
+        other => Ok(other),
+    }
+}
+
+/// Tells every observer of the end, and returns the first complaint.
+fn finish(observers: &mut [&mut dyn Observer], stop: &Stop) -> Result<(), ObserverError> {
+    let mut outcome = Ok(());
+    for observer in observers.iter_mut() {
+        let result = observer.end(stop);
+        if outcome.is_ok() {
+            outcome = result;
+        }
+    }
+    outcome
+}

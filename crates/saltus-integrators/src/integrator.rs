@@ -1,0 +1,170 @@
+//! What every integrator is, seen from outside.
+
+use crate::certificate::{Certificate, Guarantees};
+use saltus_system::{ContactSet, State, System};
+
+/// Energy of a state [J].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Energy {
+    /// `½ vᵀ M v`.
+    pub kinetic: f64,
+    /// Of the forces that have a potential.
+    pub potential: f64,
+}
+
+impl Energy {
+    /// Kinetic plus potential.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.kinetic + self.potential
+    }
+}
+
+/// What one step did, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepReport {
+    /// Length of the step [s].
+    pub h: f64,
+    /// Correction solves of the Newton loop; 0 if the prediction was accepted at the first check.
+    pub iterations: u32,
+    /// Contacts that carry an impulse.
+    pub active: u32,
+    /// Constraint rows minus their rank in the last solve: multipliers that are not unique.
+    pub redundant: u32,
+    /// Energy at the end of the step.
+    pub energy: Energy,
+    /// Work of all forces without a potential, damping included [J].
+    pub work_external: f64,
+    /// Work of all contact impulses and bilateral reactions [J].
+    pub work_contact: f64,
+    /// The proof.
+    pub certificate: Certificate,
+}
+
+/// Constraints and contacts at the end of the last step.
+///
+/// Forces are empty where a scheme has none.
+#[derive(Debug, Clone, Copy)]
+pub struct Reactions<'a> {
+    /// `g` of the bilateral constraints (ng).
+    pub bilateral_gap: &'a [f64],
+    /// `G v + ∂g/∂t` (ng).
+    pub bilateral_velocity: &'a [f64],
+    /// Total impulse over the step (ng) [N·s].
+    pub bilateral_impulse: &'a [f64],
+    /// Non-impulsive part (ng) [N], or empty.
+    pub bilateral_force: &'a [f64],
+    /// The contacts, with gaps and directions at the end of the step.
+    pub contacts: &'a ContactSet,
+    /// Normal relative velocity of each contact.
+    pub gap_velocity: &'a [f64],
+    /// Total normal impulse of each contact over the step [N·s].
+    pub impulse: &'a [f64],
+    /// Non-impulsive normal force of each contact [N], or empty.
+    pub force: &'a [f64],
+}
+
+/// Why a step could not be taken.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepError {
+    /// The scheme does not solve friction.
+    #[error(
+        "contact `{contact}` has friction (mu = {mu}), which scheme `{scheme}` does not solve; remove `friction` or set it to 0"
+    )]
+    FrictionUnsupported {
+        /// Name of the contact.
+        contact: String,
+        /// Its coefficient.
+        mu: f64,
+        /// Name of the scheme.
+        scheme: &'static str,
+    },
+    /// The Newton loop did not reach its tolerance.
+    #[error(
+        "Newton's method stopped after {iterations} iterations with a residual of {residual:.3e} N·s, above the tolerance of {tolerance:.3e} N·s ({place}); a smaller `step` usually cures it"
+    )]
+    NotConverged {
+        /// Corrections made.
+        iterations: u32,
+        /// Last residual [N·s].
+        residual: f64,
+        /// Tolerance [N·s].
+        tolerance: f64,
+        /// The coordinate, constraint or contact with the largest residual.
+        place: String,
+    },
+    /// The contact problem of the step was not solved.
+    #[error("the contact problem of {contacts} contacts and {bilateral} bilateral constraints was not solved ({status}, residual {residual:.3e} m/s, largest at `{place}`); {cure}")]
+    ContactProblem {
+        /// Contacts in the problem.
+        contacts: usize,
+        /// Bilateral constraints in the problem.
+        bilateral: usize,
+        /// The solver's word.
+        status: String,
+        /// Residual of its natural map [m/s].
+        residual: f64,
+        /// The constraint with the largest residual.
+        place: String,
+        /// What usually helps.
+        cure: &'static str,
+    },
+    /// The iteration matrix cannot be factored.
+    #[error("the iteration matrix of the step is singular ({source}); scheme `{scheme}` needs a regular mass matrix, at least on the constrained directions")]
+    Singular {
+        /// The factorisation's complaint.
+        source: saltus_linear::LinearError,
+        /// Name of the scheme.
+        scheme: &'static str,
+    },
+    /// Something evaluated to infinity or not-a-number.
+    #[error("{quantity} of `{place}` is not finite at t = {t} s; the motion left the domain of its formula, or the step is unstable")]
+    NotFinite {
+        /// What was evaluated.
+        quantity: &'static str,
+        /// The coordinate or constraint.
+        place: String,
+        /// Time [s].
+        t: f64,
+    },
+}
+
+/// A time-stepping method: owns its buffers and advances any system by one step.
+pub trait Integrator: Send {
+    /// The kebab-case name of the scheme.
+    fn name(&self) -> &'static str;
+
+    /// Which certificate entries every step satisfies on `system`, valid after [`prepare`](Self::prepare).
+    fn guarantees(&self) -> Guarantees;
+
+    /// Sizes every buffer and evaluates constraints, contacts and energy of the initial state; apart
+    /// from a growing contact set, the only place that allocates.
+    ///
+    /// # Errors
+    /// Where the scheme cannot run this system at all.
+    fn prepare(&mut self, system: &dyn System, state: &State, h: f64) -> Result<StepReport, StepError>;
+
+    /// Advances `state` by `h` [s]. On error the state is unchanged.
+    ///
+    /// # Errors
+    /// Where the step was not solved; nothing is ever accepted silently.
+    fn step(&mut self, system: &dyn System, state: &mut State, h: f64) -> Result<StepReport, StepError>;
+
+    /// Constraints and contacts at the end of the last step (or at the start, after `prepare`).
+    fn reactions(&self) -> Reactions<'_>;
+
+    /// The state inside the last step at `t_k + fraction · h`, `fraction` in [0, 1]: positions by the
+    /// scheme's own polynomial, velocity linear without its jump at the end.
+    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State);
+
+    /// What must be kept, beside the state, to go on bit for bit.
+    fn memory(&self, memory: &mut Vec<f64>) {
+        memory.clear();
+    }
+
+    /// Takes up what [`memory`](Self::memory) gave, after `prepare`.
+    fn restore(&mut self, memory: &[f64]) {
+        let _ = memory;
+    }
+}

@@ -1,0 +1,15 @@
+//! Time integrators for nonsmooth mechanical systems.
+//!
+//! One room per family; each reads: equations and order, what it preserves and when to use it,
+//! reference, `Options`, buffers, `step`, tests. [`drive`] runs any of them over any system and
+//! shows every step to its observers.
+
+mod certificate;
+mod drive;
+mod integrator;
+mod scheme;
+
+pub use certificate::{Certificate, Entry, Guarantees, WorstCertificate};
+pub use drive::{DriveError, Frame, Observer, ObserverError, Plan, RunInfo, Stop, drive};
+pub use integrator::{Energy, Integrator, Reactions, StepError, StepReport};
+pub use scheme::{OptionsError, Scheme};

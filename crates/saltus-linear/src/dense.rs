@@ -1,0 +1,130 @@
+//! A dense row-major matrix that keeps its storage when it is resized.
+
+use crate::sink::MatrixSink;
+use crate::vector::{axpy, dot};
+
+/// Dense matrix, row-major, `rows × cols`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Dense {
+    rows: usize,
+    cols: usize,
+    data: Vec<f64>,
+}
+
+impl Dense {
+    /// A matrix of zeros.
+    #[must_use]
+    pub fn zeros(rows: usize, cols: usize) -> Self {
+        Self { rows, cols, data: vec![0.0; rows * cols] }
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// All entries, row by row.
+    #[must_use]
+    pub fn as_slice(&self) -> &[f64] {
+        &self.data
+    }
+
+    /// All entries, row by row, to be written.
+    #[must_use]
+    pub fn as_mut_slice(&mut self) -> &mut [f64] {
+        &mut self.data
+    }
+
+    /// Row `i` (cols).
+    #[inline]
+    #[must_use]
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.data[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// Row `i` (cols), to be written.
+    #[inline]
+    #[must_use]
+    pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
+        &mut self.data[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// Sets the size and zeroes every entry; allocates only beyond the largest size seen.
+    pub fn reset(&mut self, rows: usize, cols: usize) {
+        self.rows = rows;
+        self.cols = cols;
+        self.data.clear();
+        self.data.resize(rows * cols, 0.0);
+    }
+
+    /// Zeroes every entry.
+    pub fn clear(&mut self) {
+        self.data.fill(0.0);
+    }
+
+    /// `y ← A x`.
+    pub fn apply(&self, x: &[f64], y: &mut [f64]) {
+        for (i, y) in y.iter_mut().enumerate().take(self.rows) {
+            *y = dot(self.row(i), x);
+        }
+    }
+
+    /// `y ← y + alpha A x`.
+    pub fn apply_add(&self, alpha: f64, x: &[f64], y: &mut [f64]) {
+        for (i, y) in y.iter_mut().enumerate().take(self.rows) {
+            *y += alpha * dot(self.row(i), x);
+        }
+    }
+
+    /// `y ← y + alpha Aᵀ x`.
+    pub fn apply_transposed_add(&self, alpha: f64, x: &[f64], y: &mut [f64]) {
+        for (i, x) in x.iter().enumerate().take(self.rows) {
+            axpy(alpha * x, self.row(i), y);
+        }
+    }
+
+    /// `xᵀ A y`.
+    #[must_use]
+    pub fn form(&self, x: &[f64], y: &[f64]) -> f64 {
+        (0..self.rows).map(|i| x[i] * dot(self.row(i), y)).sum()
+    }
+}
+
+impl std::ops::Index<(usize, usize)> for Dense {
+    type Output = f64;
+    #[inline]
+    fn index(&self, (i, j): (usize, usize)) -> &f64 {
+        &self.data[i * self.cols + j]
+    }
+}
+
+impl std::ops::IndexMut<(usize, usize)> for Dense {
+    #[inline]
+    fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
+        &mut self.data[i * self.cols + j]
+    }
+}
+
+impl MatrixSink for Dense {
+    #[inline]
+    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+        for i in 0..rows {
+            let target = &mut self.data[(row + i) * self.cols + col..][..cols];
+            for (t, b) in target.iter_mut().zip(&block[i * cols..]) {
+                *t += b;
+            }
+        }
+    }
+
+    #[inline]
+    fn entry(&mut self, row: usize, col: usize, value: f64) {
+        self.data[row * self.cols + col] += value;
+    }
+}

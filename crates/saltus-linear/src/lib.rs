@@ -1,0 +1,46 @@
+//! Vectors, matrices and factorisations that the rest of saltus stands on.
+//!
+//! Everything that crosses a border is a slice (`&[f64]`) or a [`MatrixSink`]; the matrix types
+//! here are ours and small. Matrices are dense row-major below [`DENSE_LIMIT`] unknowns and sparse
+//! above, and the caller of [`SquareMatrix`] does not notice which.
+//!
+//! Nothing allocates after a matrix has been sized: factorisations reuse their storage.
+
+mod dense;
+mod lu;
+mod orthogonal;
+mod rows;
+mod sink;
+mod sparse;
+mod square;
+mod vector;
+
+pub use dense::Dense;
+pub use lu::Lu;
+pub use orthogonal::{MinimumNorm, RANK_TOLERANCE};
+pub use rows::SparseRows;
+pub use sink::{MatrixSink, QuadraticForm, Shifted};
+pub use square::{DENSE_LIMIT, SquareMatrix};
+pub use vector::{axpy, dot, max_abs};
+
+/// A matrix could not be factorised.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinearError {
+    /// A pivot vanished: the matrix is singular to working precision.
+    #[error("matrix of size {size} is singular: pivot {pivot} is {value:.3e}")]
+    Singular {
+        /// Number of rows.
+        size: usize,
+        /// Index of the vanishing pivot, from 0.
+        pivot: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// An entry is not finite.
+    #[error("matrix of size {size} has an entry that is not finite")]
+    NotFinite {
+        /// Number of rows.
+        size: usize,
+    },
+}

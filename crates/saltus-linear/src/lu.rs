@@ -1,0 +1,106 @@
+//! LU factorisation with row pivoting of a small dense matrix, reusing its storage.
+//!
+//! Written here because a step of a small mechanism costs less than the set-up of a call into a
+//! blocked library routine.
+
+use crate::LinearError;
+use crate::dense::Dense;
+
+/// `P A = L U`, unit lower triangular `L` below the diagonal of `factors`.
+#[derive(Debug, Clone, Default)]
+pub struct Lu {
+    factors: Dense,
+    /// `pivots[k]` is the row exchanged with row `k` in step `k`.
+    pivots: Vec<usize>,
+}
+
+impl Lu {
+    /// Pivots below this multiple of the largest entry of their column count as zero.
+    const SINGULAR: f64 = 1e-14;
+
+    /// Number of unknowns.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.factors.rows()
+    }
+
+    /// Factorises a copy of the square matrix `a`.
+    ///
+    /// # Errors
+    /// [`LinearError`] where a pivot vanishes against the entries of its column, or an entry is not finite.
+    pub fn factorise(&mut self, a: &Dense) -> Result<(), LinearError> {
+        let n = a.rows();
+        self.factors.clone_from(a);
+        self.pivots.clear();
+        self.pivots.resize(n, 0);
+        let f = &mut self.factors;
+        for k in 0..n {
+            let mut p = k;
+            let mut best = f[(k, k)].abs();
+            for i in k + 1..n {
+                let candidate = f[(i, k)].abs();
+                if candidate > best {
+                    best = candidate;
+                    p = i;
+                }
+            }
+            let scale = (0..n).fold(0.0_f64, |m, i| m.max(a[(i, k)].abs()));
+            if !(best.is_finite() && scale.is_finite()) {
+                return Err(LinearError::NotFinite { size: n });
+            }
+            if best <= Self::SINGULAR * scale {
+                return Err(LinearError::Singular { size: n, pivot: k, value: best });
+            }
+            self.pivots[k] = p;
+            if p != k {
+                for j in 0..n {
+                    let (x, y) = (f[(k, j)], f[(p, j)]);
+                    f[(k, j)] = y;
+                    f[(p, j)] = x;
+                }
+            }
+            let inverse = 1.0 / f[(k, k)];
+            for i in k + 1..n {
+                let factor = f[(i, k)] * inverse;
+                f[(i, k)] = factor;
+                if factor != 0.0 {
+                    for j in k + 1..n {
+                        f[(i, j)] -= factor * f[(k, j)];
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `x ← A⁻¹ x`.
+    pub fn solve(&self, x: &mut [f64]) {
+        let n = self.size();
+        let f = &self.factors;
+        if n == 1 {
+            x[0] /= f[(0, 0)];
+            return;
+        }
+        for (k, &p) in self.pivots.iter().enumerate() {
+            if p != k {
+                x.swap(k, p);
+            }
+        }
+        for i in 1..n {
+            let row = f.row(i);
+            let mut sum = x[i];
+            for j in 0..i {
+                sum -= row[j] * x[j];
+            }
+            x[i] = sum;
+        }
+        for i in (0..n).rev() {
+            let row = f.row(i);
+            let mut sum = x[i];
+            for j in i + 1..n {
+                sum -= row[j] * x[j];
+            }
+            x[i] = sum / row[i];
+        }
+    }
+}

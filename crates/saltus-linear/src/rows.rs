@@ -1,0 +1,94 @@
+//! Rows of a wide sparse matrix: constraint gradients and contact directions.
+
+use crate::sink::MatrixSink;
+
+/// Compressed sparse rows; grows row by row and never gives capacity back.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SparseRows {
+    /// `start[i]..start[i + 1]` are the entries of row `i`; one more than there are rows.
+    start: Vec<usize>,
+    /// Column of each entry.
+    cols: Vec<usize>,
+    /// Value of each entry.
+    values: Vec<f64>,
+}
+
+impl SparseRows {
+    /// Removes all rows, keeping the capacity.
+    pub fn clear(&mut self) {
+        self.start.clear();
+        self.cols.clear();
+        self.values.clear();
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.start.len().saturating_sub(1)
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends a row with entries `values` in the columns `cols`.
+    pub fn push(&mut self, cols: &[usize], values: &[f64]) {
+        if self.start.is_empty() {
+            self.start.push(0);
+        }
+        self.cols.extend_from_slice(cols);
+        self.values.extend_from_slice(values);
+        self.start.push(self.cols.len());
+    }
+
+    /// Columns of row `i`.
+    #[inline]
+    #[must_use]
+    pub fn cols(&self, i: usize) -> &[usize] {
+        &self.cols[self.start[i]..self.start[i + 1]]
+    }
+
+    /// Entries of row `i`, in the order of [`cols`](Self::cols).
+    #[inline]
+    #[must_use]
+    pub fn values(&self, i: usize) -> &[f64] {
+        &self.values[self.start[i]..self.start[i + 1]]
+    }
+
+    /// Entries of row `i`, to be refilled.
+    #[inline]
+    #[must_use]
+    pub fn values_mut(&mut self, i: usize) -> &mut [f64] {
+        &mut self.values[self.start[i]..self.start[i + 1]]
+    }
+
+    /// All entries, row by row, to be refilled in one go.
+    #[must_use]
+    pub fn all_values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+
+    /// Scalar product of row `i` with `x`.
+    #[inline]
+    #[must_use]
+    pub fn dot(&self, i: usize, x: &[f64]) -> f64 {
+        self.cols(i).iter().zip(self.values(i)).map(|(&c, v)| v * x[c]).sum()
+    }
+
+    /// `y ← y + alpha · row i`.
+    #[inline]
+    pub fn axpy(&self, i: usize, alpha: f64, y: &mut [f64]) {
+        for (&c, v) in self.cols(i).iter().zip(self.values(i)) {
+            y[c] += alpha * v;
+        }
+    }
+
+    /// Sends row `i` to row `row` of `sink`.
+    pub fn send(&self, i: usize, row: usize, factor: f64, sink: &mut dyn MatrixSink) {
+        for (&c, v) in self.cols(i).iter().zip(self.values(i)) {
+            sink.entry(row, c, factor * v);
+        }
+    }
+}

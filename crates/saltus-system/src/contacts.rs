@@ -1,0 +1,142 @@
+//! Where bodies may touch: gaps, contact directions and laws.
+
+use crate::kinematics::Kinematics;
+use crate::state::Point;
+use saltus_linear::{MatrixSink, SparseRows};
+
+/// Names a contact for the whole of a run: impulses are warm-started and events are logged by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContactId(pub u64);
+
+/// The law of a contact.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ContactLaw {
+    /// Normal restitution, in [0, 1] (Newton).
+    pub e_n: f64,
+    /// Tangential restitution, in [0, 1].
+    pub e_t: f64,
+    /// Coulomb's coefficient, ≥ 0.
+    pub mu: f64,
+    /// Number of tangential directions: 0 (frictionless), 1 (planar) or 2 (spatial).
+    pub tangents: u8,
+}
+
+impl ContactLaw {
+    /// Newton's law without friction.
+    #[must_use]
+    pub fn frictionless(restitution: f64) -> Self {
+        Self { e_n: restitution, e_t: 0.0, mu: 0.0, tangents: 0 }
+    }
+}
+
+/// The contacts closer than a margin, as a structure of arrays.
+///
+/// Contact `i` owns the rows `first_row[i]..first_row[i] + 1 + tangents` of `directions`: the normal
+/// first, then the tangents. It grows and never gives capacity back.
+#[derive(Debug, Clone, Default)]
+pub struct ContactSet {
+    /// Identity of each contact, in increasing order.
+    pub id: Vec<ContactId>,
+    /// Law of each contact.
+    pub law: Vec<ContactLaw>,
+    /// Signed distance [m], negative when penetrating.
+    pub gap: Vec<f64>,
+    /// First row of each contact in `directions` and `rate`.
+    pub first_row: Vec<usize>,
+    /// `Wᵀ`: one row (nv) per direction.
+    pub directions: SparseRows,
+    /// `∂gap/∂t` and tangential counterparts, one per row: `u = Wᵀ v + rate`.
+    pub rate: Vec<f64>,
+}
+
+impl ContactSet {
+    /// Number of contacts.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.id.len()
+    }
+
+    /// Whether nothing is near anything.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.id.is_empty()
+    }
+
+    /// Removes all contacts, keeping the capacity.
+    pub fn clear(&mut self) {
+        self.id.clear();
+        self.law.clear();
+        self.gap.clear();
+        self.first_row.clear();
+        self.directions.clear();
+        self.rate.clear();
+    }
+
+    /// Appends a contact; its rows (normal first) are pushed to `directions` and `rate` by the caller.
+    pub fn push(&mut self, id: ContactId, law: ContactLaw, gap: f64) {
+        self.id.push(id);
+        self.law.push(law);
+        self.gap.push(gap);
+        self.first_row.push(self.directions.len());
+    }
+
+    /// Normal relative velocity `u_N = W_Nᵀ v + ∂gap/∂t` [m/s] of contact `i`.
+    #[inline]
+    #[must_use]
+    pub fn normal_velocity(&self, i: usize, v: &[f64]) -> f64 {
+        let row = self.first_row[i];
+        self.directions.dot(row, v) + self.rate[row]
+    }
+}
+
+/// Where bodies may touch; the defaults are those of a system without contacts.
+pub trait Contacts: Kinematics {
+    /// Number of contacts whose identity is known before the run (ids `0..count`); they are recorded by name.
+    fn contact_count(&self) -> usize {
+        0
+    }
+
+    /// Fills `set` with every contact whose gap at `(t, q)` is below `margin` [m], evaluated there.
+    ///
+    /// Contacts of fixed identity may be in the set whatever their gap.
+    fn detect(&self, t: f64, q: &[f64], margin: f64, set: &mut ContactSet) {
+        let _ = (t, q, margin);
+        set.clear();
+    }
+
+    /// Refreshes gap, directions and rate of the *same* contacts at another `(t, q)`.
+    fn evaluate_contacts(&self, t: f64, q: &[f64], set: &mut ContactSet) {
+        let _ = (t, q, set);
+    }
+
+    /// `ζ` (rows) with `u̇ = Wᵀ v̇ + ζ`, overwritten.
+    fn contact_bias(&self, at: Point<'_>, set: &ContactSet, bias: &mut [f64]) {
+        let _ = (at, set);
+        bias.fill(0.0);
+    }
+
+    /// `D(W r)` (nv × nv) for given impulses or forces (rows).
+    fn contact_curvature(&self, t: f64, q: &[f64], set: &ContactSet, r: &[f64], curvature: &mut dyn MatrixSink) {
+        let _ = (t, q, set, r, curvature);
+    }
+
+    /// `D(Wᵀ x)` (rows × nv) for a given `x` (nv).
+    fn contact_direction_gradient(&self, t: f64, q: &[f64], set: &ContactSet, x: &[f64], gradient: &mut dyn MatrixSink) {
+        let _ = (t, q, set, x, gradient);
+    }
+
+    /// `D(rate)` (rows × nv).
+    fn contact_rate_gradient(&self, t: f64, q: &[f64], set: &ContactSet, gradient: &mut dyn MatrixSink) {
+        let _ = (t, q, set, gradient);
+    }
+
+    /// `D(ζ)` (rows × nv).
+    fn contact_bias_gradient(&self, at: Point<'_>, set: &ContactSet, gradient: &mut dyn MatrixSink) {
+        let _ = (at, set, gradient);
+    }
+
+    /// `∂ζ/∂v` (rows × nv).
+    fn contact_bias_damping(&self, at: Point<'_>, set: &ContactSet, gradient: &mut dyn MatrixSink) {
+        let _ = (at, set, gradient);
+    }
+}
