@@ -180,14 +180,13 @@ pub fn drive(
     let steps = plan.steps();
     let mut stop = Stop::EndReached;
     'run: for k in plan.first..steps {
-        match integrator.step(system, state, plan.length(k, steps)) {
+        match integrator.step(system, state, plan.length(k, steps), plan.time(k + 1)) {
             Ok(done) => report = done,
             Err(error) => {
                 stop = Stop::StepFailed { step: k + 1, t: state.t, error };
                 break;
             }
         }
-        state.t = plan.time(k + 1);
         let frame = Frame { step: k + 1, state, report: &report, reactions: integrator.reactions() };
         let mut interrupted = false;
         for observer in observers.iter_mut() {

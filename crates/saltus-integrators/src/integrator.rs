@@ -145,11 +145,12 @@ pub trait Integrator: Send {
     /// Where the scheme cannot run this system at all.
     fn prepare(&mut self, system: &dyn System, state: &State, h: f64) -> Result<StepReport, StepError>;
 
-    /// Advances `state` by `h` [s]. On error the state is unchanged.
+    /// Advances `state` by `h` [s] to the time `end` [s], which is `state.t + h` up to the round-off
+    /// that the caller chooses. On error the state is unchanged.
     ///
     /// # Errors
     /// Where the step was not solved; nothing is ever accepted silently.
-    fn step(&mut self, system: &dyn System, state: &mut State, h: f64) -> Result<StepReport, StepError>;
+    fn step(&mut self, system: &dyn System, state: &mut State, h: f64, end: f64) -> Result<StepReport, StepError>;
 
     /// Constraints and contacts at the end of the last step (or at the start, after `prepare`).
     fn reactions(&self) -> Reactions<'_>;

@@ -92,3 +92,68 @@ impl SparseRows {
         }
     }
 }
+
+/// Collects a wide matrix that arrives block by block into [`SparseRows`], reusing its storage.
+///
+/// Entries that arrive twice are kept twice; they add up in every product.
+#[derive(Debug, Clone, Default)]
+pub struct RowCollector {
+    arrival: Vec<(usize, usize, f64)>,
+    /// Next free place of each row while sorting.
+    cursor: Vec<usize>,
+    rows: SparseRows,
+}
+
+impl RowCollector {
+    /// Forgets everything collected so far.
+    pub fn clear(&mut self) {
+        self.arrival.clear();
+    }
+
+    /// Sorts what was collected into `count` rows.
+    pub fn finish(&mut self, count: usize) -> &SparseRows {
+        let r = &mut self.rows;
+        r.start.clear();
+        r.start.resize(count + 1, 0);
+        for &(i, _, _) in &self.arrival {
+            r.start[i + 1] += 1;
+        }
+        for i in 0..count {
+            r.start[i + 1] += r.start[i];
+        }
+        self.cursor.clear();
+        self.cursor.extend_from_slice(&r.start[..count]);
+        r.cols.resize(self.arrival.len(), 0);
+        r.values.resize(self.arrival.len(), 0.0);
+        for &(i, j, value) in &self.arrival {
+            let place = self.cursor[i];
+            self.cursor[i] += 1;
+            r.cols[place] = j;
+            r.values[place] = value;
+        }
+        r
+    }
+
+    /// The rows of the last [`finish`](Self::finish).
+    #[must_use]
+    pub fn rows(&self) -> &SparseRows {
+        &self.rows
+    }
+}
+
+impl MatrixSink for RowCollector {
+    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+        for i in 0..rows {
+            for j in 0..cols {
+                self.entry(row + i, col + j, block[i * cols + j]);
+            }
+        }
+    }
+
+    #[inline]
+    fn entry(&mut self, row: usize, col: usize, value: f64) {
+        if value != 0.0 {
+            self.arrival.push((row, col, value));
+        }
+    }
+}

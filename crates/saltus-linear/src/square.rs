@@ -5,6 +5,7 @@ use crate::dense::Dense;
 use crate::lu::Lu;
 use crate::sink::MatrixSink;
 use crate::sparse::SparseLu;
+use crate::vector::axpy;
 
 /// Up to this many unknowns a [`SquareMatrix`] is dense.
 pub const DENSE_LIMIT: usize = 60;
@@ -83,6 +84,44 @@ impl SquareMatrix {
         match &self.kind {
             Kind::Dense { matrix, .. } => matrix.form(x, y),
             Kind::Sparse(sparse) => sparse.form(x, y),
+        }
+    }
+
+    /// `A ← A + factor B` for a matrix of the same size.
+    pub fn add_scaled(&mut self, factor: f64, other: &Self) {
+        match (&mut self.kind, &other.kind) {
+            (Kind::Dense { matrix, .. }, Kind::Dense { matrix: other, .. }) => {
+                axpy(factor, other.as_slice(), matrix.as_mut_slice());
+            }
+            _ => other.send(factor, self),
+        }
+    }
+
+    /// `d ← diag(A)`.
+    pub fn diagonal(&self, d: &mut [f64]) {
+        match &self.kind {
+            Kind::Dense { matrix, .. } => {
+                for (i, d) in d.iter_mut().enumerate() {
+                    *d = matrix[(i, i)];
+                }
+            }
+            Kind::Sparse(sparse) => {
+                d.fill(0.0);
+                for (i, j, value) in sparse.entries() {
+                    if i == j {
+                        d[i] += value;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The entries as a dense matrix, where it is stored densely.
+    #[must_use]
+    pub fn as_dense_mut(&mut self) -> Option<&mut Dense> {
+        match &mut self.kind {
+            Kind::Dense { matrix, .. } => Some(matrix),
+            Kind::Sparse(_) => None,
         }
     }
 

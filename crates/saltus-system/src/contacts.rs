@@ -96,6 +96,11 @@ pub trait Contacts: Kinematics {
         0
     }
 
+    /// Whether the contacts are always the same ones, so that [`detect`](Self::detect) is needed once.
+    fn contacts_are_fixed(&self) -> bool {
+        true
+    }
+
     /// Fills `set` with every contact whose gap at `(t, q)` is below `margin` [m], evaluated there.
     ///
     /// Contacts of fixed identity may be in the set whatever their gap.
