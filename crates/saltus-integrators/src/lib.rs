@@ -7,9 +7,12 @@
 mod certificate;
 mod drive;
 mod integrator;
+mod moreau_jean;
+mod one_step;
 mod scheme;
 
 pub use certificate::{Certificate, Entry, Guarantees, WorstCertificate};
 pub use drive::{DriveError, Frame, Observer, ObserverError, Plan, RunInfo, Stop, drive};
 pub use integrator::{Energy, Integrator, Reactions, StepError, StepReport};
-pub use scheme::{OptionsError, Scheme};
+pub use moreau_jean::{Evaluation, Forecast, MoreauJean, MoreauJeanOptions, Variant};
+pub use scheme::{OptionsError, Scheme, SchemeInfo};

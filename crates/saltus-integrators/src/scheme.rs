@@ -1,10 +1,12 @@
 //! Every scheme by its name: the one list that files, the command line and the tests read.
 
 use crate::integrator::Integrator;
+use crate::moreau_jean::{MoreauJean, MoreauJeanOptions};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A scheme with its parameters, as written in a model file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Scheme {
@@ -12,12 +14,13 @@ pub enum Scheme {
     MoreauJean(MoreauJeanOptions),
 }
 
-/// placeholder until the room is built
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct MoreauJeanOptions {
-    /// Weight of the end of the step, in [0, 1].
-    pub theta: Option<f64>,
+/// One line of the list of schemes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchemeInfo {
+    /// The name in model files and on the command line.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
 }
 
 /// A parameter of a scheme is out of range.
@@ -27,21 +30,57 @@ pub struct OptionsError {
     /// Name of the parameter.
     pub option: &'static str,
     /// Its value.
-    pub value: String,
+    pub value: f64,
     /// What it may be.
     pub expected: String,
 }
 
+impl OptionsError {
+    pub(crate) fn new(option: &'static str, value: f64, expected: &str) -> Self {
+        Self { option, value, expected: expected.to_owned() }
+    }
+}
+
 impl Scheme {
-    /// The kebab-case names of all schemes, with one line each.
-    pub const ALL: &'static [(&'static str, &'static str)] = &[("moreau-jean", "Moreau–Jean θ-scheme (event-capturing, order 1)")];
+    /// All schemes.
+    pub const ALL: &'static [SchemeInfo] = &[SchemeInfo {
+        name: "moreau-jean",
+        summary: "Moreau–Jean θ-scheme: contact at velocity level, robust with many contacts, order 1",
+    }];
+
+    /// The scheme of that name with default parameters.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        match name {
+            "moreau-jean" => Some(Self::MoreauJean(MoreauJeanOptions::default())),
+            _ => None,
+        }
+    }
+
+    /// The kebab-case name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::MoreauJean(_) => "moreau-jean",
+        }
+    }
+
+    /// Whether the scheme solves Coulomb friction.
+    #[must_use]
+    pub fn solves_friction(&self) -> bool {
+        match self {
+            Self::MoreauJean(_) => false,
+        }
+    }
 
     /// Checks every parameter.
     ///
     /// # Errors
     /// The first parameter out of range.
     pub fn validate(&self) -> Result<(), OptionsError> {
-        Ok(())
+        match self {
+            Self::MoreauJean(options) => options.validate(),
+        }
     }
 
     /// The integrator.
@@ -49,6 +88,8 @@ impl Scheme {
     /// # Errors
     /// The first parameter out of range.
     pub fn build(&self) -> Result<Box<dyn Integrator>, OptionsError> {
-        Err(OptionsError { option: "name", value: String::new(), expected: String::new() })
+        match self {
+            Self::MoreauJean(options) => Ok(Box::new(MoreauJean::new(options.clone())?)),
+        }
     }
 }

@@ -9,13 +9,15 @@ pub struct Dense {
     rows: usize,
     cols: usize,
     data: Vec<f64>,
+    /// One row, used by products.
+    scratch: Vec<f64>,
 }
 
 impl Dense {
     /// A matrix of zeros.
     #[must_use]
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Self { rows, cols, data: vec![0.0; rows * cols] }
+        Self { rows, cols, data: vec![0.0; rows * cols], scratch: Vec::new() }
     }
 
     /// Number of rows.
@@ -88,6 +90,22 @@ impl Dense {
         for (i, x) in x.iter().enumerate().take(self.rows) {
             axpy(alpha * x, self.row(i), y);
         }
+    }
+
+    /// `A ← A B` for a square `B`.
+    pub fn multiply_right(&mut self, b: &Self) {
+        let n = self.cols;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.resize(n, 0.0);
+        for i in 0..self.rows {
+            scratch.copy_from_slice(self.row(i));
+            let row = self.row_mut(i);
+            row.fill(0.0);
+            for (k, a) in scratch.iter().enumerate() {
+                axpy(*a, b.row(k), row);
+            }
+        }
+        self.scratch = scratch;
     }
 
     /// `xᵀ A y`.

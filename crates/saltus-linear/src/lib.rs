@@ -19,7 +19,7 @@ pub use dense::Dense;
 pub use lu::Lu;
 pub use orthogonal::{MinimumNorm, RANK_TOLERANCE};
 pub use rows::{RowCollector, SparseRows};
-pub use sink::{MatrixSink, QuadraticForm, Shifted};
+pub use sink::{MatrixSink, QuadraticForm, RowScaled, Shifted};
 pub use square::{DENSE_LIMIT, SquareMatrix};
 pub use vector::{axpy, dot, max_abs};
 

@@ -38,6 +38,31 @@ impl MatrixSink for Shifted<'_> {
     }
 }
 
+/// Scales row `i` of what passes by `factors[i]` on its way into another sink.
+pub struct RowScaled<'a> {
+    /// Where the scaled entries go.
+    pub sink: &'a mut dyn MatrixSink,
+    /// One factor per row.
+    pub factors: &'a [f64],
+}
+
+impl MatrixSink for RowScaled<'_> {
+    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+        for i in 0..rows {
+            for j in 0..cols {
+                self.entry(row + i, col + j, block[i * cols + j]);
+            }
+        }
+    }
+
+    fn entry(&mut self, row: usize, col: usize, value: f64) {
+        let scaled = self.factors[row] * value;
+        if scaled != 0.0 {
+            self.sink.entry(row, col, scaled);
+        }
+    }
+}
+
 /// Evaluates `xᵀ A y` while `A` passes, without storing it.
 pub struct QuadraticForm<'a> {
     /// Left vector (rows).

@@ -92,6 +92,22 @@ impl SparseLu {
         self.entries().map(|(i, j, value)| x[i] * value * y[j]).sum()
     }
 
+    /// `A ← A B`.
+    pub(crate) fn multiply_right(&mut self, b: &Self) {
+        let mut rows_of_b: Vec<Vec<(usize, f64)>> = vec![Vec::new(); self.n];
+        for (i, j, value) in b.entries() {
+            rows_of_b[i].push((j, value));
+        }
+        let product: Vec<(usize, usize, f64)> = self
+            .entries()
+            .flat_map(|(i, k, a)| rows_of_b[k].iter().map(move |&(j, value)| (i, j, a * value)))
+            .collect();
+        self.clear();
+        for (i, j, value) in product {
+            self.entry(i, j, value);
+        }
+    }
+
     /// Row, column and value of everything that was filled in; duplicates are not merged.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
         self.arrival.iter().zip(&self.incoming).map(|(&(i, j), &v)| (i, j, v))

@@ -97,6 +97,15 @@ impl SquareMatrix {
         }
     }
 
+    /// `A ← A B`.
+    pub fn multiply_right(&mut self, other: &Self) {
+        match (&mut self.kind, &other.kind) {
+            (Kind::Dense { matrix, lu: _ }, Kind::Dense { matrix: b, .. }) => matrix.multiply_right(b),
+            (Kind::Sparse(a), Kind::Sparse(b)) => a.multiply_right(b),
+            _ => {}
+        }
+    }
+
     /// `d ← diag(A)`.
     pub fn diagonal(&self, d: &mut [f64]) {
         match &self.kind {

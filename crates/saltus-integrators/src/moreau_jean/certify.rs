@@ -1,0 +1,199 @@
+//! The end of the step: constraints and contacts there, energy, certificate.
+
+use super::{Evaluation, MoreauJean, Variant};
+use crate::certificate::{Certificate, Entry};
+use crate::integrator::{Energy, StepError, StepReport};
+use saltus_linear::{dot, max_abs};
+use saltus_system::{Point, State, System};
+
+impl MoreauJean {
+    /// Evaluates the accepted end of the step and makes its report.
+    pub(super) fn finish(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+        end: f64,
+        iterations: u32,
+    ) -> Result<StepReport, StepError> {
+        let (work_external, work_contact) = self.works(system, state, h);
+        let mut certificate = Certificate::EMPTY;
+        certificate.set(Entry::Dynamics, max_abs(&self.smooth.defect));
+        self.certify_law(&mut certificate);
+        self.split_increment(state);
+        let before = self.energy;
+        let algorithmic = self.algorithmic_dissipation(system, state, end);
+        self.shift_start(system, end)?;
+        self.certify_end(system, end, &mut certificate);
+        self.energy = self.energy_at_start(system);
+        let gain = self.energy.total() - before.total();
+        certificate.set(Entry::EnergyBalance, gain - work_external - work_contact - algorithmic);
+        self.update_scale(h);
+        let active = self.contact.active.iter().filter(|&&i| self.contact.impulse[i] > 0.0).count();
+        #[allow(clippy::cast_possible_truncation)]
+        let active = active as u32;
+        let redundant = std::mem::take(&mut self.redundant);
+        Ok(StepReport { h, iterations, active, redundant, energy: self.energy, work_external, work_contact, certificate })
+    }
+
+    /// The report of the initial state.
+    pub(super) fn initial_report(&mut self, system: &dyn System, state: &State, h: f64) -> Result<StepReport, StepError> {
+        self.energy = self.energy_at_start(system);
+        let c = &mut self.contact;
+        for i in 0..c.set.len() {
+            c.velocity[i] = c.set.normal_velocity(i, &state.v);
+        }
+        let mut certificate = Certificate::EMPTY;
+        self.certify_end(system, state.t, &mut certificate);
+        Ok(StepReport {
+            h,
+            iterations: 0,
+            active: 0,
+            redundant: 0,
+            energy: self.energy,
+            work_external: 0.0,
+            work_contact: 0.0,
+            certificate,
+        })
+    }
+
+    /// Work of the forces without a potential, and of all reactions, over the step.
+    fn works(&mut self, system: &dyn System, state: &State, h: f64) -> (f64, f64) {
+        let (t, s) = (&self.trial, &mut self.smooth);
+        let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
+        let time = state.t + if theta_point { self.theta * h } else { h };
+        system.active_force(Point { t: time, q: &t.q_eval, v: &t.v_eval }, &mut s.active);
+        let external = if theta_point {
+            h * dot(&t.v_phi, &s.active)
+        } else {
+            let power: f64 = (0..s.active.len())
+                .map(|i| t.v_phi[i] * (self.theta * s.active[i] + (1.0 - self.theta) * self.start.active[i]))
+                .sum();
+            h * power
+        };
+        let rows = self.bilateral.jacobian.rows();
+        let mut contact: f64 = self.bilateral.impulse.iter().enumerate().map(|(i, p)| p * rows.dot(i, &t.v_phi)).sum();
+        let c = &self.contact;
+        for &i in &c.active {
+            contact += c.impulse[i] * c.law.directions.dot(c.law.first_row[i], &t.v_phi);
+        }
+        (external, contact)
+    }
+
+    /// What the scheme itself adds to the energy of a linear system: `(½−θ)(‖Δv‖²_M + ‖Δq‖²_K)` (eq. 84),
+    /// without the first term in the dissipative variant (eq. 88). Zero where it is not known.
+    fn algorithmic_dissipation(&mut self, system: &dyn System, state: &State, end: f64) -> f64 {
+        if self.theta == 0.5 || !self.is_linear() {
+            return 0.0;
+        }
+        let t = &mut self.trial;
+        let mut norms = 0.0;
+        if self.options.variant == Variant::Standard {
+            let s = &mut self.smooth;
+            for i in 0..t.v.len() {
+                s.x[i] = t.v[i] - state.v[i];
+            }
+            norms += s.mass.form(&s.x, &s.x);
+        }
+        // The potential is quadratic: its second difference is ‖Δq‖²_K / 4.
+        for i in 0..t.q.len() {
+            t.q_eval[i] = 0.5 * (state.q[i] + t.q[i]);
+        }
+        let potential = |q: &[f64]| system.potential_energy(end, q);
+        norms += 4.0 * (potential(&t.q) - 2.0 * potential(&t.q_eval) + potential(&state.q));
+        (0.5 - self.theta) * norms
+    }
+
+    /// Impact law at the directions the step used.
+    fn certify_law(&mut self, certificate: &mut Certificate) {
+        if self.contact.set.is_empty() {
+            return;
+        }
+        let mut worst = 0.0_f64;
+        for k in 0..self.contact.active.len() {
+            let i = self.contact.active[k];
+            worst = worst.max(self.law_residual(self.dims.ng + k, i).abs());
+        }
+        certificate.set(Entry::ComplementarityVelocity, worst);
+    }
+
+    /// Splits `v_{k+1} − v_k` into the jump that contacts made and the rest, which predicts the next step.
+    fn split_increment(&mut self, state: &State) {
+        let (t, c, ng) = (&mut self.trial, &mut self.contact, self.dims.ng);
+        t.jump.fill(0.0);
+        if c.active.iter().any(|&i| c.impulse[i] != 0.0) {
+            self.one_step.add_response(ng..ng + c.active.len(), &c.multipliers, &mut t.jump);
+        }
+        for i in 0..t.v.len() {
+            t.increment[i] = t.v[i] - state.v[i] - t.jump[i];
+        }
+        self.bilateral.guess.copy_from_slice(&self.bilateral.impulse);
+    }
+
+    /// The end of this step becomes the start of the next one.
+    fn shift_start(&mut self, system: &dyn System, end: f64) -> Result<(), StepError> {
+        let (start, t) = (&mut self.start, &self.trial);
+        start.t = end;
+        start.q.copy_from_slice(&t.q);
+        start.v.copy_from_slice(&t.v);
+        if self.options.evaluation != Evaluation::ThetaPoint {
+            start.force.copy_from_slice(&self.smooth.force);
+            start.active.copy_from_slice(&self.smooth.active);
+            self.start_acceleration()?;
+        } else if !self.is_linear() && self.structure.mass == saltus_system::MassKind::Varying {
+            self.smooth.mass.clear();
+            system.mass(&self.start.q, &mut self.smooth.mass);
+        }
+        self.start.momentum.fill(0.0);
+        self.smooth.mass.apply_add(1.0, &self.start.v, &mut self.start.momentum);
+        Ok(())
+    }
+
+    /// Constraints and contacts at the end of the step.
+    fn certify_end(&mut self, system: &dyn System, end: f64, certificate: &mut Certificate) {
+        let q = &self.start.q;
+        if self.dims.ng > 0 {
+            let b = &mut self.bilateral;
+            system.g(end, q, &mut b.gap);
+            certificate.set(Entry::BilateralPosition, max_abs(&b.gap));
+            certificate.set(Entry::BilateralVelocity, max_abs(&b.velocity));
+        }
+        if let Some(defect) = system.quaternion_defect(q) {
+            certificate.set(Entry::QuaternionNorm, defect);
+        }
+        let c = &mut self.contact;
+        if c.set.is_empty() {
+            return;
+        }
+        system.evaluate_contacts(end, q, &mut c.set);
+        let (mut penetration, mut carrying, mut law) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for i in 0..c.set.len() {
+            penetration = penetration.max(-c.set.gap[i]);
+            c.velocity[i] = c.set.normal_velocity(i, &self.start.v);
+            if c.impulse[i] > 0.0 {
+                carrying = carrying.max(c.set.gap[i].abs());
+                law = law.max((c.velocity[i] + c.set.law[i].e_n * c.start_velocity[i]).abs());
+            }
+        }
+        certificate.set(Entry::Penetration, penetration);
+        certificate.set(Entry::ComplementarityPosition, carrying);
+        certificate.set(Entry::ImpactLaw, law);
+    }
+
+    /// Energy of the state in `start`, whose momentum is known.
+    fn energy_at_start(&self, system: &dyn System) -> Energy {
+        let start = &self.start;
+        Energy {
+            kinetic: 0.5 * dot(&start.v, &start.momentum),
+            potential: system.potential_energy(start.t, &start.q),
+        }
+    }
+
+    /// The momentum scale grows with the motion.
+    fn update_scale(&mut self, h: f64) {
+        for i in 0..self.weights.len() {
+            let p = self.start.momentum[i].abs() + h * self.smooth.force[i].abs();
+            self.scale = self.scale.max(self.weights[i] * p);
+        }
+    }
+}

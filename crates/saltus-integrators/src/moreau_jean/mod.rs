@@ -1,0 +1,298 @@
+//! The Moreau–Jean θ-scheme.
+//!
+//! ```text
+//! M (v_{k+1} − v_k) = h f + Gᵀ P + W R ,   q_{k+1} = q_k ⊕ h v_{k+θ} ,   x_{k+θ} = θ x_{k+1} + (1−θ) x_k
+//! G v_{k+1} + ∂g/∂t = 0                    (bilateral, at velocity level, at q_{k+1})
+//! 0 ≤ u_{k+1} + e u_k ⟂ R ≥ 0              for the contacts that the forecast activates, R = 0 for the others
+//! ```
+//!
+//! Order 1 (in L¹, across impacts); order 2 on smooth motion for θ = 1/2. Robust with any number of
+//! simultaneous contacts. The impact law and the velocities of bilateral constraints are exact;
+//! positions drift at O(h) and penetrate at O(h), and are never repaired. In linear systems the energy
+//! balance (Acary, eqs. 84 and 88) holds to round-off. Use it first, and where robustness counts most.
+//!
+//! References: Moreau (1988), Jean (1999); Acary, *Numerical methods for nonsmooth mechanical
+//! systems* (eqs. 40, 41, 84–90); Brüls, Acary, Cardona (2014), §9.1.
+//!
+//! Each step is solved by Newton's method on `v_{k+1}` with the exact tangent, the contact problem of
+//! each iteration by an LCP over the activated contacts. Constant `M`, `K`, `C` are recognised: the
+//! iteration matrix is factored once and one solve is exact.
+
+mod certify;
+mod newton;
+mod options;
+mod start;
+
+pub use options::{Evaluation, Forecast, MoreauJeanOptions, Variant};
+
+use crate::certificate::{Entry, Guarantees};
+use crate::integrator::{Integrator, Reactions, StepError, StepReport};
+use crate::one_step::OneStep;
+use crate::scheme::OptionsError;
+use saltus_linear::{RowCollector, SquareMatrix};
+use saltus_system::{ContactSet, Dims, State, Structure, System};
+
+const NAME: &str = "moreau-jean";
+
+/// The scheme with its buffers.
+#[derive(Debug)]
+pub struct MoreauJean {
+    options: MoreauJeanOptions,
+    theta: f64,
+    /// Weight of the end velocity in the position update: θ, or 1/2 in the dissipative variant.
+    phi: f64,
+    dims: Dims,
+    structure: Structure,
+    is_flat: bool,
+    contacts_are_fixed: bool,
+    /// Step length the factored iteration matrix of a time-invariant system belongs to.
+    factored_for: f64,
+    /// ε of the forecast [m].
+    epsilon: f64,
+    /// Momentum scale of the motion so far, `max |M v|ᵢ / √Mᵢᵢ` [√J]: what tolerances are relative to.
+    scale: f64,
+    /// `1/√Mᵢᵢ` (nv): makes residuals of different coordinates comparable.
+    weights: Vec<f64>,
+    smooth: Smooth,
+    start: Start,
+    trial: Trial,
+    bilateral: Bilateral,
+    contact: Contact,
+    one_step: OneStep,
+    /// The condensed problem of all contacts, where it never changes.
+    all_contacts: OneStep,
+    energy: crate::integrator::Energy,
+    /// Multipliers that are not unique in the last solve.
+    redundant: u32,
+}
+
+/// Inertia and smooth forces at the evaluation point.
+#[derive(Debug)]
+struct Smooth {
+    mass: SquareMatrix,          // M
+    stiffness: SquareMatrix,     // K
+    damping: SquareMatrix,       // C
+    mass_gradient: SquareMatrix, // D(M x)
+    gradient: SquareMatrix,      // all derivatives along q, before the tangent of the retraction
+    iteration: SquareMatrix,     // J
+    tangent: SquareMatrix,       // T of the retraction
+    force: Vec<f64>,             // f (nv)
+    active: Vec<f64>,            // force that changes the energy (nv)
+    x: Vec<f64>,                 // what M multiplies (nv)
+    residual: Vec<f64>,          // M x − h f without reactions (nv)
+    defect: Vec<f64>,            // the same with reactions (nv)
+    delta: Vec<f64>,             // Newton correction (nv)
+}
+
+/// What is known of the start of the step.
+#[derive(Debug, Default)]
+struct Start {
+    t: f64,
+    q: Vec<f64>,            // (nq)
+    v: Vec<f64>,            // (nv)
+    force: Vec<f64>,        // f_k (nv), where the evaluation weights forces or accelerations
+    active: Vec<f64>,       // active force (nv), likewise
+    acceleration: Vec<f64>, // M⁻¹ f_k (nv), where the evaluation weights accelerations
+    momentum: Vec<f64>,     // M v_k (nv)
+}
+
+/// The end of the step as far as it is known.
+#[derive(Debug, Default)]
+struct Trial {
+    v: Vec<f64>,      // v_{k+1} (nv)
+    xi: Vec<f64>,     // tangent of the step, q_{k+1} = q_k ⊕ ξ (nv)
+    xi_eval: Vec<f64>, // tangent from q_k to the evaluation point (nv)
+    q: Vec<f64>,      // q_{k+1} (nq)
+    q_eval: Vec<f64>, // q at the evaluation point (nq)
+    v_eval: Vec<f64>, // v at the evaluation point (nv)
+    v_phi: Vec<f64>,  // mean velocity of the step (nv)
+    /// Increment of v over the last step without the contact impulses (nv): predicts the next one.
+    increment: Vec<f64>,
+    jump: Vec<f64>,   // part of v_{k+1} − v_k that the contact impulses made (nv)
+    work: Vec<f64>,   // (nv)
+}
+
+/// Bilateral constraints at the end of the step.
+#[derive(Debug, Default)]
+struct Bilateral {
+    jacobian: RowCollector, // G (ng × nv)
+    rows: RowCollector,     // G + hφ D(G v + ∂g/∂t)
+    gap: Vec<f64>,          // g (ng)
+    rate: Vec<f64>,         // ∂g/∂t (ng)
+    velocity: Vec<f64>,     // G v + ∂g/∂t (ng)
+    impulse: Vec<f64>,      // P (ng)
+    guess: Vec<f64>,        // P of the last step, predicts the next one (ng)
+}
+
+/// Contacts at the start, where the law is applied, and at the end.
+#[derive(Debug, Default)]
+struct Contact {
+    /// At the state: start of the step, then end.
+    set: ContactSet,
+    /// Where the law of the step is applied.
+    law: ContactSet,
+    /// Where the forecast looks, if it looks elsewhere.
+    probe: ContactSet,
+    rows: RowCollector,     // Wᵀ with its turning, all rows
+    start_velocity: Vec<f64>, // u_k (nc)
+    velocity: Vec<f64>,     // u_{k+1} (nc)
+    impulse: Vec<f64>,      // R (nc)
+    active: Vec<usize>,     // contacts the forecast activated, increasing
+    restitution: Vec<f64>,  // e, one per row of `law`
+    impulse_rows: Vec<f64>, // R, one per row of `law`
+    multipliers: Vec<f64>,  // z of the one-step problem
+}
+
+impl MoreauJean {
+    /// The scheme with the given parameters.
+    ///
+    /// # Errors
+    /// The first parameter out of range.
+    pub fn new(options: MoreauJeanOptions) -> Result<Self, OptionsError> {
+        options.validate()?;
+        Ok(Self {
+            theta: options.theta(),
+            phi: options.phi(),
+            options,
+            dims: Dims::default(),
+            structure: Structure::GENERAL,
+            is_flat: true,
+            contacts_are_fixed: true,
+            factored_for: f64::NAN,
+            epsilon: 0.0,
+            scale: 0.0,
+            weights: Vec::new(),
+            smooth: Smooth::new(0),
+            start: Start::default(),
+            trial: Trial::default(),
+            bilateral: Bilateral::default(),
+            contact: Contact::default(),
+            one_step: OneStep::default(),
+            all_contacts: OneStep::default(),
+            energy: crate::integrator::Energy::default(),
+            redundant: 0,
+        })
+    }
+
+    /// Whether one linear solve is exact: constant `M`, `K`, `C` and flat coordinates.
+    fn is_linear(&self) -> bool {
+        self.is_flat && self.structure.is_time_invariant()
+    }
+
+    /// Whether the condensed problem of all contacts never changes while the step length stays.
+    fn contacts_are_constant(&self) -> bool {
+        self.is_linear() && self.structure.linear_contacts && self.contacts_are_fixed && self.dims.ng == 0
+    }
+}
+
+impl Smooth {
+    fn new(nv: usize) -> Self {
+        let matrix = || SquareMatrix::new(nv);
+        let vector = || vec![0.0; nv];
+        Self {
+            mass: matrix(),
+            stiffness: matrix(),
+            damping: matrix(),
+            mass_gradient: matrix(),
+            gradient: matrix(),
+            iteration: matrix(),
+            tangent: matrix(),
+            force: vector(),
+            active: vector(),
+            x: vector(),
+            residual: vector(),
+            defect: vector(),
+            delta: vector(),
+        }
+    }
+}
+
+impl Integrator for MoreauJean {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        let tolerance = self.options.tolerance;
+        let g = Guarantees::default()
+            .with(Entry::Dynamics, tolerance)
+            .with(Entry::BilateralVelocity, tolerance)
+            .with(Entry::ComplementarityVelocity, tolerance)
+            .with(Entry::QuaternionNorm, tolerance);
+        if self.is_linear() { g.with(Entry::EnergyBalance, tolerance) } else { g }
+    }
+
+    fn prepare(&mut self, system: &dyn System, state: &State, h: f64) -> Result<StepReport, StepError> {
+        self.allocate(system);
+        self.begin(system, state, h)
+    }
+
+    fn step(&mut self, system: &dyn System, state: &mut State, h: f64, end: f64) -> Result<StepReport, StepError> {
+        if self.start.t != state.t || self.start.q != state.q || self.start.v != state.v {
+            self.evaluate_start(system, state)?;
+        }
+        if !self.contacts_are_fixed {
+            self.detect(system, state, h)?;
+        }
+        if self.is_linear() && self.factored_for != h {
+            self.factor_once(h)?;
+        }
+        self.start_velocities();
+        self.forecast(system, state, h);
+        self.predict(h);
+        let mut iterations = self.newton(system, state, h, end)?;
+        if self.options.forecast == Forecast::Smooth && self.forecast_from_end(system, end) {
+            iterations += self.newton(system, state, h, end)?;
+        }
+        let report = self.finish(system, state, h, end, iterations)?;
+        state.t = end;
+        state.q.copy_from_slice(&self.trial.q);
+        state.v.copy_from_slice(&self.trial.v);
+        Ok(report)
+    }
+
+    fn reactions(&self) -> Reactions<'_> {
+        Reactions {
+            bilateral_gap: &self.bilateral.gap,
+            bilateral_velocity: &self.bilateral.velocity,
+            bilateral_impulse: &self.bilateral.impulse,
+            bilateral_force: &[],
+            contacts: &self.contact.set,
+            gap_velocity: &self.contact.velocity,
+            impulse: &self.contact.impulse,
+            force: &[],
+        }
+    }
+
+    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
+        // After a step, `start` already holds its end; step back along the tangent.
+        out.q.clone_from(&self.start.q);
+        let back: Vec<f64> = self.trial.xi.iter().map(|x| (fraction - 1.0) * x).collect();
+        system.retract(&mut out.q, &back);
+        out.v.clear();
+        let jump = |i: usize| self.start.v[i] - self.trial.jump[i];
+        out.v.extend((0..self.dims.nv).map(|i| jump(i) + (fraction - 1.0) * self.trial.increment[i]));
+        if fraction >= 1.0 {
+            out.v.clone_from(&self.start.v);
+        }
+    }
+
+    fn memory(&self, memory: &mut Vec<f64>) {
+        memory.clear();
+        memory.extend([self.epsilon, self.scale]);
+        memory.extend_from_slice(&self.trial.increment);
+        memory.extend_from_slice(&self.bilateral.guess);
+    }
+
+    fn restore(&mut self, memory: &[f64]) {
+        let [epsilon, scale, rest @ ..] = memory else { return };
+        let (nv, ng) = (self.dims.nv, self.dims.ng);
+        if rest.len() != nv + ng {
+            return;
+        }
+        self.epsilon = *epsilon;
+        self.scale = *scale;
+        self.trial.increment.copy_from_slice(&rest[..nv]);
+        self.bilateral.guess.copy_from_slice(&rest[nv..]);
+    }
+}

@@ -1,0 +1,140 @@
+//! Parameters of the Moreau–Jean scheme.
+
+use crate::scheme::OptionsError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// When a contact takes part in the impact law of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forecast {
+    /// `g(q_k) + γ h u_k ≤ ε`: gap at the start of the step, extrapolated linearly (Acary, eq. 41e).
+    #[default]
+    Start,
+    /// `g(q_k ⊕ γ h v_k) ≤ ε`: gap at an extrapolated position (Acary, eq. 40; Brüls et al. 2014, §9.1).
+    Position,
+    /// `g(q̃) + γ h W(q̃)ᵀ v_k ≤ ε` at the predicted position `q̃ = q_k ⊕ h v_k`; the impact law uses the
+    /// directions at `q̃` too.
+    Predicted,
+    /// `g ≤ ε` at the end of the step taken without contacts; `gamma` plays no part.
+    Smooth,
+}
+
+/// Where the smooth dynamics of a step is evaluated. All agree when forces and mass are constant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evaluation {
+    /// `M(q_{k+θ}) Δv = h f(t_{k+θ}, q_{k+θ}, v_{k+θ}) + …` (Acary, eq. 41).
+    #[default]
+    ThetaPoint,
+    /// `M(q_{k+1}) Δv = h [θ f_{k+1} + (1−θ) f_k] + …`.
+    WeightedForces,
+    /// `M(q_{k+1}) (Δv − h (1−θ) v̇_k) = h θ f_{k+1} + …` with `M v̇ = f` (Brüls et al. 2014, §9.1).
+    WeightedAccelerations,
+}
+
+/// How positions follow velocities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// `q_{k+1} = q_k ⊕ h v_{k+θ}`.
+    #[default]
+    Standard,
+    /// `q_{k+1} = q_k ⊕ h v_{k+1/2}`, forces at `k+θ`: dissipative for every `θ ≥ 1/2` (Acary, eq. 87).
+    Dissipative,
+}
+
+/// Parameters of [`MoreauJean`](super::MoreauJean).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MoreauJeanOptions {
+    /// Weight of the end of the step, in (0, 1]; 1/2 unless `rho_inf` is given.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub theta: Option<f64>,
+    /// Gives `theta = 1 / (1 + rho_inf)`; in [0, 1]. Not together with `theta`.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho_inf: Option<f64>,
+    /// When a contact takes part in the impact law of a step.
+    pub forecast: Forecast,
+    /// Length of the extrapolation in the forecast, in steps, ≥ 0.
+    #[schemars(range(min = 0.0))]
+    pub gamma: f64,
+    /// Where the smooth dynamics is evaluated.
+    pub evaluation: Evaluation,
+    /// How positions follow velocities.
+    pub variant: Variant,
+    /// The tolerance ε of the forecast [m], ≥ 0; a gap that is zero up to round-off counts as closed.
+    /// Left out: 1e-12 of the length scale of the model.
+    #[schemars(range(min = 0.0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activation_tolerance: Option<f64>,
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-3].
+    #[schemars(range(min = 0.0, max = 1e-3))]
+    pub tolerance: f64,
+    /// Most corrections in a step, ≥ 1.
+    #[schemars(range(min = 1))]
+    pub max_iterations: u32,
+}
+
+impl Default for MoreauJeanOptions {
+    fn default() -> Self {
+        Self {
+            theta: None,
+            rho_inf: None,
+            forecast: Forecast::default(),
+            gamma: 0.5,
+            evaluation: Evaluation::default(),
+            variant: Variant::default(),
+            activation_tolerance: None,
+            tolerance: 1e-10,
+            max_iterations: 50,
+        }
+    }
+}
+
+impl MoreauJeanOptions {
+    /// θ, from whichever of `theta` and `rho_inf` is given.
+    #[must_use]
+    pub fn theta(&self) -> f64 {
+        match (self.theta, self.rho_inf) {
+            (Some(theta), _) => theta,
+            (None, Some(rho)) => 1.0 / (1.0 + rho),
+            (None, None) => 0.5,
+        }
+    }
+
+    /// Weight of the end velocity in the position update.
+    pub(super) fn phi(&self) -> f64 {
+        match self.variant {
+            Variant::Standard => self.theta(),
+            Variant::Dissipative => 0.5,
+        }
+    }
+
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first one out of range.
+    pub fn validate(&self) -> Result<(), OptionsError> {
+        let check = |option, value: f64, ok: bool, expected: &str| {
+            if ok && value.is_finite() { Ok(()) } else { Err(OptionsError::new(option, value, expected)) }
+        };
+        if let (Some(theta), Some(_)) = (self.theta, self.rho_inf) {
+            return Err(OptionsError::new("theta", theta, "either `theta` or `rho_inf`, not both"));
+        }
+        if let Some(theta) = self.theta {
+            check("theta", theta, theta > 0.0 && theta <= 1.0, "a number in (0, 1]")?;
+        }
+        if let Some(rho) = self.rho_inf {
+            check("rho_inf", rho, (0.0..=1.0).contains(&rho), "a number in [0, 1]")?;
+        }
+        check("gamma", self.gamma, self.gamma >= 0.0, "a number ≥ 0")?;
+        if let Some(epsilon) = self.activation_tolerance {
+            check("activation_tolerance", epsilon, epsilon >= 0.0, "a length ≥ 0 in metres")?;
+        }
+        check("tolerance", self.tolerance, self.tolerance > 0.0 && self.tolerance <= 1e-3, "a number in (0, 1e-3]")?;
+        check("max_iterations", f64::from(self.max_iterations), self.max_iterations >= 1, "a whole number ≥ 1")
+    }
+}

@@ -1,0 +1,329 @@
+//! Before the first step and before every step: buffers, the state as it is, forecast and prediction.
+
+use super::{Bilateral, Contact, Evaluation, Forecast, MoreauJean, NAME, Smooth, Start, Trial};
+use crate::integrator::{StepError, StepReport};
+use saltus_linear::{axpy, max_abs};
+use saltus_system::{DynamicsParts, Point, State, System, Tangents};
+
+impl MoreauJean {
+    /// Sizes every buffer for `system`.
+    pub(super) fn allocate(&mut self, system: &dyn System) {
+        self.dims = system.dims();
+        self.structure = system.structure();
+        self.is_flat = system.is_flat();
+        self.contacts_are_fixed = system.contacts_are_fixed();
+        self.factored_for = f64::NAN;
+        let (nq, nv, ng) = (self.dims.nq, self.dims.nv, self.dims.ng);
+        let zeros = |n: usize| vec![0.0; n];
+        self.weights = zeros(nv);
+        self.smooth = Smooth::new(nv);
+        self.start = Start {
+            t: f64::NAN,
+            q: zeros(nq),
+            v: zeros(nv),
+            force: zeros(nv),
+            active: zeros(nv),
+            acceleration: zeros(nv),
+            momentum: zeros(nv),
+        };
+        self.trial = Trial {
+            v: zeros(nv),
+            xi: zeros(nv),
+            xi_eval: zeros(nv),
+            q: zeros(nq),
+            q_eval: zeros(nq),
+            v_eval: zeros(nv),
+            v_phi: zeros(nv),
+            increment: zeros(nv),
+            jump: zeros(nv),
+            work: zeros(nv),
+        };
+        self.bilateral = Bilateral {
+            gap: zeros(ng),
+            rate: zeros(ng),
+            velocity: zeros(ng),
+            impulse: zeros(ng),
+            guess: zeros(ng),
+            ..Bilateral::default()
+        };
+        self.contact = Contact::default();
+    }
+
+    /// Evaluates the initial state and everything that depends on the system alone.
+    pub(super) fn begin(&mut self, system: &dyn System, state: &State, h: f64) -> Result<StepReport, StepError> {
+        self.detect(system, state, h)?;
+        let c = &mut self.contact;
+        let rows = c.set.rate.len();
+        c.law.clone_from(&c.set);
+        c.probe.clone_from(&c.set);
+        c.active.reserve(c.set.len());
+        c.restitution.resize(rows, 0.0);
+        c.impulse_rows.resize(rows, 0.0);
+        c.multipliers.resize(self.dims.ng + c.set.len(), 0.0);
+
+        self.smooth.mass.clear();
+        system.mass(&state.q, &mut self.smooth.mass);
+        self.set_weights();
+        if self.is_linear() {
+            let s = &mut self.smooth;
+            s.stiffness.clear();
+            s.damping.clear();
+            system.stiffness(state.point(), &mut s.stiffness);
+            system.damping(state.point(), &mut s.damping);
+        }
+        self.evaluate_start(system, state)?;
+        self.factor_once(h)?;
+        self.start_velocities();
+        self.initial_increment(system, state, h)?;
+        self.set_scales(state, h);
+        self.initial_report(system, state, h)
+    }
+
+    /// The contacts near the state, evaluated there.
+    pub(super) fn detect(&mut self, system: &dyn System, state: &State, h: f64) -> Result<(), StepError> {
+        let c = &mut self.contact;
+        let speed = state.v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let margin = if self.contacts_are_fixed { f64::INFINITY } else { 2.0 * h * speed };
+        system.detect(state.t, &state.q, margin, &mut c.set);
+        system.evaluate_contacts(state.t, &state.q, &mut c.set);
+        let n = c.set.len();
+        c.velocity.resize(n, 0.0);
+        c.impulse.resize(n, 0.0);
+        c.start_velocity.resize(n, 0.0);
+        for (i, law) in c.set.law.iter().enumerate() {
+            if law.mu > 0.0 {
+                let name = system.names().contacts.get(i).cloned().unwrap_or_else(|| format!("contact{i}"));
+                return Err(StepError::FrictionUnsupported { contact: name, mu: law.mu, scheme: NAME });
+            }
+        }
+        Ok(())
+    }
+
+    /// Evaluates what a step needs of its start, where the last step did not leave it behind.
+    pub(super) fn evaluate_start(&mut self, system: &dyn System, state: &State) -> Result<(), StepError> {
+        let start = &mut self.start;
+        start.t = state.t;
+        start.q.copy_from_slice(&state.q);
+        start.v.copy_from_slice(&state.v);
+        system.evaluate_contacts(state.t, &state.q, &mut self.contact.set);
+        if self.options.evaluation != Evaluation::ThetaPoint {
+            let s = &mut self.smooth;
+            evaluate_smooth(system, state.point(), s, self.is_flat && self.structure.is_time_invariant());
+            start.force.copy_from_slice(&s.force);
+            system.active_force(state.point(), &mut start.active);
+            self.start_acceleration()?;
+        }
+        self.smooth.mass.clear();
+        system.mass(&state.q, &mut self.smooth.mass);
+        self.start.momentum.fill(0.0);
+        self.smooth.mass.apply_add(1.0, &state.v, &mut self.start.momentum);
+        Ok(())
+    }
+
+    /// `M⁻¹ f` at the start, where the evaluation weights accelerations; `M` is in `smooth.mass`.
+    pub(super) fn start_acceleration(&mut self) -> Result<(), StepError> {
+        if self.options.evaluation == Evaluation::WeightedAccelerations {
+            self.smooth.mass.factorise().map_err(|source| StepError::Singular { source, scheme: NAME })?;
+            self.start.acceleration.copy_from_slice(&self.start.force);
+            self.smooth.mass.solve(&mut self.start.acceleration);
+        }
+        Ok(())
+    }
+
+    /// Normal velocities at the start of the step.
+    pub(super) fn start_velocities(&mut self) {
+        let c = &mut self.contact;
+        for i in 0..c.set.len() {
+            c.start_velocity[i] = c.set.normal_velocity(i, &self.start.v);
+        }
+    }
+
+    /// Chooses the contacts of the step.
+    pub(super) fn forecast(&mut self, system: &dyn System, state: &State, h: f64) {
+        let gamma = self.options.gamma;
+        self.contact.active.clear();
+        if self.contact.set.is_empty() {
+            return;
+        }
+        match self.options.forecast {
+            Forecast::Smooth => {}
+            Forecast::Start => {
+                let c = &mut self.contact;
+                for i in 0..c.set.len() {
+                    if c.set.gap[i] + gamma * h * c.start_velocity[i] <= self.epsilon {
+                        c.active.push(i);
+                    }
+                }
+            }
+            Forecast::Position => {
+                self.probe_at(system, state, gamma * h);
+                let c = &mut self.contact;
+                for i in 0..c.probe.len() {
+                    if c.probe.gap[i] <= self.epsilon {
+                        c.active.push(i);
+                    }
+                }
+            }
+            Forecast::Predicted => {
+                self.probe_at(system, state, h);
+                let c = &mut self.contact;
+                for i in 0..c.probe.len() {
+                    let u = c.probe.normal_velocity(i, &state.v);
+                    if c.probe.gap[i] + gamma * h * u <= self.epsilon {
+                        c.active.push(i);
+                    }
+                }
+                std::mem::swap(&mut c.probe, &mut c.law);
+            }
+        }
+    }
+
+    /// Chooses the contacts from the end of a step taken without any; `false` where none is closed.
+    pub(super) fn forecast_from_end(&mut self, system: &dyn System, end: f64) -> bool {
+        let c = &mut self.contact;
+        if c.set.is_empty() {
+            return false;
+        }
+        if !self.contacts_are_fixed {
+            c.probe.clone_from(&c.set);
+        }
+        system.evaluate_contacts(end, &self.trial.q, &mut c.probe);
+        for i in 0..c.probe.len() {
+            if c.probe.gap[i] <= self.epsilon {
+                c.active.push(i);
+            }
+        }
+        !c.active.is_empty()
+    }
+
+    /// Evaluates the probe set a time `ahead` along the start velocity.
+    fn probe_at(&mut self, system: &dyn System, state: &State, ahead: f64) {
+        let t = &mut self.trial;
+        t.q_eval.copy_from_slice(&state.q);
+        for (x, v) in t.work.iter_mut().zip(&state.v) {
+            *x = ahead * v;
+        }
+        system.retract(&mut t.q_eval, &t.work);
+        if !self.contacts_are_fixed {
+            self.contact.probe.clone_from(&self.contact.set);
+        }
+        system.evaluate_contacts(state.t + ahead, &t.q_eval, &mut self.contact.probe);
+    }
+
+    /// First guess of `v_{k+1}` and of the multipliers.
+    pub(super) fn predict(&mut self, h: f64) {
+        let (t, start) = (&mut self.trial, &self.start);
+        t.v.copy_from_slice(&start.v);
+        if self.options.evaluation == Evaluation::WeightedAccelerations {
+            axpy(h, &start.acceleration, &mut t.v);
+            self.bilateral.impulse.fill(0.0);
+        } else {
+            axpy(1.0, &t.increment, &mut t.v);
+            self.bilateral.impulse.copy_from_slice(&self.bilateral.guess);
+        }
+        self.contact.impulse.fill(0.0);
+    }
+
+    /// `1/√Mᵢᵢ`, and the mean of the others where a diagonal entry vanishes.
+    fn set_weights(&mut self) {
+        self.smooth.mass.diagonal(&mut self.weights);
+        let largest = self.weights.iter().fold(0.0_f64, |m, w| m.max(*w));
+        for w in &mut self.weights {
+            let m = if *w > 0.0 { *w } else { largest };
+            *w = if m > 0.0 { 1.0 / m.sqrt() } else { 1.0 };
+        }
+    }
+
+    /// Length scale of the gaps and momentum scale of the motion.
+    fn set_scales(&mut self, state: &State, h: f64) {
+        let c = &self.contact;
+        let mut length = 0.0_f64;
+        let flat = self.is_flat;
+        for i in 0..c.set.len() {
+            let row = c.set.first_row[i];
+            let (cols, values) = (c.set.directions.cols(row), c.set.directions.values(row));
+            let reach: f64 = if flat { cols.iter().zip(values).map(|(&j, w)| (w * state.q[j]).abs()).sum() } else { 0.0 };
+            let fall: f64 = cols.iter().zip(values).map(|(&j, w)| (w * h * self.trial.increment[j]).abs()).sum();
+            length = length.max(c.set.gap[i].abs()).max(reach).max(fall).max(h * c.start_velocity[i].abs());
+        }
+        self.epsilon = self.options.activation_tolerance.unwrap_or(1e-12 * length);
+        self.scale = 0.0;
+        let s = &mut self.smooth;
+        s.defect.fill(0.0);
+        s.mass.apply_add(1.0, &self.trial.increment, &mut s.defect);
+        for i in 0..self.dims.nv {
+            let p = self.start.momentum[i].abs() + s.defect[i].abs() + h * s.force[i].abs();
+            self.scale = self.scale.max(self.weights[i] * p);
+        }
+    }
+
+    /// First prediction of the velocity increment: `h v̇` with the bilateral constraints.
+    fn initial_increment(&mut self, system: &dyn System, state: &State, h: f64) -> Result<(), StepError> {
+        let (nv, ng) = (self.dims.nv, self.dims.ng);
+        let at = state.point();
+        system.force(at, &mut self.smooth.force);
+        self.constraint_rows(system, state.t, &state.q);
+        let b = &mut self.bilateral;
+        for i in 0..ng {
+            b.velocity[i] = b.jacobian.rows().dot(i, &state.v) + b.rate[i];
+        }
+        let mut z = vec![0.0; ng];
+        let mut bias = vec![0.0; ng];
+        system.g_bias(at, &mut bias);
+        let s = &mut self.smooth;
+        s.iteration.clear();
+        s.iteration.add_scaled(1.0, &s.mass);
+        s.delta.copy_from_slice(&s.force);
+        let augmented = self.factor_augmented(&bias)?;
+        let s = &mut self.smooth;
+        let rows = self.bilateral.jacobian.rows();
+        if augmented {
+            // J = M + α GᵀG and G v̇ = −ζ: the right-hand side gained −α Gᵀ ζ.
+            axpy(1.0, &self.trial.work, &mut s.delta);
+        }
+        s.iteration.solve(&mut s.delta);
+        if ng > 0 {
+            self.one_step.condense(ng, nv, &s.iteration, &|i| (rows, i), &|i| (rows, i));
+            for (i, q) in self.one_step.q_mut().iter_mut().enumerate() {
+                *q = rows.dot(i, &s.delta) + bias[i];
+            }
+            self.one_step.solve(ng, &mut z);
+            self.one_step.add_response(0..ng, &z, &mut s.delta);
+        }
+        for i in 0..nv {
+            self.trial.increment[i] = h * s.delta[i];
+        }
+        for i in 0..ng {
+            self.bilateral.guess[i] = h * z[i];
+        }
+        if max_abs(&self.trial.increment).is_finite() {
+            Ok(())
+        } else {
+            Err(self.not_finite(system, state.t))
+        }
+    }
+}
+
+/// Mass and force at `at` (and nothing of the mass where it is constant and known).
+pub(super) fn evaluate_smooth(system: &dyn System, at: Point<'_>, s: &mut Smooth, linear: bool) {
+    if linear {
+        system.force(at, &mut s.force);
+    } else {
+        s.mass.clear();
+        system.evaluate(at, DynamicsParts { mass: &mut s.mass, force: &mut s.force, tangents: None });
+    }
+}
+
+/// Mass, force and their derivatives at `at`; `smooth.x` holds the vector of `D(M x)`.
+pub(super) fn evaluate_tangents(system: &dyn System, at: Point<'_>, s: &mut Smooth) {
+    for matrix in [&mut s.mass, &mut s.stiffness, &mut s.damping, &mut s.mass_gradient] {
+        matrix.clear();
+    }
+    let tangents = Tangents {
+        x: &s.x,
+        mass_gradient: &mut s.mass_gradient,
+        stiffness: &mut s.stiffness,
+        damping: &mut s.damping,
+    };
+    system.evaluate(at, DynamicsParts { mass: &mut s.mass, force: &mut s.force, tangents: Some(tangents) });
+}

@@ -1,0 +1,90 @@
+//! The one-step problem of a velocity-level scheme: constraint rows condensed through a factored
+//! iteration matrix into a small mixed complementarity problem.
+//!
+//! With the linearised step `J δ = −r₀ + B z` and the rows `w = A (v + δ) + c`, the unknown
+//! multipliers `z` (bilateral first, then contacts) solve
+//! `w = (A J⁻¹ B) z + A (v − J⁻¹ r₀) + c`, `w = 0` in the bilateral rows and `0 ≤ z ⟂ w ≥ 0` in the others.
+//! `A` equals `Bᵀ` unless the rows turn with the unknown velocity.
+
+use saltus_complementarity::{Mlcp, MlcpSolver, Outcome, Tolerance};
+use saltus_linear::{Dense, SparseRows, SquareMatrix};
+
+/// Condenses and solves, keeping its buffers.
+#[derive(Debug, Default)]
+pub(crate) struct OneStep {
+    /// `J⁻¹ B`, one row (nv) per multiplier.
+    columns: Dense,
+    /// `A J⁻¹ B` (m × m).
+    delassus: Dense,
+    /// Constant part of `w` (m).
+    q: Vec<f64>,
+    solver: MlcpSolver,
+}
+
+/// Where row `i` of the one-step problem comes from: the matrix and the row in it.
+pub(crate) type RowOf<'a> = &'a dyn Fn(usize) -> (&'a SparseRows, usize);
+
+impl OneStep {
+    /// Prepares a problem of `m` multipliers over `n` velocities and condenses it:
+    /// `forces(i)` is row `i` of `Bᵀ`, `rows(i)` row `i` of `A`.
+    pub(crate) fn condense(&mut self, m: usize, n: usize, factored: &SquareMatrix, forces: RowOf<'_>, rows: RowOf<'_>) {
+        self.columns.reset(m, n);
+        for i in 0..m {
+            let (matrix, row) = forces(i);
+            let column = self.columns.row_mut(i);
+            matrix.axpy(row, 1.0, column);
+            factored.solve(column);
+        }
+        self.delassus.reset(m, m);
+        for i in 0..m {
+            let (matrix, row) = rows(i);
+            for j in 0..m {
+                self.delassus[(i, j)] = matrix.dot(row, self.columns.row(j));
+            }
+        }
+        self.q.clear();
+        self.q.resize(m, 0.0);
+    }
+
+    /// Takes over rows and columns condensed earlier for a larger set: `member(i)` is the place in
+    /// `all` of multiplier `i`.
+    pub(crate) fn select(&mut self, m: usize, all: &Self, member: &dyn Fn(usize) -> usize) {
+        let n = all.columns.cols();
+        self.columns.reset(m, n);
+        self.delassus.reset(m, m);
+        for i in 0..m {
+            let from = member(i);
+            self.columns.row_mut(i).copy_from_slice(all.columns.row(from));
+            for j in 0..m {
+                self.delassus[(i, j)] = all.delassus[(from, member(j))];
+            }
+        }
+        self.q.clear();
+        self.q.resize(m, 0.0);
+    }
+
+    /// The constant part of `w`, to be filled before [`solve`](Self::solve).
+    pub(crate) fn q_mut(&mut self) -> &mut [f64] {
+        &mut self.q
+    }
+
+    /// Diagonal entry `i` of `A J⁻¹ B`: velocity per impulse.
+    pub(crate) fn compliance(&self, i: usize) -> f64 {
+        self.delassus[(i, i)]
+    }
+
+    /// Solves for the multipliers `z` (m) from the guess in `z`.
+    pub(crate) fn solve(&mut self, equalities: usize, z: &mut [f64]) -> Outcome {
+        let problem = Mlcp { equalities, matrix: &self.delassus, q: &self.q };
+        self.solver.solve(&problem, z, Tolerance::default())
+    }
+
+    /// `delta ← delta + Σ z_i J⁻¹ B_i` over the multipliers `range`.
+    pub(crate) fn add_response(&self, range: std::ops::Range<usize>, z: &[f64], delta: &mut [f64]) {
+        for i in range {
+            if z[i] != 0.0 {
+                saltus_linear::axpy(z[i], self.columns.row(i), delta);
+            }
+        }
+    }
+}
