@@ -4,18 +4,39 @@ use crate::sink::MatrixSink;
 use crate::vector::{axpy, dot};
 
 /// Dense matrix, row-major, `rows × cols`.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Dense {
     rows: usize,
     cols: usize,
     data: Vec<f64>,
 }
 
+impl Clone for Dense {
+    fn clone(&self) -> Self {
+        Self {
+            rows: self.rows,
+            cols: self.cols,
+            data: self.data.clone(),
+        }
+    }
+
+    /// Reuses the storage of `self`: allocates only beyond the largest size seen.
+    fn clone_from(&mut self, source: &Self) {
+        self.rows = source.rows;
+        self.cols = source.cols;
+        self.data.clone_from(&source.data);
+    }
+}
+
 impl Dense {
     /// A matrix of zeros.
     #[must_use]
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Self { rows, cols, data: vec![0.0; rows * cols] }
+        Self {
+            rows,
+            cols,
+            data: vec![0.0; rows * cols],
+        }
     }
 
     /// Number of rows.
