@@ -110,6 +110,7 @@ impl MlcpSolver {
     ///
     /// The guess only says which rows to try first (those with `M_ii z_i > w_i`); an entry of it that is not finite
     /// counts as zero. Where no solution is found, `z` holds the point of smallest residual met at the end.
+    #[inline]
     pub fn solve(&mut self, problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Outcome {
         let n = problem.q.len();
         let shape = problem.matrix.rows() == n && problem.matrix.cols() == n && z.len() == n;
@@ -130,6 +131,10 @@ impl MlcpSolver {
         {
             return outcome;
         }
+        self.general(problem, z, tolerance)
+    }
+
+    fn general(&mut self, problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Outcome {
         let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
         if !finite(problem.matrix.as_slice()) || !finite(problem.q) {
             z.fill(0.0);

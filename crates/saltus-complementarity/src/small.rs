@@ -3,33 +3,44 @@
 //! They cover the cases of mechanics (positive diagonal, positive definite or a condition listed
 //! twice); everything else is left to the general solver. The answer is judged like any other.
 
-use crate::mlcp::Mlcp;
+use crate::mlcp::{Mlcp, natural};
 use crate::outcome::{Outcome, Status, Tolerance};
 
 /// Solves a problem without equalities and with one or two unknowns; `None` if it is not one of the
 /// simple cases.
 #[inline]
 pub(crate) fn solve(problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Option<Outcome> {
-    let redundant = match (problem.q, problem.matrix.as_slice()) {
-        (&[q], &[m]) => {
-            z[0] = one(m, q)?;
-            0
+    let (residual, scale, redundant) = match (problem.q, problem.matrix.as_slice(), &mut *z) {
+        (&[q], &[m], [z]) => {
+            *z = one(m, q)?;
+            (natural(scaled(m, *z), m * *z + q), q.abs(), 0)
         }
-        (&[q0, q1], &[a, b, c, d]) => {
-            let (x, redundant) = two([a, b, c, d], [q0, q1])?;
-            z.copy_from_slice(&x);
-            redundant
+        (&[q0, q1], &[a, b, c, d], [z0, z1]) => {
+            let ([x0, x1], redundant) = two([a, b, c, d], [q0, q1])?;
+            (*z0, *z1) = (x0, x1);
+            let r0 = natural(scaled(a, x0), a * x0 + b * x1 + q0);
+            let r1 = natural(scaled(d, x1), c * x0 + d * x1 + q1);
+            (
+                if r1 > r0 || r1.is_nan() { r1 } else { r0 },
+                q0.abs().max(q1.abs()),
+                redundant,
+            )
         }
         _ => return None,
     };
-    let residual = problem.residual(z);
-    let bound = problem.bound(tolerance.residual);
+    let bound = tolerance.residual * (1.0 + scale);
     (residual <= bound && bound.is_finite()).then_some(Outcome {
         status: Status::Solved,
         iterations: 0,
         residual,
         redundant,
     })
+}
+
+/// `d z` with the scale `d` of the natural map.
+#[inline]
+fn scaled(m: f64, z: f64) -> f64 {
+    if m > 0.0 { m * z } else { z }
 }
 
 #[inline]
