@@ -1,7 +1,17 @@
 //! Mixed linear complementarity: equalities first, then complementarity.
+//!
+//! The solver tries, in this order and until the certificate holds: closed forms for one and two
+//! unknowns, an active-set Newton method that remembers the sets it has tried, the same method on a
+//! slightly regularised problem, Lemke's method with several covering vectors, and enumeration.
+//! Inside, all work is done in scaled unknowns `y = S⁻¹ z`, `S M S y + S q`, `s_i = M_ii^(−1/2)`, in
+//! which both sides of the complementarity condition have the same unit.
 
+use crate::active_set::{ActiveSet, NewtonEnd};
+use crate::enumeration::{self, ENUMERATION_LIMIT};
+use crate::lemke::{Lemke, LemkeEnd};
 use crate::outcome::{Outcome, Status, Tolerance};
-use saltus_linear::Dense;
+use crate::small;
+use saltus_linear::{Dense, MinimumNorm, dot, max_abs};
 
 /// Find `z` with `w = M z + q`, `w_i = 0` and `z_i` free in the first `equalities` rows,
 /// `0 ≤ z_i ⟂ w_i ≥ 0` in the others.
@@ -15,14 +25,390 @@ pub struct Mlcp<'a> {
     pub q: &'a [f64],
 }
 
-/// Solves [`Mlcp`]s, keeping its buffers from one to the next.
+impl Mlcp<'_> {
+    /// Residual of the natural map at `z`: the largest of `|w_i|` over the equalities and
+    /// `|min(d_i z_i, w_i)|` over the others, with `w = M z + q` evaluated here.
+    ///
+    /// `d_i = M_ii` where that is positive and 1 elsewhere, so that both arguments of the minimum
+    /// have the unit of `w` and the residual does not change its meaning with the unit of `z`.
+    /// NaN where `z` or `w` is.
+    #[must_use]
+    pub fn residual(&self, z: &[f64]) -> f64 {
+        let mut largest = 0.0_f64;
+        for (i, &q) in self.q.iter().enumerate() {
+            let row = self.matrix.row(i);
+            let w = dot(row, z) + q;
+            let r = if i < self.equalities {
+                w.abs()
+            } else {
+                let d = if row[i] > 0.0 { row[i] } else { 1.0 };
+                natural(d * z[i], w)
+            };
+            if r.is_nan() {
+                return f64::NAN;
+            }
+            largest = largest.max(r);
+        }
+        largest
+    }
+
+    /// What [`residual`](Self::residual) may be at most for a point to count as solved:
+    /// `tolerance · (1 + ‖q‖∞)`.
+    #[must_use]
+    pub fn bound(&self, tolerance: f64) -> f64 {
+        tolerance * (1.0 + max_abs(self.q))
+    }
+}
+
+/// `|min(a, b)|`, NaN if either is.
+#[inline]
+pub(crate) fn natural(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        f64::NAN
+    } else {
+        a.min(b).abs()
+    }
+}
+
+/// Solves [`Mlcp`]s, keeping its buffers from one to the next: nothing is allocated for a problem
+/// no larger than the largest seen, except by the last fallback (enumeration).
+///
+/// Where several multipliers do the same (redundant rows), the answer is the one that minimises
+/// `Σ M_ii z_i²` (weight 1 where `M_ii ≤ 0`): a condition listed twice is shared half and half, and
+/// the answer depends neither on the order of the rows nor on how each is scaled.
 #[derive(Debug, Clone, Default)]
-pub struct MlcpSolver {}
+pub struct MlcpSolver {
+    /// Scaled matrix `S M S`.
+    m: Dense,
+    /// Scaled right-hand side `S q`.
+    q: Vec<f64>,
+    /// Diagonal of `S`.
+    s: Vec<f64>,
+    /// Scaled unknowns, `S⁻¹ z`.
+    y: Vec<f64>,
+    /// A second set of scaled unknowns.
+    trial: Vec<f64>,
+    /// `S M S y + S q`.
+    w: Vec<f64>,
+    /// Rows that may take part in a search.
+    rows: Vec<usize>,
+    newton: ActiveSet,
+    lemke: Lemke,
+    wide: Dense,
+    rank: MinimumNorm,
+}
+
+/// Weight of the identity that is added to the scaled matrix to choose among non-unique multipliers.
+const RIDGE: f64 = 1e-8;
+/// A relative residual below this, of a point that is a solution by construction, is a matter of rounding.
+const NEARLY: f64 = 1e-6;
+/// Scaled `w` below this multiple of `‖S q‖∞` counts as zero when redundant rows are looked for.
+const WEAKLY_ACTIVE: f64 = 1e-11;
 
 impl MlcpSolver {
     /// Solves `problem` from the first guess in `z` (n) and leaves the answer there.
+    ///
+    /// The guess only says which rows to try first (those with `M_ii z_i > w_i`); an entry of it that is not finite
+    /// counts as zero. Where no solution is found, `z` holds the point of smallest residual met at the end.
+    #[inline]
     pub fn solve(&mut self, problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Outcome {
-        let _ = (problem, z, tolerance);
-        Outcome { status: Status::IterationLimit, iterations: 0, residual: f64::INFINITY, redundant: 0 }
+        let n = problem.q.len();
+        let shape = problem.matrix.rows() == n && problem.matrix.cols() == n && z.len() == n;
+        if !shape || problem.equalities > n {
+            return failed(Status::Inconsistent, 0, f64::INFINITY);
+        }
+        if n == 0 {
+            return Outcome {
+                status: Status::Solved,
+                iterations: 0,
+                residual: 0.0,
+                redundant: 0,
+            };
+        }
+        if problem.equalities == 0
+            && n <= 2
+            && let Some(outcome) = small::solve(problem, z, tolerance)
+        {
+            return outcome;
+        }
+        self.general(problem, z, tolerance)
+    }
+
+    fn general(&mut self, problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Outcome {
+        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+        if !finite(problem.matrix.as_slice()) || !finite(problem.q) {
+            z.fill(0.0);
+            return failed(Status::NotFinite, 0, f64::NAN);
+        }
+        self.load(problem, z);
+        self.search(problem, z, tolerance)
+    }
+
+    /// Scales the problem and the guess.
+    fn load(&mut self, problem: &Mlcp<'_>, z: &[f64]) {
+        let n = problem.q.len();
+        let matrix = problem.matrix;
+        self.s.clear();
+        for i in 0..n {
+            let d = matrix[(i, i)];
+            let size = if d > 0.0 { d } else { max_abs(matrix.row(i)) };
+            let s = 1.0 / size.sqrt();
+            self.s.push(if s.is_finite() && s > 0.0 { s } else { 1.0 });
+        }
+        self.m.reset(n, n);
+        self.q.clear();
+        self.y.clear();
+        for (i, (&s, &z)) in self.s.iter().zip(z).enumerate() {
+            for ((to, from), sj) in self.m.row_mut(i).iter_mut().zip(matrix.row(i)).zip(&self.s) {
+                *to = s * from * sj;
+            }
+            self.q.push(s * problem.q[i]);
+            self.y.push(if z.is_finite() { z / s } else { 0.0 });
+        }
+        self.w.clear();
+        self.w.resize(n, 0.0);
+        self.rows.clear();
+        self.rows.extend(0..n);
+    }
+
+    /// Tries one method after the other until the certificate holds.
+    fn search(&mut self, problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Outcome {
+        let e = problem.equalities;
+        let budget = tolerance.max_iterations;
+        let bound = problem.bound(tolerance.residual);
+        let mut iterations = 0;
+        let mut status = Status::IterationLimit;
+        for attempt in Attempt::ALL {
+            if attempt == Attempt::Lemke && self.contradictory(e) {
+                return failed(Status::Inconsistent, iterations, self.keep(problem, z));
+            }
+            let limit = budget.saturating_sub(iterations);
+            if limit == 0 {
+                break;
+            }
+            let (spent, word) = self.attempt(attempt, e, limit);
+            iterations += spent;
+            let Some(word) = word else { continue };
+            if word == Status::Solved {
+                self.canonical(problem, bound);
+            }
+            // Whatever the method says of itself, the residual decides.
+            let residual = self.keep(problem, &mut *z);
+            if residual <= bound {
+                let redundant = self.newton.redundancy(&self.m, e, &self.y);
+                return Outcome {
+                    status: Status::Solved,
+                    iterations,
+                    residual,
+                    redundant,
+                };
+            }
+            status = match (word, status) {
+                (Status::Solved, _) if residual <= problem.bound(NEARLY) => Status::Inaccurate,
+                (_, Status::Inaccurate) => Status::Inaccurate,
+                (Status::Solved, word) | (_, word @ Status::Ray) | (word, _) => word,
+            };
+        }
+        let residual = self.keep(problem, z);
+        if residual.is_nan() {
+            z.fill(0.0);
+            return failed(Status::NotFinite, iterations, residual);
+        }
+        failed(status, iterations, residual)
+    }
+
+    /// Runs one method. `None` where it does not apply.
+    fn attempt(&mut self, attempt: Attempt, e: usize, limit: u32) -> (u32, Option<Status>) {
+        let n = self.q.len();
+        match attempt {
+            Attempt::Newton => {
+                let (end, spent) =
+                    self.newton
+                        .solve(&self.m, &self.q, e, &self.rows, 0.0, limit, &mut self.y);
+                (spent, Some(end.status()))
+            }
+            Attempt::Regularised => {
+                self.y.fill(0.0);
+                let (end, spent) =
+                    self.newton
+                        .solve(&self.m, &self.q, e, &self.rows, RIDGE, limit, &mut self.y);
+                if end == NewtonEnd::Stationary {
+                    self.newton.polish(&self.m, &self.q, e, &mut self.y);
+                }
+                (spent, Some(end.status()))
+            }
+            Attempt::Lemke | Attempt::LemkeAgain => {
+                let covers = if attempt == Attempt::Lemke {
+                    0..1
+                } else {
+                    1..4
+                };
+                let mut spent = 0;
+                let mut word = Status::Ray;
+                for cover in covers {
+                    let left = limit.saturating_sub(spent);
+                    let (end, pivots) =
+                        self.lemke
+                            .solve(&self.m, &self.q, e, cover, left, &mut self.y);
+                    spent += pivots;
+                    match end {
+                        LemkeEnd::Solved => {
+                            self.newton.polish(&self.m, &self.q, e, &mut self.y);
+                            return (spent, Some(Status::Solved));
+                        }
+                        LemkeEnd::Ray => {}
+                        LemkeEnd::Limit => word = Status::IterationLimit,
+                    }
+                }
+                (spent, Some(word))
+            }
+            Attempt::Enumeration => {
+                if n - e > ENUMERATION_LIMIT {
+                    return (0, None);
+                }
+                let found = enumeration::first(&self.m, &self.q, e, &mut self.y);
+                (1, Some(if found { Status::Solved } else { Status::Ray }))
+            }
+            Attempt::Nothing => {
+                self.y.fill(0.0);
+                (0, Some(Status::Ray))
+            }
+        }
+    }
+
+    /// Whether no point satisfies the equalities, whatever the signs of the others.
+    fn contradictory(&mut self, e: usize) -> bool {
+        let n = self.q.len();
+        if e == 0 {
+            return false;
+        }
+        self.wide.reset(e, n);
+        for i in 0..e {
+            self.wide.row_mut(i).copy_from_slice(self.m.row(i));
+        }
+        if self.rank.factorise(&self.wide) == e {
+            return false;
+        }
+        self.trial.clear();
+        self.trial.resize(n, 0.0);
+        self.w[..e].copy_from_slice(&self.q[..e]);
+        self.rank.solve(&mut self.w[..e], &mut self.trial);
+        let scale = max_abs(&self.q);
+        (0..e).any(|i| (self.q[i] - dot(self.wide.row(i), &self.trial)).abs() > 1e-9 * scale)
+    }
+
+    /// Replaces the multipliers by the canonical ones where they are not unique.
+    fn canonical(&mut self, problem: &Mlcp<'_>, bound: f64) {
+        let e = problem.equalities;
+        let n = self.q.len();
+        let small = WEAKLY_ACTIVE * max_abs(&self.q);
+        self.rows.clear();
+        let mut weak = false;
+        for i in 0..n {
+            self.w[i] = self.q[i] + dot(self.m.row(i), &self.y);
+            if i < e || self.y[i] > 0.0 {
+                self.rows.push(i);
+            } else if self.w[i] <= small {
+                self.rows.push(i);
+                weak = true;
+            }
+        }
+        let unique =
+            (!weak && self.newton.regular()) || self.newton.is_regular(&self.m, &self.rows);
+        if !unique {
+            self.trial.clone_from(&self.y);
+            self.newton
+                .least_norm(&self.m, &self.q, &self.rows, 0.0, &mut self.trial);
+            if !self.adopt(problem, bound) {
+                self.trial.fill(0.0);
+                let limit = 2 * n as u32 + 20;
+                let end = self
+                    .newton
+                    .solve(
+                        &self.m,
+                        &self.q,
+                        e,
+                        &self.rows,
+                        RIDGE,
+                        limit,
+                        &mut self.trial,
+                    )
+                    .0;
+                if end == NewtonEnd::Stationary {
+                    self.newton.polish(&self.m, &self.q, e, &mut self.trial);
+                    self.adopt(problem, bound);
+                }
+            }
+        }
+        self.rows.clear();
+        self.rows.extend(0..n);
+    }
+
+    /// Takes `trial` over if it is as good a solution.
+    fn adopt(&mut self, problem: &Mlcp<'_>, bound: f64) -> bool {
+        let size = max_abs(&self.trial);
+        for (i, y) in self.trial.iter_mut().enumerate().skip(problem.equalities) {
+            if *y < 0.0 {
+                if *y < -1e-13 * size {
+                    return false;
+                }
+                *y = 0.0;
+            }
+            self.w[i] = self.s[i] * *y;
+        }
+        for i in 0..problem.equalities {
+            self.w[i] = self.s[i] * self.trial[i];
+        }
+        let good = problem.residual(&self.w) <= bound;
+        if good {
+            self.y.clone_from(&self.trial);
+        }
+        good
+    }
+
+    /// Writes the unscaled unknowns to `z` and returns their residual.
+    fn keep(&mut self, problem: &Mlcp<'_>, z: &mut [f64]) -> f64 {
+        for (i, z) in z.iter_mut().enumerate() {
+            let y = self.y[i];
+            *z = self.s[i]
+                * if i >= problem.equalities && y < 0.0 {
+                    0.0
+                } else {
+                    y
+                };
+        }
+        problem.residual(z)
+    }
+}
+
+/// The methods in the order in which they are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    Newton,
+    Regularised,
+    Lemke,
+    LemkeAgain,
+    Enumeration,
+    /// Zero, which solves a problem whose `q` is negative by round-off only.
+    Nothing,
+}
+
+impl Attempt {
+    const ALL: [Self; 6] = [
+        Self::Newton,
+        Self::Regularised,
+        Self::Lemke,
+        Self::LemkeAgain,
+        Self::Enumeration,
+        Self::Nothing,
+    ];
+}
+
+fn failed(status: Status, iterations: u32, residual: f64) -> Outcome {
+    Outcome {
+        status,
+        iterations,
+        residual,
+        redundant: 0,
     }
 }

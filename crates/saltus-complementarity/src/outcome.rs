@@ -11,7 +11,10 @@ pub struct Tolerance {
 
 impl Default for Tolerance {
     fn default() -> Self {
-        Self { residual: 1e-12, max_iterations: 1000 }
+        Self {
+            residual: 1e-12,
+            max_iterations: 1000,
+        }
     }
 }
 
@@ -27,6 +30,8 @@ pub enum Status {
     Cycle,
     /// The iteration limit was reached.
     IterationLimit,
+    /// An active set is consistent, but its point misses the tolerance: its entries are so large that rounding them costs more.
+    Inaccurate,
     /// The equations are contradictory (no point satisfies them).
     Inconsistent,
     /// The data or an iterate is not finite.

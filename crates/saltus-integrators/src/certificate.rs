@@ -122,7 +122,10 @@ impl Certificate {
 
     /// Entry and value of everything that applies.
     pub fn iter(&self) -> impl Iterator<Item = (Entry, f64)> + '_ {
-        Entry::ALL.into_iter().map(|e| (e, self.get(e))).filter(|(_, v)| !v.is_nan())
+        Entry::ALL
+            .into_iter()
+            .map(|e| (e, self.get(e)))
+            .filter(|(_, v)| !v.is_nan())
     }
 }
 
@@ -154,7 +157,10 @@ pub struct WorstCertificate {
 
 impl Default for WorstCertificate {
     fn default() -> Self {
-        Self { worst: [f64::NAN; COUNT], at: [f64::NAN; COUNT] }
+        Self {
+            worst: [f64::NAN; COUNT],
+            at: [f64::NAN; COUNT],
+        }
     }
 }
 

@@ -22,7 +22,12 @@ impl Plan {
     /// A fresh run from `start` to `until` in steps of `step`, all in seconds.
     #[must_use]
     pub fn new(start: f64, step: f64, until: f64) -> Self {
-        Self { start, step, until, first: 0 }
+        Self {
+            start,
+            step,
+            until,
+            first: 0,
+        }
     }
 
     /// Number of steps from `start` to `until`.
@@ -39,7 +44,11 @@ impl Plan {
     #[allow(clippy::cast_precision_loss)]
     pub fn time(&self, k: u64) -> f64 {
         let t = self.start + k as f64 * self.step;
-        if k >= self.steps() { t.min(self.until) } else { t }
+        if k >= self.steps() {
+            t.min(self.until)
+        } else {
+            t
+        }
     }
 
     /// Length of the step number `k` (from 0) [s].
@@ -161,7 +170,9 @@ pub fn drive(
     restore: Option<&[f64]>,
     observers: &mut [&mut dyn Observer],
 ) -> Result<Stop, DriveError> {
-    let mut report = integrator.prepare(system, state, plan.step).map_err(DriveError::Prepare)?;
+    let mut report = integrator
+        .prepare(system, state, plan.step)
+        .map_err(DriveError::Prepare)?;
     if let Some(memory) = restore {
         integrator.restore(memory);
     }
@@ -171,11 +182,19 @@ pub fn drive(
         names: &names,
         plan,
         guarantees: integrator.guarantees(),
-        has_forces: !integrator.reactions().force.is_empty() || !integrator.reactions().bilateral_force.is_empty(),
+        has_forces: !integrator.reactions().force.is_empty()
+            || !integrator.reactions().bilateral_force.is_empty(),
     };
-    let first = Frame { step: plan.first, state, report: &report, reactions: integrator.reactions() };
+    let first = Frame {
+        step: plan.first,
+        state,
+        report: &report,
+        reactions: integrator.reactions(),
+    };
     for observer in observers.iter_mut() {
-        observer.begin(&info, &first).map_err(DriveError::Observer)?;
+        observer
+            .begin(&info, &first)
+            .map_err(DriveError::Observer)?;
     }
     let steps = plan.steps();
     let mut stop = Stop::EndReached;
@@ -183,11 +202,20 @@ pub fn drive(
         match integrator.step(system, state, plan.length(k, steps), plan.time(k + 1)) {
             Ok(done) => report = done,
             Err(error) => {
-                stop = Stop::StepFailed { step: k + 1, t: state.t, error };
+                stop = Stop::StepFailed {
+                    step: k + 1,
+                    t: state.t,
+                    error,
+                };
                 break;
             }
         }
-        let frame = Frame { step: k + 1, state, report: &report, reactions: integrator.reactions() };
+        let frame = Frame {
+            step: k + 1,
+            state,
+            report: &report,
+            reactions: integrator.reactions(),
+        };
         let mut interrupted = false;
         for observer in observers.iter_mut() {
             match observer.frame(&frame) {

@@ -95,7 +95,9 @@ pub enum StepError {
         place: String,
     },
     /// The contact problem of the step was not solved.
-    #[error("the contact problem of {contacts} contacts and {bilateral} bilateral constraints was not solved ({status}, residual {residual:.3e} m/s, largest at `{place}`); {cure}")]
+    #[error(
+        "the contact problem of {contacts} contacts and {bilateral} bilateral constraints was not solved ({status}, residual {residual:.3e} m/s, largest at `{place}`); {cure}"
+    )]
     ContactProblem {
         /// Contacts in the problem.
         contacts: usize,
@@ -111,7 +113,9 @@ pub enum StepError {
         cure: &'static str,
     },
     /// The iteration matrix cannot be factored.
-    #[error("the iteration matrix of the step is singular ({source}); scheme `{scheme}` needs a regular mass matrix, at least on the constrained directions")]
+    #[error(
+        "the iteration matrix of the step is singular ({source}); scheme `{scheme}` needs a regular mass matrix, at least on the constrained directions"
+    )]
     Singular {
         /// The factorisation's complaint.
         source: saltus_linear::LinearError,
@@ -119,7 +123,9 @@ pub enum StepError {
         scheme: &'static str,
     },
     /// Something evaluated to infinity or not-a-number.
-    #[error("{quantity} of `{place}` is not finite at t = {t} s; the motion left the domain of its formula, or the step is unstable")]
+    #[error(
+        "{quantity} of `{place}` is not finite at t = {t} s; the motion left the domain of its formula, or the step is unstable"
+    )]
     NotFinite {
         /// What was evaluated.
         quantity: &'static str,
@@ -143,14 +149,25 @@ pub trait Integrator: Send {
     ///
     /// # Errors
     /// Where the scheme cannot run this system at all.
-    fn prepare(&mut self, system: &dyn System, state: &State, h: f64) -> Result<StepReport, StepError>;
+    fn prepare(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<StepReport, StepError>;
 
     /// Advances `state` by `h` [s] to the time `end` [s], which is `state.t + h` up to the round-off
     /// that the caller chooses. On error the state is unchanged.
     ///
     /// # Errors
     /// Where the step was not solved; nothing is ever accepted silently.
-    fn step(&mut self, system: &dyn System, state: &mut State, h: f64, end: f64) -> Result<StepReport, StepError>;
+    fn step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError>;
 
     /// Constraints and contacts at the end of the last step (or at the start, after `prepare`).
     fn reactions(&self) -> Reactions<'_>;

@@ -27,7 +27,14 @@ pub(crate) type RowOf<'a> = &'a dyn Fn(usize) -> (&'a SparseRows, usize);
 impl OneStep {
     /// Prepares a problem of `m` multipliers over `n` velocities and condenses it:
     /// `forces(i)` is row `i` of `Bᵀ`, `rows(i)` row `i` of `A`.
-    pub(crate) fn condense(&mut self, m: usize, n: usize, factored: &SquareMatrix, forces: RowOf<'_>, rows: RowOf<'_>) {
+    pub(crate) fn condense(
+        &mut self,
+        m: usize,
+        n: usize,
+        factored: &SquareMatrix,
+        forces: RowOf<'_>,
+        rows: RowOf<'_>,
+    ) {
         self.columns.reset(m, n);
         for i in 0..m {
             let (matrix, row) = forces(i);
@@ -54,7 +61,9 @@ impl OneStep {
         self.delassus.reset(m, m);
         for i in 0..m {
             let from = member(i);
-            self.columns.row_mut(i).copy_from_slice(all.columns.row(from));
+            self.columns
+                .row_mut(i)
+                .copy_from_slice(all.columns.row(from));
             for j in 0..m {
                 self.delassus[(i, j)] = all.delassus[(from, member(j))];
             }
@@ -75,7 +84,11 @@ impl OneStep {
 
     /// Solves for the multipliers `z` (m) from the guess in `z`.
     pub(crate) fn solve(&mut self, equalities: usize, z: &mut [f64]) -> Outcome {
-        let problem = Mlcp { equalities, matrix: &self.delassus, q: &self.q };
+        let problem = Mlcp {
+            equalities,
+            matrix: &self.delassus,
+            q: &self.q,
+        };
         self.solver.solve(&problem, z, Tolerance::default())
     }
 

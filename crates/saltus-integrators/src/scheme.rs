@@ -37,7 +37,11 @@ pub struct OptionsError {
 
 impl OptionsError {
     pub(crate) fn new(option: &'static str, value: f64, expected: &str) -> Self {
-        Self { option, value, expected: expected.to_owned() }
+        Self {
+            option,
+            value,
+            expected: expected.to_owned(),
+        }
     }
 }
 

@@ -4,20 +4,39 @@ use crate::sink::MatrixSink;
 use crate::vector::{axpy, dot};
 
 /// Dense matrix, row-major, `rows × cols`.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Dense {
     rows: usize,
     cols: usize,
     data: Vec<f64>,
-    /// One row, used by products.
-    scratch: Vec<f64>,
+}
+
+impl Clone for Dense {
+    fn clone(&self) -> Self {
+        Self {
+            rows: self.rows,
+            cols: self.cols,
+            data: self.data.clone(),
+        }
+    }
+
+    /// Reuses the storage of `self`: allocates only beyond the largest size seen.
+    fn clone_from(&mut self, source: &Self) {
+        self.rows = source.rows;
+        self.cols = source.cols;
+        self.data.clone_from(&source.data);
+    }
 }
 
 impl Dense {
     /// A matrix of zeros.
     #[must_use]
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Self { rows, cols, data: vec![0.0; rows * cols], scratch: Vec::new() }
+        Self {
+            rows,
+            cols,
+            data: vec![0.0; rows * cols],
+        }
     }
 
     /// Number of rows.
@@ -92,11 +111,9 @@ impl Dense {
         }
     }
 
-    /// `A ← A B` for a square `B`.
-    pub fn multiply_right(&mut self, b: &Self) {
-        let n = self.cols;
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.resize(n, 0.0);
+    /// `A ← A B` for a square `B`; `scratch` is overwritten with a row.
+    pub fn multiply_right(&mut self, b: &Self, scratch: &mut Vec<f64>) {
+        scratch.resize(self.cols, 0.0);
         for i in 0..self.rows {
             scratch.copy_from_slice(self.row(i));
             let row = self.row_mut(i);
@@ -105,7 +122,6 @@ impl Dense {
                 axpy(*a, b.row(k), row);
             }
         }
-        self.scratch = scratch;
     }
 
     /// `xᵀ A y`.

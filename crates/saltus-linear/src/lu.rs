@@ -24,6 +24,24 @@ impl Lu {
         self.factors.rows()
     }
 
+    /// Smallest over largest pivot of the last factorisation, in absolute value; 1 of an empty matrix.
+    ///
+    /// A cheap warning of near singularity: of an equilibrated matrix a ratio near round-off says
+    /// that its rank is in doubt.
+    #[must_use]
+    pub fn pivot_ratio(&self) -> f64 {
+        let mut range = (f64::INFINITY, 0.0_f64);
+        for k in 0..self.size() {
+            let pivot = self.factors[(k, k)].abs();
+            range = (range.0.min(pivot), range.1.max(pivot));
+        }
+        if range.1 > 0.0 {
+            range.0 / range.1
+        } else {
+            1.0
+        }
+    }
+
     /// Factorises a copy of the square matrix `a`.
     ///
     /// # Errors
@@ -49,7 +67,11 @@ impl Lu {
                 return Err(LinearError::NotFinite { size: n });
             }
             if best <= Self::SINGULAR * scale {
-                return Err(LinearError::Singular { size: n, pivot: k, value: best });
+                return Err(LinearError::Singular {
+                    size: n,
+                    pivot: k,
+                    value: best,
+                });
             }
             self.pivots[k] = p;
             if p != k {

@@ -55,7 +55,7 @@ impl MinimumNorm {
             if k == 0 {
                 first = norm;
             }
-            if !(norm > RANK_TOLERANCE * first) {
+            if norm.is_nan() || norm <= RANK_TOLERANCE * first {
                 break;
             }
             if p != k {
@@ -204,7 +204,12 @@ mod tests {
     #[test]
     fn pseudo_inverse_of_a_rank_two_matrix() {
         // A = u vᵀ + w zᵀ: the solution of A x = A y has minimum norm iff it is orthogonal to the kernel.
-        let (u, v, w, z) = ([1.0, 2.0, -1.0, 0.5], [1.0, 0.0, 2.0, -1.0], [0.0, 1.0, 1.0, 3.0], [2.0, 1.0, 0.0, 1.0]);
+        let (u, v, w, z) = (
+            [1.0, 2.0, -1.0, 0.5],
+            [1.0, 0.0, 2.0, -1.0],
+            [0.0, 1.0, 1.0, 3.0],
+            [2.0, 1.0, 0.0, 1.0],
+        );
         let mut a = Dense::zeros(4, 4);
         for i in 0..4 {
             for j in 0..4 {

@@ -74,7 +74,11 @@ impl SparseRows {
     #[inline]
     #[must_use]
     pub fn dot(&self, i: usize, x: &[f64]) -> f64 {
-        self.cols(i).iter().zip(self.values(i)).map(|(&c, v)| v * x[c]).sum()
+        self.cols(i)
+            .iter()
+            .zip(self.values(i))
+            .map(|(&c, v)| v * x[c])
+            .sum()
     }
 
     /// `y ← y + alpha · row i`.

@@ -31,7 +31,8 @@ impl MatrixSink for Shifted<'_> {
             for j in 0..cols {
                 let value = block[i * cols + j];
                 if value != 0.0 {
-                    self.sink.entry(self.row + row + i, self.col + col + j, self.factor * value);
+                    self.sink
+                        .entry(self.row + row + i, self.col + col + j, self.factor * value);
                 }
             }
         }

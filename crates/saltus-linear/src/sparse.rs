@@ -44,7 +44,10 @@ impl SparseLu {
             arrival: Vec::new(),
             incoming: Vec::new(),
             stale: true,
-            pattern: Pattern { col_start: vec![0; n + 1], ..Pattern::default() },
+            pattern: Pattern {
+                col_start: vec![0; n + 1],
+                ..Pattern::default()
+            },
             symbolic: None,
             factors: None,
         }
@@ -63,22 +66,32 @@ impl SparseLu {
         if self.pattern.values.iter().any(|v| !v.is_finite()) {
             return Err(LinearError::NotFinite { size: self.n });
         }
-        let singular = LinearError::Singular { size: self.n, pivot: 0, value: 0.0 };
+        let singular = LinearError::Singular {
+            size: self.n,
+            pivot: 0,
+            value: 0.0,
+        };
         let (n, p) = (self.n, &self.pattern);
         let shape = SymbolicSparseColMatRef::new_checked(n, n, &p.col_start, None, &p.rows);
         if self.symbolic.is_none() {
             self.symbolic = Some(SymbolicLu::try_new(shape).map_err(|_| singular)?);
         }
-        let Some(symbolic) = &self.symbolic else { return Err(singular) };
+        let Some(symbolic) = &self.symbolic else {
+            return Err(singular);
+        };
         let matrix = SparseColMatRef::new(shape, &p.values);
-        self.factors = Some(Lu::try_new_with_symbolic(symbolic.clone(), matrix.rb()).map_err(|_| singular)?);
+        self.factors =
+            Some(Lu::try_new_with_symbolic(symbolic.clone(), matrix.rb()).map_err(|_| singular)?);
         self.probe()
     }
 
     pub(crate) fn solve(&self, x: &mut [f64]) {
         if let Some(factors) = &self.factors {
             let n = x.len();
-            factors.solve_in_place_with_conj(faer::Conj::No, MatMut::from_column_major_slice_mut(x, n, 1));
+            factors.solve_in_place_with_conj(
+                faer::Conj::No,
+                MatMut::from_column_major_slice_mut(x, n, 1),
+            );
         }
     }
 
@@ -89,7 +102,9 @@ impl SparseLu {
     }
 
     pub(crate) fn form(&self, x: &[f64], y: &[f64]) -> f64 {
-        self.entries().map(|(i, j, value)| x[i] * value * y[j]).sum()
+        self.entries()
+            .map(|(i, j, value)| x[i] * value * y[j])
+            .sum()
     }
 
     /// `A ← A B`.
@@ -100,7 +115,11 @@ impl SparseLu {
         }
         let product: Vec<(usize, usize, f64)> = self
             .entries()
-            .flat_map(|(i, k, a)| rows_of_b[k].iter().map(move |&(j, value)| (i, j, a * value)))
+            .flat_map(|(i, k, a)| {
+                rows_of_b[k]
+                    .iter()
+                    .map(move |&(j, value)| (i, j, a * value))
+            })
             .collect();
         self.clear();
         for (i, j, value) in product {
@@ -110,7 +129,10 @@ impl SparseLu {
 
     /// Row, column and value of everything that was filled in; duplicates are not merged.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
-        self.arrival.iter().zip(&self.incoming).map(|(&(i, j), &v)| (i, j, v))
+        self.arrival
+            .iter()
+            .zip(&self.incoming)
+            .map(|(&(i, j), &v)| (i, j, v))
     }
 
     /// Brings the incoming entries into compressed columns.
@@ -169,7 +191,11 @@ impl SparseLu {
         if defect <= 1e-6 * (1.0 + self.n as f64) {
             Ok(())
         } else {
-            Err(LinearError::Singular { size: self.n, pivot: 0, value: 1.0 / max_abs(&x) })
+            Err(LinearError::Singular {
+                size: self.n,
+                pivot: 0,
+                value: 1.0 / max_abs(&x),
+            })
         }
     }
 }

@@ -18,7 +18,11 @@ pub struct SquareMatrix {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    Dense { matrix: Dense, lu: Lu },
+    Dense {
+        matrix: Dense,
+        lu: Lu,
+        scratch: Vec<f64>,
+    },
     Sparse(Box<SparseLu>),
 }
 
@@ -27,7 +31,11 @@ impl SquareMatrix {
     #[must_use]
     pub fn new(n: usize) -> Self {
         let kind = if n <= DENSE_LIMIT {
-            Kind::Dense { matrix: Dense::zeros(n, n), lu: Lu::default() }
+            Kind::Dense {
+                matrix: Dense::zeros(n, n),
+                lu: Lu::default(),
+                scratch: Vec::new(),
+            }
         } else {
             Kind::Sparse(Box::new(SparseLu::new(n)))
         };
@@ -57,7 +65,7 @@ impl SquareMatrix {
     /// [`LinearError`] where the matrix is singular or not finite.
     pub fn factorise(&mut self) -> Result<(), LinearError> {
         match &mut self.kind {
-            Kind::Dense { matrix, lu } => lu.factorise(matrix),
+            Kind::Dense { matrix, lu, .. } => lu.factorise(matrix),
             Kind::Sparse(sparse) => sparse.factorise(),
         }
     }
@@ -100,7 +108,12 @@ impl SquareMatrix {
     /// `A ← A B`.
     pub fn multiply_right(&mut self, other: &Self) {
         match (&mut self.kind, &other.kind) {
-            (Kind::Dense { matrix, lu: _ }, Kind::Dense { matrix: b, .. }) => matrix.multiply_right(b),
+            (
+                Kind::Dense {
+                    matrix, scratch, ..
+                },
+                Kind::Dense { matrix: b, .. },
+            ) => matrix.multiply_right(b, scratch),
             (Kind::Sparse(a), Kind::Sparse(b)) => a.multiply_right(b),
             _ => {}
         }

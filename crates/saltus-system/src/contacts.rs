@@ -25,7 +25,12 @@ impl ContactLaw {
     /// Newton's law without friction.
     #[must_use]
     pub fn frictionless(restitution: f64) -> Self {
-        Self { e_n: restitution, e_t: 0.0, mu: 0.0, tangents: 0 }
+        Self {
+            e_n: restitution,
+            e_t: 0.0,
+            mu: 0.0,
+            tangents: 0,
+        }
     }
 }
 
@@ -121,22 +126,47 @@ pub trait Contacts: Kinematics {
     }
 
     /// `D(W r)` (nv × nv) for given impulses or forces (rows).
-    fn contact_curvature(&self, t: f64, q: &[f64], set: &ContactSet, r: &[f64], curvature: &mut dyn MatrixSink) {
+    fn contact_curvature(
+        &self,
+        t: f64,
+        q: &[f64],
+        set: &ContactSet,
+        r: &[f64],
+        curvature: &mut dyn MatrixSink,
+    ) {
         let _ = (t, q, set, r, curvature);
     }
 
     /// `D(Wᵀ x)` (rows × nv) for a given `x` (nv).
-    fn contact_direction_gradient(&self, t: f64, q: &[f64], set: &ContactSet, x: &[f64], gradient: &mut dyn MatrixSink) {
+    fn contact_direction_gradient(
+        &self,
+        t: f64,
+        q: &[f64],
+        set: &ContactSet,
+        x: &[f64],
+        gradient: &mut dyn MatrixSink,
+    ) {
         let _ = (t, q, set, x, gradient);
     }
 
     /// `D(rate)` (rows × nv).
-    fn contact_rate_gradient(&self, t: f64, q: &[f64], set: &ContactSet, gradient: &mut dyn MatrixSink) {
+    fn contact_rate_gradient(
+        &self,
+        t: f64,
+        q: &[f64],
+        set: &ContactSet,
+        gradient: &mut dyn MatrixSink,
+    ) {
         let _ = (t, q, set, gradient);
     }
 
     /// `D(ζ)` (rows × nv).
-    fn contact_bias_gradient(&self, at: Point<'_>, set: &ContactSet, gradient: &mut dyn MatrixSink) {
+    fn contact_bias_gradient(
+        &self,
+        at: Point<'_>,
+        set: &ContactSet,
+        gradient: &mut dyn MatrixSink,
+    ) {
         let _ = (at, set, gradient);
     }
 

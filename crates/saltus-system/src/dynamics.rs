@@ -124,7 +124,11 @@ pub trait Dynamics: Kinematics {
 
     /// Kinetic energy `½ vᵀ M v` [J].
     fn kinetic_energy(&self, q: &[f64], v: &[f64]) -> f64 {
-        let mut form = QuadraticForm { x: v, y: v, value: 0.0 };
+        let mut form = QuadraticForm {
+            x: v,
+            y: v,
+            value: 0.0,
+        };
         self.mass(q, &mut form);
         0.5 * form.value
     }

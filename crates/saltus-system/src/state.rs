@@ -34,7 +34,11 @@ impl State {
     /// The same point, borrowed.
     #[must_use]
     pub fn point(&self) -> Point<'_> {
-        Point { t: self.t, q: &self.q, v: &self.v }
+        Point {
+            t: self.t,
+            q: &self.q,
+            v: &self.v,
+        }
     }
 }
 

@@ -27,17 +27,39 @@ impl MoreauJean {
         self.certify_end(system, end, &mut certificate);
         self.energy = self.energy_at_start(system);
         let gain = self.energy.total() - before.total();
-        certificate.set(Entry::EnergyBalance, gain - work_external - work_contact - algorithmic);
+        certificate.set(
+            Entry::EnergyBalance,
+            gain - work_external - work_contact - algorithmic,
+        );
         self.update_scale(h);
-        let active = self.contact.active.iter().filter(|&&i| self.contact.impulse[i] > 0.0).count();
+        let active = self
+            .contact
+            .active
+            .iter()
+            .filter(|&&i| self.contact.impulse[i] > 0.0)
+            .count();
         #[allow(clippy::cast_possible_truncation)]
         let active = active as u32;
         let redundant = std::mem::take(&mut self.redundant);
-        Ok(StepReport { h, iterations, active, redundant, energy: self.energy, work_external, work_contact, certificate })
+        Ok(StepReport {
+            h,
+            iterations,
+            active,
+            redundant,
+            energy: self.energy,
+            work_external,
+            work_contact,
+            certificate,
+        })
     }
 
     /// The report of the initial state.
-    pub(super) fn initial_report(&mut self, system: &dyn System, state: &State, h: f64) -> Result<StepReport, StepError> {
+    pub(super) fn initial_report(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<StepReport, StepError> {
         self.energy = self.energy_at_start(system);
         let c = &mut self.contact;
         for i in 0..c.set.len() {
@@ -62,17 +84,33 @@ impl MoreauJean {
         let (t, s) = (&self.trial, &mut self.smooth);
         let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
         let time = state.t + if theta_point { self.theta * h } else { h };
-        system.active_force(Point { t: time, q: &t.q_eval, v: &t.v_eval }, &mut s.active);
+        system.active_force(
+            Point {
+                t: time,
+                q: &t.q_eval,
+                v: &t.v_eval,
+            },
+            &mut s.active,
+        );
         let external = if theta_point {
             h * dot(&t.v_phi, &s.active)
         } else {
             let power: f64 = (0..s.active.len())
-                .map(|i| t.v_phi[i] * (self.theta * s.active[i] + (1.0 - self.theta) * self.start.active[i]))
+                .map(|i| {
+                    t.v_phi[i]
+                        * (self.theta * s.active[i] + (1.0 - self.theta) * self.start.active[i])
+                })
                 .sum();
             h * power
         };
         let rows = self.bilateral.jacobian.rows();
-        let mut contact: f64 = self.bilateral.impulse.iter().enumerate().map(|(i, p)| p * rows.dot(i, &t.v_phi)).sum();
+        let mut contact: f64 = self
+            .bilateral
+            .impulse
+            .iter()
+            .enumerate()
+            .map(|(i, p)| p * rows.dot(i, &t.v_phi))
+            .sum();
         let c = &self.contact;
         for &i in &c.active {
             contact += c.impulse[i] * c.law.directions.dot(c.law.first_row[i], &t.v_phi);
@@ -122,12 +160,15 @@ impl MoreauJean {
         let (t, c, ng) = (&mut self.trial, &mut self.contact, self.dims.ng);
         t.jump.fill(0.0);
         if c.active.iter().any(|&i| c.impulse[i] != 0.0) {
-            self.one_step.add_response(ng..ng + c.active.len(), &c.multipliers, &mut t.jump);
+            self.one_step
+                .add_response(ng..ng + c.active.len(), &c.multipliers, &mut t.jump);
         }
         for i in 0..t.v.len() {
             t.increment[i] = t.v[i] - state.v[i] - t.jump[i];
         }
-        self.bilateral.guess.copy_from_slice(&self.bilateral.impulse);
+        self.bilateral
+            .guess
+            .copy_from_slice(&self.bilateral.impulse);
     }
 
     /// The end of this step becomes the start of the next one.
@@ -145,7 +186,9 @@ impl MoreauJean {
             system.mass(&self.start.q, &mut self.smooth.mass);
         }
         self.start.momentum.fill(0.0);
-        self.smooth.mass.apply_add(1.0, &self.start.v, &mut self.start.momentum);
+        self.smooth
+            .mass
+            .apply_add(1.0, &self.start.v, &mut self.start.momentum);
         Ok(())
     }
 

@@ -99,17 +99,17 @@ struct Start {
 /// The end of the step as far as it is known.
 #[derive(Debug, Default)]
 struct Trial {
-    v: Vec<f64>,      // v_{k+1} (nv)
-    xi: Vec<f64>,     // tangent of the step, q_{k+1} = q_k ⊕ ξ (nv)
+    v: Vec<f64>,       // v_{k+1} (nv)
+    xi: Vec<f64>,      // tangent of the step, q_{k+1} = q_k ⊕ ξ (nv)
     xi_eval: Vec<f64>, // tangent from q_k to the evaluation point (nv)
-    q: Vec<f64>,      // q_{k+1} (nq)
-    q_eval: Vec<f64>, // q at the evaluation point (nq)
-    v_eval: Vec<f64>, // v at the evaluation point (nv)
-    v_phi: Vec<f64>,  // mean velocity of the step (nv)
+    q: Vec<f64>,       // q_{k+1} (nq)
+    q_eval: Vec<f64>,  // q at the evaluation point (nq)
+    v_eval: Vec<f64>,  // v at the evaluation point (nv)
+    v_phi: Vec<f64>,   // mean velocity of the step (nv)
     /// Increment of v over the last step without the contact impulses (nv): predicts the next one.
     increment: Vec<f64>,
-    jump: Vec<f64>,   // part of v_{k+1} − v_k that the contact impulses made (nv)
-    work: Vec<f64>,   // (nv)
+    jump: Vec<f64>, // part of v_{k+1} − v_k that the contact impulses made (nv)
+    work: Vec<f64>, // (nv)
 }
 
 /// Bilateral constraints at the end of the step.
@@ -133,14 +133,14 @@ struct Contact {
     law: ContactSet,
     /// Where the forecast looks, if it looks elsewhere.
     probe: ContactSet,
-    rows: RowCollector,     // Wᵀ with its turning, all rows
+    rows: RowCollector,       // Wᵀ with its turning, all rows
     start_velocity: Vec<f64>, // u_k (nc)
-    velocity: Vec<f64>,     // u_{k+1} (nc)
-    impulse: Vec<f64>,      // R (nc)
-    active: Vec<usize>,     // contacts the forecast activated, increasing
-    restitution: Vec<f64>,  // e, one per row of `law`
-    impulse_rows: Vec<f64>, // R, one per row of `law`
-    multipliers: Vec<f64>,  // z of the one-step problem
+    velocity: Vec<f64>,       // u_{k+1} (nc)
+    impulse: Vec<f64>,        // R (nc)
+    active: Vec<usize>,       // contacts the forecast activated, increasing
+    restitution: Vec<f64>,    // e, one per row of `law`
+    impulse_rows: Vec<f64>,   // R, one per row of `law`
+    multipliers: Vec<f64>,    // z of the one-step problem
 }
 
 impl MoreauJean {
@@ -181,7 +181,10 @@ impl MoreauJean {
 
     /// Whether the condensed problem of all contacts never changes while the step length stays.
     fn contacts_are_constant(&self) -> bool {
-        self.is_linear() && self.structure.linear_contacts && self.contacts_are_fixed && self.dims.ng == 0
+        self.is_linear()
+            && self.structure.linear_contacts
+            && self.contacts_are_fixed
+            && self.dims.ng == 0
     }
 }
 
@@ -219,15 +222,30 @@ impl Integrator for MoreauJean {
             .with(Entry::BilateralVelocity, tolerance)
             .with(Entry::ComplementarityVelocity, tolerance)
             .with(Entry::QuaternionNorm, tolerance);
-        if self.is_linear() { g.with(Entry::EnergyBalance, tolerance) } else { g }
+        if self.is_linear() {
+            g.with(Entry::EnergyBalance, tolerance)
+        } else {
+            g
+        }
     }
 
-    fn prepare(&mut self, system: &dyn System, state: &State, h: f64) -> Result<StepReport, StepError> {
+    fn prepare(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<StepReport, StepError> {
         self.allocate(system);
         self.begin(system, state, h)
     }
 
-    fn step(&mut self, system: &dyn System, state: &mut State, h: f64, end: f64) -> Result<StepReport, StepError> {
+    fn step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
         if self.start.t != state.t || self.start.q != state.q || self.start.v != state.v {
             self.evaluate_start(system, state)?;
         }
@@ -271,7 +289,9 @@ impl Integrator for MoreauJean {
         system.retract(&mut out.q, &back);
         out.v.clear();
         let jump = |i: usize| self.start.v[i] - self.trial.jump[i];
-        out.v.extend((0..self.dims.nv).map(|i| jump(i) + (fraction - 1.0) * self.trial.increment[i]));
+        out.v.extend(
+            (0..self.dims.nv).map(|i| jump(i) + (fraction - 1.0) * self.trial.increment[i]),
+        );
         if fraction >= 1.0 {
             out.v.clone_from(&self.start.v);
         }
@@ -285,7 +305,9 @@ impl Integrator for MoreauJean {
     }
 
     fn restore(&mut self, memory: &[f64]) {
-        let [epsilon, scale, rest @ ..] = memory else { return };
+        let [epsilon, scale, rest @ ..] = memory else {
+            return;
+        };
         let (nv, ng) = (self.dims.nv, self.dims.ng);
         if rest.len() != nv + ng {
             return;

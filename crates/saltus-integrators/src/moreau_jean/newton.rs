@@ -31,7 +31,13 @@ impl Defect {
 
 impl MoreauJean {
     /// Solves for `v_{k+1}` and the multipliers from the guess in `trial`; returns the corrections made.
-    pub(super) fn newton(&mut self, system: &dyn System, state: &State, h: f64, end: f64) -> Result<u32, StepError> {
+    pub(super) fn newton(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+        end: f64,
+    ) -> Result<u32, StepError> {
         let linear = self.is_linear();
         let mut iterations = 0;
         loop {
@@ -69,12 +75,18 @@ impl MoreauJean {
             Ok(()) => self.factored_for = h,
             // Constraints may make up for a singular matrix, see `factor_augmented`.
             Err(_) if self.dims.ng > 0 => return Ok(()),
-            Err(source) => return Err(StepError::Singular { source, scheme: NAME }),
+            Err(source) => {
+                return Err(StepError::Singular {
+                    source,
+                    scheme: NAME,
+                });
+            }
         }
         if self.contacts_are_constant() {
             let set = &self.contact.set;
             let row = |i: usize| (&set.directions, set.first_row[i]);
-            self.all_contacts.condense(set.len(), self.dims.nv, &self.smooth.iteration, &row, &row);
+            self.all_contacts
+                .condense(set.len(), self.dims.nv, &self.smooth.iteration, &row, &row);
         }
         Ok(())
     }
@@ -104,10 +116,21 @@ impl MoreauJean {
     }
 
     /// Evaluates dynamics, constraints and contacts at the trial state, and both residuals.
-    fn evaluate(&mut self, system: &dyn System, state: &State, h: f64, end: f64, with_tangents: bool) {
+    fn evaluate(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+        end: f64,
+        with_tangents: bool,
+    ) {
         let linear = self.is_linear();
         let (theta, evaluation) = (self.theta, self.options.evaluation);
-        let t_eval = if evaluation == Evaluation::ThetaPoint { state.t + theta * h } else { end };
+        let t_eval = if evaluation == Evaluation::ThetaPoint {
+            state.t + theta * h
+        } else {
+            end
+        };
         let (s, t, start) = (&mut self.smooth, &self.trial, &self.start);
         for i in 0..t.v.len() {
             s.x[i] = t.v[i] - state.v[i];
@@ -115,7 +138,11 @@ impl MoreauJean {
         if evaluation == Evaluation::WeightedAccelerations {
             axpy(-h * (1.0 - theta), &start.acceleration, &mut s.x);
         }
-        let at = Point { t: t_eval, q: &t.q_eval, v: &t.v_eval };
+        let at = Point {
+            t: t_eval,
+            q: &t.q_eval,
+            v: &t.v_eval,
+        };
         if with_tangents {
             evaluate_tangents(system, at, s);
         } else {
@@ -154,7 +181,9 @@ impl MoreauJean {
         let b = &mut self.bilateral;
         for i in 0..b.velocity.len() {
             b.velocity[i] = b.jacobian.rows().dot(i, &self.trial.v) + b.rate[i];
-            b.jacobian.rows().axpy(i, -b.impulse[i], &mut self.smooth.defect);
+            b.jacobian
+                .rows()
+                .axpy(i, -b.impulse[i], &mut self.smooth.defect);
         }
     }
 
@@ -177,14 +206,17 @@ impl MoreauJean {
         }
         for &i in &c.active {
             c.velocity[i] = c.law.normal_velocity(i, &self.trial.v);
-            c.law.directions.axpy(c.law.first_row[i], -c.impulse[i], &mut self.smooth.defect);
+            c.law
+                .directions
+                .axpy(c.law.first_row[i], -c.impulse[i], &mut self.smooth.defect);
         }
     }
 
     /// `e u_k` of contact `i`, with the directions the step uses for it.
     fn rebound(&self, i: usize) -> f64 {
         let c = &self.contact;
-        let own = self.options.evaluation == Evaluation::ThetaPoint || self.options.forecast == Forecast::Predicted;
+        let own = self.options.evaluation == Evaluation::ThetaPoint
+            || self.options.forecast == Forecast::Predicted;
         let u = if own && !self.structure.linear_contacts {
             c.law.normal_velocity(i, &self.start.v)
         } else {
@@ -197,12 +229,20 @@ impl MoreauJean {
     pub(super) fn law_residual(&self, row: usize, i: usize) -> f64 {
         let c = &self.contact;
         let w = c.velocity[i] + self.rebound(i);
-        if c.impulse[i] == 0.0 { w.min(0.0) } else { w.min(self.one_step.compliance(row) * c.impulse[i]) }
+        if c.impulse[i] == 0.0 {
+            w.min(0.0)
+        } else {
+            w.min(self.one_step.compliance(row) * c.impulse[i])
+        }
     }
 
     /// Velocity that counts as nothing along a row of `Wᵀ` or `G`.
     fn velocity_tolerance(&self, cols: &[usize], values: &[f64]) -> f64 {
-        let reach: f64 = cols.iter().zip(values).map(|(&j, w)| w.abs() * self.weights[j]).sum();
+        let reach: f64 = cols
+            .iter()
+            .zip(values)
+            .map(|(&j, w)| w.abs() * self.weights[j])
+            .sum();
         self.options.tolerance * self.scale * reach
     }
 
@@ -210,15 +250,24 @@ impl MoreauJean {
     /// only where the prediction is right to round-off.
     fn defect(&self, strict: bool) -> Defect {
         let s = &self.smooth;
-        let relative = if strict { 2.0 * f64::EPSILON } else { self.options.tolerance };
+        let relative = if strict {
+            2.0 * f64::EPSILON
+        } else {
+            self.options.tolerance
+        };
         let tolerance = (relative * self.scale).max(f64::MIN_POSITIVE);
-        let mut defect = Defect { ratio: 0.0, place: Place::Velocity(0) };
+        let mut defect = Defect {
+            ratio: 0.0,
+            place: Place::Velocity(0),
+        };
         for (i, (r, w)) in s.defect.iter().zip(&self.weights).enumerate() {
             defect.worse(w * r.abs() / tolerance, Place::Velocity(i));
         }
         let rows = self.bilateral.jacobian.rows();
         for (i, u) in self.bilateral.velocity.iter().enumerate() {
-            let tolerance = self.velocity_tolerance(rows.cols(i), rows.values(i)).max(f64::MIN_POSITIVE);
+            let tolerance = self
+                .velocity_tolerance(rows.cols(i), rows.values(i))
+                .max(f64::MIN_POSITIVE);
             defect.worse(u.abs() / tolerance, Place::Bilateral(i));
         }
         let c = &self.contact;
@@ -226,7 +275,10 @@ impl MoreauJean {
             let row = c.law.first_row[i];
             let (cols, values) = (c.law.directions.cols(row), c.law.directions.values(row));
             let tolerance = self.velocity_tolerance(cols, values).max(f64::MIN_POSITIVE);
-            defect.worse(self.law_residual(self.dims.ng + k, i).abs() / tolerance, Place::Contact(i));
+            defect.worse(
+                self.law_residual(self.dims.ng + k, i).abs() / tolerance,
+                Place::Contact(i),
+            );
         }
         defect
     }
@@ -241,19 +293,40 @@ impl MoreauJean {
         s.gradient.add_scaled(weight * turn, &s.stiffness);
         s.gradient.add_scaled(turn, &s.mass_gradient);
         if !self.structure.linear_constraints && self.dims.ng > 0 {
-            let mut sink = Shifted { sink: &mut s.gradient, factor: -h * self.phi, row: 0, col: 0 };
+            let mut sink = Shifted {
+                sink: &mut s.gradient,
+                factor: -h * self.phi,
+                row: 0,
+                col: 0,
+            };
             system.g_curvature(end, &self.trial.q, &self.bilateral.impulse, &mut sink);
         }
         let c = &mut self.contact;
-        let contacts_turn = !self.structure.linear_contacts && self.options.forecast != Forecast::Predicted;
+        let contacts_turn =
+            !self.structure.linear_contacts && self.options.forecast != Forecast::Predicted;
         if contacts_turn && !c.active.is_empty() {
-            let t_eval = if theta_point { state.t + self.theta * h } else { end };
+            let t_eval = if theta_point {
+                state.t + self.theta * h
+            } else {
+                end
+            };
             c.impulse_rows.fill(0.0);
             for &i in &c.active {
                 c.impulse_rows[c.law.first_row[i]] = c.impulse[i];
             }
-            let mut sink = Shifted { sink: &mut s.gradient, factor: -turn, row: 0, col: 0 };
-            system.contact_curvature(t_eval, &self.trial.q_eval, &c.law, &c.impulse_rows, &mut sink);
+            let mut sink = Shifted {
+                sink: &mut s.gradient,
+                factor: -turn,
+                row: 0,
+                col: 0,
+            };
+            system.contact_curvature(
+                t_eval,
+                &self.trial.q_eval,
+                &c.law,
+                &c.impulse_rows,
+                &mut sink,
+            );
         }
         if !self.is_flat {
             s.tangent.clear();
@@ -262,7 +335,10 @@ impl MoreauJean {
         }
         s.iteration.clear();
         s.iteration.add_scaled(1.0, &s.mass);
-        s.iteration.add_scaled(if theta_point { h * self.theta } else { weight }, &s.damping);
+        s.iteration.add_scaled(
+            if theta_point { h * self.theta } else { weight },
+            &s.damping,
+        );
         s.iteration.add_scaled(1.0, &s.gradient);
     }
 
@@ -275,7 +351,13 @@ impl MoreauJean {
     }
 
     /// One correction: condense, solve the contact problem, update velocity and multipliers.
-    fn correct(&mut self, system: &dyn System, state: &State, h: f64, end: f64) -> Result<(), StepError> {
+    fn correct(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+        end: f64,
+    ) -> Result<(), StepError> {
         let (nv, ng) = (self.dims.nv, self.dims.ng);
         let m = ng + self.contact.active.len();
         let s = &mut self.smooth;
@@ -309,7 +391,8 @@ impl MoreauJean {
                 return Err(self.contact_problem(system, outcome));
             }
             let c = &mut self.contact;
-            self.one_step.add_response(0..m, &c.multipliers, &mut self.smooth.delta);
+            self.one_step
+                .add_response(0..m, &c.multipliers, &mut self.smooth.delta);
             self.bilateral.impulse.copy_from_slice(&c.multipliers[..ng]);
             for (k, &i) in c.active.iter().enumerate() {
                 c.impulse[i] = c.multipliers[ng + k];
@@ -321,7 +404,15 @@ impl MoreauJean {
     }
 
     /// Condenses bilateral rows and active contacts through the factored iteration matrix.
-    fn condense(&mut self, system: &dyn System, state: &State, h: f64, end: f64, m: usize, nv: usize) {
+    fn condense(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+        end: f64,
+        m: usize,
+        nv: usize,
+    ) {
         let ng = self.dims.ng;
         if self.contacts_are_constant() {
             let active = &self.contact.active;
@@ -340,14 +431,19 @@ impl MoreauJean {
         }
         let (b, c) = (&self.bilateral, &self.contact);
         let forces = |i: usize| {
-            if i < ng { (b.jacobian.rows(), i) } else { (&c.law.directions, c.law.first_row[c.active[i - ng]]) }
+            if i < ng {
+                (b.jacobian.rows(), i)
+            } else {
+                (&c.law.directions, c.law.first_row[c.active[i - ng]])
+            }
         };
         let rows = |i: usize| match (i < ng, turning_constraints, turning_contacts) {
             (true, true, _) => (b.rows.rows(), i),
             (false, _, true) => (c.rows.rows(), c.law.first_row[c.active[i - ng]]),
             _ => forces(i),
         };
-        self.one_step.condense(m, nv, &self.smooth.iteration, &forces, &rows);
+        self.one_step
+            .condense(m, nv, &self.smooth.iteration, &forces, &rows);
     }
 
     /// `G + hφ D(G v + ∂g/∂t)`.
@@ -355,7 +451,12 @@ impl MoreauJean {
         let (b, t) = (&mut self.bilateral, &self.trial);
         b.rows.clear();
         system.g_jacobian(end, &t.q, &mut b.rows);
-        let mut sink = Shifted { sink: &mut b.rows, factor: h * self.phi, row: 0, col: 0 };
+        let mut sink = Shifted {
+            sink: &mut b.rows,
+            factor: h * self.phi,
+            row: 0,
+            col: 0,
+        };
         system.g_jacobian_gradient(end, &t.q, &t.v, &mut sink);
         system.g_rate_gradient(end, &t.q, &mut sink);
         b.rows.finish(self.dims.ng);
@@ -364,14 +465,23 @@ impl MoreauJean {
     /// `Wᵀ` plus the turning of `u_{k+1} + e u_k` with the trial velocity.
     fn turning_contacts(&mut self, system: &dyn System, state: &State, h: f64, end: f64) {
         let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
-        let t_eval = if theta_point { state.t + self.theta * h } else { end };
+        let t_eval = if theta_point {
+            state.t + self.theta * h
+        } else {
+            end
+        };
         let turn = self.turn_of_evaluation(h);
         let (c, q) = (&mut self.contact, &self.trial.q_eval);
         c.rows.clear();
         for i in 0..c.law.directions.len() {
             c.law.directions.send(i, i, 1.0, &mut c.rows);
         }
-        let mut sink = Shifted { sink: &mut c.rows, factor: turn, row: 0, col: 0 };
+        let mut sink = Shifted {
+            sink: &mut c.rows,
+            factor: turn,
+            row: 0,
+            col: 0,
+        };
         system.contact_direction_gradient(t_eval, q, &c.law, &self.trial.v, &mut sink);
         system.contact_rate_gradient(t_eval, q, &c.law, &mut sink);
         if theta_point {
@@ -379,7 +489,10 @@ impl MoreauJean {
             for &i in &c.active {
                 c.restitution[c.law.first_row[i]] = turn * c.law.law[i].e_n;
             }
-            let mut sink = RowScaled { sink: &mut c.rows, factors: &c.restitution };
+            let mut sink = RowScaled {
+                sink: &mut c.rows,
+                factors: &c.restitution,
+            };
             system.contact_direction_gradient(t_eval, q, &c.law, &self.start.v, &mut sink);
             system.contact_rate_gradient(t_eval, q, &c.law, &mut sink);
         }
@@ -391,13 +504,25 @@ impl MoreauJean {
         let ng = self.dims.ng;
         for i in 0..m {
             let (constant, response) = if i < ng {
-                let rows = if self.structure.linear_constraints { &self.bilateral.jacobian } else { &self.bilateral.rows };
-                (self.bilateral.velocity[i], rows.rows().dot(i, &self.smooth.delta))
+                let rows = if self.structure.linear_constraints {
+                    &self.bilateral.jacobian
+                } else {
+                    &self.bilateral.rows
+                };
+                (
+                    self.bilateral.velocity[i],
+                    rows.rows().dot(i, &self.smooth.delta),
+                )
             } else {
                 let c = &self.contact;
                 let contact = c.active[i - ng];
-                let turning = !self.structure.linear_contacts && self.options.forecast != Forecast::Predicted;
-                let rows = if turning { c.rows.rows() } else { &c.law.directions };
+                let turning =
+                    !self.structure.linear_contacts && self.options.forecast != Forecast::Predicted;
+                let rows = if turning {
+                    c.rows.rows()
+                } else {
+                    &c.law.directions
+                };
                 let response = rows.dot(c.law.first_row[contact], &self.smooth.delta);
                 (c.velocity[contact] + self.rebound(contact), response)
             };
@@ -411,7 +536,8 @@ impl MoreauJean {
         s.iteration.clear();
         s.iteration.add_scaled(1.0, &s.mass);
         s.iteration.add_scaled(h * self.theta, &s.damping);
-        s.iteration.add_scaled(h * h * self.theta * self.phi, &s.stiffness);
+        s.iteration
+            .add_scaled(h * h * self.theta * self.phi, &s.stiffness);
     }
 
     /// Factors the iteration matrix. Where it is singular although the constrained system is not,
@@ -424,10 +550,17 @@ impl MoreauJean {
             Err(source) => source,
         };
         if self.dims.ng == 0 || matches!(source, LinearError::NotFinite { .. }) {
-            return Err(StepError::Singular { source, scheme: NAME });
+            return Err(StepError::Singular {
+                source,
+                scheme: NAME,
+            });
         }
         let rows = self.bilateral.jacobian.rows();
-        let mass = self.weights.iter().fold(f64::INFINITY, |m, w| m.min(*w)).powi(-2);
+        let mass = self
+            .weights
+            .iter()
+            .fold(f64::INFINITY, |m, w| m.min(*w))
+            .powi(-2);
         self.trial.work.fill(0.0);
         for (i, c) in c.iter().enumerate() {
             let square: f64 = rows.values(i).iter().map(|v| v * v).sum();
@@ -437,7 +570,12 @@ impl MoreauJean {
             }
             rows.axpy(i, -alpha * c, &mut self.trial.work);
         }
-        s.iteration.factorise().map_err(|source| StepError::Singular { source, scheme: NAME })?;
+        s.iteration
+            .factorise()
+            .map_err(|source| StepError::Singular {
+                source,
+                scheme: NAME,
+            })?;
         Ok(true)
     }
 }
@@ -455,9 +593,16 @@ impl MoreauJean {
         } else if let Some(i) = bad(&self.bilateral.velocity) {
             ("the velocity", names.bilateral.get(i))
         } else {
-            ("the gap velocity", bad(&self.contact.velocity).and_then(|i| names.contacts.get(i)))
+            (
+                "the gap velocity",
+                bad(&self.contact.velocity).and_then(|i| names.contacts.get(i)),
+            )
         };
-        StepError::NotFinite { quantity, place: place.cloned().unwrap_or_default(), t }
+        StepError::NotFinite {
+            quantity,
+            place: place.cloned().unwrap_or_default(),
+            t,
+        }
     }
 
     fn not_converged(&self, system: &dyn System, iterations: u32, defect: Defect) -> StepError {
@@ -470,7 +615,11 @@ impl MoreauJean {
         }
     }
 
-    fn contact_problem(&self, system: &dyn System, outcome: saltus_complementarity::Outcome) -> StepError {
+    fn contact_problem(
+        &self,
+        system: &dyn System,
+        outcome: saltus_complementarity::Outcome,
+    ) -> StepError {
         let ng = self.dims.ng;
         let worst = self.defect(false);
         let cure = if ng > 0 {

@@ -119,22 +119,55 @@ impl MoreauJeanOptions {
     /// The first one out of range.
     pub fn validate(&self) -> Result<(), OptionsError> {
         let check = |option, value: f64, ok: bool, expected: &str| {
-            if ok && value.is_finite() { Ok(()) } else { Err(OptionsError::new(option, value, expected)) }
+            if ok && value.is_finite() {
+                Ok(())
+            } else {
+                Err(OptionsError::new(option, value, expected))
+            }
         };
         if let (Some(theta), Some(_)) = (self.theta, self.rho_inf) {
-            return Err(OptionsError::new("theta", theta, "either `theta` or `rho_inf`, not both"));
+            return Err(OptionsError::new(
+                "theta",
+                theta,
+                "either `theta` or `rho_inf`, not both",
+            ));
         }
         if let Some(theta) = self.theta {
-            check("theta", theta, theta > 0.0 && theta <= 1.0, "a number in (0, 1]")?;
+            check(
+                "theta",
+                theta,
+                theta > 0.0 && theta <= 1.0,
+                "a number in (0, 1]",
+            )?;
         }
         if let Some(rho) = self.rho_inf {
-            check("rho_inf", rho, (0.0..=1.0).contains(&rho), "a number in [0, 1]")?;
+            check(
+                "rho_inf",
+                rho,
+                (0.0..=1.0).contains(&rho),
+                "a number in [0, 1]",
+            )?;
         }
         check("gamma", self.gamma, self.gamma >= 0.0, "a number ≥ 0")?;
         if let Some(epsilon) = self.activation_tolerance {
-            check("activation_tolerance", epsilon, epsilon >= 0.0, "a length ≥ 0 in metres")?;
+            check(
+                "activation_tolerance",
+                epsilon,
+                epsilon >= 0.0,
+                "a length ≥ 0 in metres",
+            )?;
         }
-        check("tolerance", self.tolerance, self.tolerance > 0.0 && self.tolerance <= 1e-3, "a number in (0, 1e-3]")?;
-        check("max_iterations", f64::from(self.max_iterations), self.max_iterations >= 1, "a whole number ≥ 1")
+        check(
+            "tolerance",
+            self.tolerance,
+            self.tolerance > 0.0 && self.tolerance <= 1e-3,
+            "a number in (0, 1e-3]",
+        )?;
+        check(
+            "max_iterations",
+            f64::from(self.max_iterations),
+            self.max_iterations >= 1,
+            "a whole number ≥ 1",
+        )
     }
 }

@@ -50,7 +50,12 @@ impl MoreauJean {
     }
 
     /// Evaluates the initial state and everything that depends on the system alone.
-    pub(super) fn begin(&mut self, system: &dyn System, state: &State, h: f64) -> Result<StepReport, StepError> {
+    pub(super) fn begin(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<StepReport, StepError> {
         self.detect(system, state, h)?;
         let c = &mut self.contact;
         let rows = c.set.rate.len();
@@ -80,10 +85,19 @@ impl MoreauJean {
     }
 
     /// The contacts near the state, evaluated there.
-    pub(super) fn detect(&mut self, system: &dyn System, state: &State, h: f64) -> Result<(), StepError> {
+    pub(super) fn detect(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<(), StepError> {
         let c = &mut self.contact;
         let speed = state.v.iter().map(|v| v * v).sum::<f64>().sqrt();
-        let margin = if self.contacts_are_fixed { f64::INFINITY } else { 2.0 * h * speed };
+        let margin = if self.contacts_are_fixed {
+            f64::INFINITY
+        } else {
+            2.0 * h * speed
+        };
         system.detect(state.t, &state.q, margin, &mut c.set);
         system.evaluate_contacts(state.t, &state.q, &mut c.set);
         let n = c.set.len();
@@ -92,15 +106,28 @@ impl MoreauJean {
         c.start_velocity.resize(n, 0.0);
         for (i, law) in c.set.law.iter().enumerate() {
             if law.mu > 0.0 {
-                let name = system.names().contacts.get(i).cloned().unwrap_or_else(|| format!("contact{i}"));
-                return Err(StepError::FrictionUnsupported { contact: name, mu: law.mu, scheme: NAME });
+                let name = system
+                    .names()
+                    .contacts
+                    .get(i)
+                    .cloned()
+                    .unwrap_or_else(|| format!("contact{i}"));
+                return Err(StepError::FrictionUnsupported {
+                    contact: name,
+                    mu: law.mu,
+                    scheme: NAME,
+                });
             }
         }
         Ok(())
     }
 
     /// Evaluates what a step needs of its start, where the last step did not leave it behind.
-    pub(super) fn evaluate_start(&mut self, system: &dyn System, state: &State) -> Result<(), StepError> {
+    pub(super) fn evaluate_start(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+    ) -> Result<(), StepError> {
         let start = &mut self.start;
         start.t = state.t;
         start.q.copy_from_slice(&state.q);
@@ -108,7 +135,12 @@ impl MoreauJean {
         system.evaluate_contacts(state.t, &state.q, &mut self.contact.set);
         if self.options.evaluation != Evaluation::ThetaPoint {
             let s = &mut self.smooth;
-            evaluate_smooth(system, state.point(), s, self.is_flat && self.structure.is_time_invariant());
+            evaluate_smooth(
+                system,
+                state.point(),
+                s,
+                self.is_flat && self.structure.is_time_invariant(),
+            );
             start.force.copy_from_slice(&s.force);
             system.active_force(state.point(), &mut start.active);
             self.start_acceleration()?;
@@ -116,14 +148,22 @@ impl MoreauJean {
         self.smooth.mass.clear();
         system.mass(&state.q, &mut self.smooth.mass);
         self.start.momentum.fill(0.0);
-        self.smooth.mass.apply_add(1.0, &state.v, &mut self.start.momentum);
+        self.smooth
+            .mass
+            .apply_add(1.0, &state.v, &mut self.start.momentum);
         Ok(())
     }
 
     /// `M⁻¹ f` at the start, where the evaluation weights accelerations; `M` is in `smooth.mass`.
     pub(super) fn start_acceleration(&mut self) -> Result<(), StepError> {
         if self.options.evaluation == Evaluation::WeightedAccelerations {
-            self.smooth.mass.factorise().map_err(|source| StepError::Singular { source, scheme: NAME })?;
+            self.smooth
+                .mass
+                .factorise()
+                .map_err(|source| StepError::Singular {
+                    source,
+                    scheme: NAME,
+                })?;
             self.start.acceleration.copy_from_slice(&self.start.force);
             self.smooth.mass.solve(&mut self.start.acceleration);
         }
@@ -219,7 +259,9 @@ impl MoreauJean {
             self.bilateral.impulse.fill(0.0);
         } else {
             axpy(1.0, &t.increment, &mut t.v);
-            self.bilateral.impulse.copy_from_slice(&self.bilateral.guess);
+            self.bilateral
+                .impulse
+                .copy_from_slice(&self.bilateral.guess);
         }
         self.contact.impulse.fill(0.0);
     }
@@ -242,9 +284,24 @@ impl MoreauJean {
         for i in 0..c.set.len() {
             let row = c.set.first_row[i];
             let (cols, values) = (c.set.directions.cols(row), c.set.directions.values(row));
-            let reach: f64 = if flat { cols.iter().zip(values).map(|(&j, w)| (w * state.q[j]).abs()).sum() } else { 0.0 };
-            let fall: f64 = cols.iter().zip(values).map(|(&j, w)| (w * h * self.trial.increment[j]).abs()).sum();
-            length = length.max(c.set.gap[i].abs()).max(reach).max(fall).max(h * c.start_velocity[i].abs());
+            let reach: f64 = if flat {
+                cols.iter()
+                    .zip(values)
+                    .map(|(&j, w)| (w * state.q[j]).abs())
+                    .sum()
+            } else {
+                0.0
+            };
+            let fall: f64 = cols
+                .iter()
+                .zip(values)
+                .map(|(&j, w)| (w * h * self.trial.increment[j]).abs())
+                .sum();
+            length = length
+                .max(c.set.gap[i].abs())
+                .max(reach)
+                .max(fall)
+                .max(h * c.start_velocity[i].abs());
         }
         self.epsilon = self.options.activation_tolerance.unwrap_or(1e-12 * length);
         self.scale = 0.0;
@@ -258,7 +315,12 @@ impl MoreauJean {
     }
 
     /// First prediction of the velocity increment: `h v̇` with the bilateral constraints.
-    fn initial_increment(&mut self, system: &dyn System, state: &State, h: f64) -> Result<(), StepError> {
+    fn initial_increment(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<(), StepError> {
         let (nv, ng) = (self.dims.nv, self.dims.ng);
         let at = state.point();
         system.force(at, &mut self.smooth.force);
@@ -283,7 +345,8 @@ impl MoreauJean {
         }
         s.iteration.solve(&mut s.delta);
         if ng > 0 {
-            self.one_step.condense(ng, nv, &s.iteration, &|i| (rows, i), &|i| (rows, i));
+            self.one_step
+                .condense(ng, nv, &s.iteration, &|i| (rows, i), &|i| (rows, i));
             for (i, q) in self.one_step.q_mut().iter_mut().enumerate() {
                 *q = rows.dot(i, &s.delta) + bias[i];
             }
@@ -310,13 +373,25 @@ pub(super) fn evaluate_smooth(system: &dyn System, at: Point<'_>, s: &mut Smooth
         system.force(at, &mut s.force);
     } else {
         s.mass.clear();
-        system.evaluate(at, DynamicsParts { mass: &mut s.mass, force: &mut s.force, tangents: None });
+        system.evaluate(
+            at,
+            DynamicsParts {
+                mass: &mut s.mass,
+                force: &mut s.force,
+                tangents: None,
+            },
+        );
     }
 }
 
 /// Mass, force and their derivatives at `at`; `smooth.x` holds the vector of `D(M x)`.
 pub(super) fn evaluate_tangents(system: &dyn System, at: Point<'_>, s: &mut Smooth) {
-    for matrix in [&mut s.mass, &mut s.stiffness, &mut s.damping, &mut s.mass_gradient] {
+    for matrix in [
+        &mut s.mass,
+        &mut s.stiffness,
+        &mut s.damping,
+        &mut s.mass_gradient,
+    ] {
         matrix.clear();
     }
     let tangents = Tangents {
@@ -325,5 +400,12 @@ pub(super) fn evaluate_tangents(system: &dyn System, at: Point<'_>, s: &mut Smoo
         stiffness: &mut s.stiffness,
         damping: &mut s.damping,
     };
-    system.evaluate(at, DynamicsParts { mass: &mut s.mass, force: &mut s.force, tangents: Some(tangents) });
+    system.evaluate(
+        at,
+        DynamicsParts {
+            mass: &mut s.mass,
+            force: &mut s.force,
+            tangents: Some(tangents),
+        },
+    );
 }

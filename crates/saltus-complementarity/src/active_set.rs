@@ -1,0 +1,256 @@
+//! The active-set Newton method ("newton-min", primal–dual active set) with a memory of the sets it
+//! has tried, and the solution of one active block, regular or not.
+//!
+//! The method solves `min(y, M y + q) = 0` by Newton's method: the rows with `y_i > w_i` are active,
+//! their `w` is set to zero, all other `y` vanish (Ben Gharbia & Gilbert, *Math. Program.* 134
+//! (2012) 349–364, who also show that it can cycle; hence the memory).
+
+use crate::outcome::Status;
+use saltus_linear::{Dense, Lu, MinimumNorm, RANK_TOLERANCE, dot, max_abs};
+
+/// How a search for the active set ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NewtonEnd {
+    /// The set reproduces itself.
+    Stationary,
+    /// A set came back.
+    Cycle,
+    /// The limit was reached.
+    Limit,
+}
+
+impl NewtonEnd {
+    pub(crate) fn status(self) -> Status {
+        match self {
+            Self::Stationary => Status::Solved,
+            Self::Cycle => Status::Cycle,
+            Self::Limit => Status::IterationLimit,
+        }
+    }
+}
+
+/// Searches the active set of a scaled mixed problem.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ActiveSet {
+    block: Dense,
+    lu: Lu,
+    rank: MinimumNorm,
+    rhs: Vec<f64>,
+    x: Vec<f64>,
+    /// Indices of the active rows, equalities included, ascending.
+    set: Vec<usize>,
+    next: Vec<usize>,
+    /// Hashes of the sets tried so far.
+    tried: Vec<u64>,
+    w: Vec<f64>,
+    regular: bool,
+}
+
+/// Violations below this multiple of `‖q‖∞` are round-off.
+const ROUND_OFF: f64 = 1e-14;
+
+impl ActiveSet {
+    /// Newton's method on the candidates `rows` (ascending, the first `e` rows of the problem among
+    /// them); rows that are no candidates keep `y = 0` and are not looked at. `ridge` is added to the diagonal.
+    #[allow(clippy::too_many_arguments)] // the parts of one problem and its limits
+    pub(crate) fn solve(
+        &mut self,
+        m: &Dense,
+        q: &[f64],
+        e: usize,
+        rows: &[usize],
+        ridge: f64,
+        limit: u32,
+        y: &mut [f64],
+    ) -> (NewtonEnd, u32) {
+        let n = q.len();
+        self.w.clear();
+        self.w.resize(n, 0.0);
+        self.tried.clear();
+        self.set.clear();
+        for &i in rows {
+            if i < e || y[i] > q[i] + dot(m.row(i), y) + ridge * y[i] {
+                self.set.push(i);
+            }
+        }
+        let limit = limit.min(rows.len() as u32 + 25);
+        let scale = max_abs(q);
+        for iteration in 1..=limit {
+            let hash = fingerprint(&self.set);
+            if self.tried.contains(&hash) {
+                return (NewtonEnd::Cycle, iteration - 1);
+            }
+            self.tried.push(hash);
+            let set = std::mem::take(&mut self.set);
+            self.regular = self.block(m, q, &set, ridge, y);
+            self.set = set;
+            if self.advance(m, q, e, rows, ridge, y) <= ROUND_OFF * scale || self.next == self.set {
+                let consistent = self.regular || self.defect() <= 1e-9 * scale;
+                return (
+                    if consistent {
+                        NewtonEnd::Stationary
+                    } else {
+                        NewtonEnd::Cycle
+                    },
+                    iteration,
+                );
+            }
+            std::mem::swap(&mut self.set, &mut self.next);
+        }
+        (NewtonEnd::Limit, limit)
+    }
+
+    /// Evaluates `w`, collects the next set and returns the largest violation.
+    fn advance(
+        &mut self,
+        m: &Dense,
+        q: &[f64],
+        e: usize,
+        rows: &[usize],
+        ridge: f64,
+        y: &[f64],
+    ) -> f64 {
+        self.next.clear();
+        let mut violation = 0.0_f64;
+        let mut active = self.set.iter().copied().peekable();
+        for &i in rows {
+            let member = active.next_if_eq(&i).is_some();
+            // The rows of a regular block have w = 0 by construction.
+            let w = if member && self.regular {
+                0.0
+            } else {
+                q[i] + dot(m.row(i), y) + ridge * y[i]
+            };
+            self.w[i] = w;
+            if i < e {
+                violation = violation.max(w.abs());
+                self.next.push(i);
+            } else {
+                violation = violation
+                    .max(-y[i].min(w))
+                    .max(if member { w } else { 0.0 });
+                if y[i] > w {
+                    self.next.push(i);
+                }
+            }
+        }
+        violation
+    }
+
+    /// Largest `|w|` over the rows of the last set.
+    fn defect(&self) -> f64 {
+        self.set
+            .iter()
+            .map(|&i| self.w[i].abs())
+            .fold(0.0, f64::max)
+    }
+
+    /// `y ← −M_SS⁻¹ q_S` on `set`, zero elsewhere; by least norm where the block is singular.
+    /// Returns whether it was regular.
+    fn block(&mut self, m: &Dense, q: &[f64], set: &[usize], ridge: f64, y: &mut [f64]) -> bool {
+        self.extract(m, set, ridge);
+        let regular =
+            self.lu.factorise(&self.block).is_ok() && self.lu.pivot_ratio() > RANK_TOLERANCE;
+        if !regular {
+            self.least_norm(m, q, set, ridge, y);
+            return false;
+        }
+        self.x.clear();
+        self.x.extend(set.iter().map(|&i| -q[i]));
+        self.lu.solve(&mut self.x);
+        // One step of iterative refinement.
+        self.rhs.clear();
+        for (k, &i) in set.iter().enumerate() {
+            self.rhs.push(-q[i] - dot(self.block.row(k), &self.x));
+        }
+        self.lu.solve(&mut self.rhs);
+        y.fill(0.0);
+        for (k, &i) in set.iter().enumerate() {
+            y[i] = self.x[k] + self.rhs[k];
+        }
+        true
+    }
+
+    /// Least-norm solution of `M_SS y_S = −q_S`, zero elsewhere.
+    pub(crate) fn least_norm(
+        &mut self,
+        m: &Dense,
+        q: &[f64],
+        set: &[usize],
+        ridge: f64,
+        y: &mut [f64],
+    ) {
+        self.extract(m, set, ridge);
+        self.rank.factorise(&self.block);
+        self.rhs.clear();
+        self.rhs.extend(set.iter().map(|&i| -q[i]));
+        self.x.clear();
+        self.x.resize(set.len(), 0.0);
+        self.rank.solve(&mut self.rhs, &mut self.x);
+        // One step of iterative refinement.
+        for (k, &i) in set.iter().enumerate() {
+            self.rhs[k] = -q[i] - dot(self.block.row(k), &self.x);
+        }
+        y.fill(0.0);
+        for (k, &i) in set.iter().enumerate() {
+            y[i] = self.x[k];
+        }
+        self.rank.solve(&mut self.rhs, &mut self.x);
+        for (k, &i) in set.iter().enumerate() {
+            y[i] += self.x[k];
+        }
+    }
+
+    fn extract(&mut self, m: &Dense, set: &[usize], ridge: f64) {
+        self.block.reset(set.len(), set.len());
+        for (k, &i) in set.iter().enumerate() {
+            let row = m.row(i);
+            for (to, &j) in self.block.row_mut(k).iter_mut().zip(set) {
+                *to = row[j];
+            }
+            self.block[(k, k)] += ridge;
+        }
+    }
+
+    /// Solves again, without a ridge, on the equalities and the rows with `y > 0`.
+    pub(crate) fn polish(&mut self, m: &Dense, q: &[f64], e: usize, y: &mut [f64]) {
+        let mut set = std::mem::take(&mut self.set);
+        set.clear();
+        set.extend((0..y.len()).filter(|&i| i < e || y[i] > 0.0));
+        self.regular = self.block(m, q, &set, 0.0, y);
+        self.set = set;
+    }
+
+    /// Whether the last block was regular.
+    pub(crate) fn regular(&self) -> bool {
+        self.regular
+    }
+
+    /// Whether the block of `set` is regular.
+    pub(crate) fn is_regular(&mut self, m: &Dense, set: &[usize]) -> bool {
+        self.extract(m, set, 0.0);
+        self.lu.factorise(&self.block).is_ok() && self.lu.pivot_ratio() > RANK_TOLERANCE
+    }
+
+    /// Rows minus rank of the block of the equalities and the rows with `y > 0`.
+    pub(crate) fn redundancy(&mut self, m: &Dense, e: usize, y: &[f64]) -> u32 {
+        let mut set = std::mem::take(&mut self.set);
+        set.clear();
+        set.extend((0..y.len()).filter(|&i| i < e || y[i] > 0.0));
+        let missing = if self.is_regular(m, &set) {
+            0
+        } else {
+            set.len() - self.rank.factorise(&self.block)
+        };
+        self.set = set;
+        missing as u32
+    }
+}
+
+/// FNV-1a over the indices: two different sets collide with probability 2⁻⁶⁴, and a collision only
+/// ends the search early.
+fn fingerprint(set: &[usize]) -> u64 {
+    set.iter().fold(0xcbf2_9ce4_8422_2325, |h, &i| {
+        (h ^ i as u64).wrapping_mul(0x0100_0000_01b3)
+    })
+}

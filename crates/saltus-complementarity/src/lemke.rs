@@ -1,0 +1,191 @@
+//! Lemke's complementary pivoting with a lexicographic ratio test, which makes it finite.
+//!
+//! Equalities with a free unknown are written as two inequalities, `y = y⁺ − y⁻`, `w ≥ 0`, `−w ≥ 0`:
+//! a linear complementarity problem that is positive semidefinite whenever the mixed one is.
+//! Reference: Cottle, Pang, Stone, *The Linear Complementarity Problem* (1992), §4.4 and §4.9.
+
+use saltus_linear::{Dense, max_abs};
+
+/// How the pivoting ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LemkeEnd {
+    /// The artificial unknown left the basis.
+    Solved,
+    /// The entering column has no positive entry.
+    Ray,
+    /// The limit was reached.
+    Limit,
+}
+
+/// The tableau: rows are basic unknowns, columns `w` (n), `z` (n), the artificial unknown, the right-hand side.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lemke {
+    table: Dense,
+    /// Column of the unknown that is basic in each row.
+    basis: Vec<usize>,
+    pivot_row: Vec<f64>,
+}
+
+/// Entries of the entering column below this multiple of its largest one do not block.
+const PIVOT: f64 = 1e-11;
+
+impl Lemke {
+    /// Solves `0 ≤ y ⟂ M y + q ≥ 0` (the first `e` rows equalities with free `y`). `cover` chooses
+    /// the covering vector: 0 all ones, 1 the negative part of `q` plus a little, others pseudo-random.
+    pub(crate) fn solve(
+        &mut self,
+        m: &Dense,
+        q: &[f64],
+        e: usize,
+        cover: u32,
+        limit: u32,
+        y: &mut [f64],
+    ) -> (LemkeEnd, u32) {
+        let n = q.len() + e;
+        self.fill(m, q, e, cover);
+        let artificial = 2 * n;
+        let rhs = 2 * n + 1;
+        let mut row = 0;
+        for i in 1..n {
+            let ratio = |k: usize| self.table[(k, rhs)] / -self.table[(k, artificial)];
+            if ratio(i) < ratio(row) {
+                row = i;
+            }
+        }
+        if n == 0 || self.table[(row, rhs)] >= 0.0 {
+            self.read(e, y);
+            return (LemkeEnd::Solved, 0);
+        }
+        let mut entering = artificial;
+        for pivots in 0..limit {
+            let leaving = self.basis[row];
+            self.pivot(row, entering);
+            if leaving == artificial {
+                self.read(e, y);
+                return (LemkeEnd::Solved, pivots + 1);
+            }
+            entering = if leaving < n {
+                leaving + n
+            } else {
+                leaving - n
+            };
+            match self.blocking(entering) {
+                Some(next) => row = next,
+                None => {
+                    self.read(e, y);
+                    return (LemkeEnd::Ray, pivots + 1);
+                }
+            }
+        }
+        self.read(e, y);
+        (LemkeEnd::Limit, limit)
+    }
+
+    /// Row `i` of the problem is row `i` of the tableau; the second half of an equality is row `q.len() + i`.
+    fn fill(&mut self, m: &Dense, q: &[f64], e: usize, cover: u32) {
+        let n0 = q.len();
+        let n = n0 + e;
+        self.table.reset(n, 2 * n + 2);
+        self.basis.clear();
+        self.basis.extend(0..n);
+        let scale = max_abs(q).max(f64::MIN_POSITIVE);
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(cover) + 1);
+        for k in 0..n {
+            let (i, sign) = if k < n0 { (k, 1.0) } else { (k - n0, -1.0) };
+            let row = self.table.row_mut(k);
+            row[k] = 1.0;
+            for (j, &v) in m.row(i).iter().enumerate() {
+                row[n + j] = -sign * v;
+                if j < e {
+                    row[n + n0 + j] = sign * v;
+                }
+            }
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let random = (state >> 11) as f64 / (1_u64 << 53) as f64;
+            row[2 * n] = -match cover {
+                0 => 1.0,
+                1 => (-sign * q[i] / scale).max(0.0) + 0.01,
+                _ => 0.1 + random,
+            };
+            row[2 * n + 1] = sign * q[i];
+        }
+    }
+
+    fn pivot(&mut self, row: usize, col: usize) {
+        let inverse = 1.0 / self.table[(row, col)];
+        for v in self.table.row_mut(row) {
+            *v *= inverse;
+        }
+        self.pivot_row.clear();
+        self.pivot_row.extend_from_slice(self.table.row(row));
+        for i in (0..self.table.rows()).filter(|&i| i != row) {
+            let target = self.table.row_mut(i);
+            let factor = target[col];
+            if factor != 0.0 {
+                for (t, p) in target.iter_mut().zip(&self.pivot_row) {
+                    *t -= factor * p;
+                }
+                target[col] = 0.0;
+            }
+        }
+        self.basis[row] = col;
+    }
+
+    /// The lexicographic ratio test on `[rhs | B⁻¹]`; the artificial unknown leaves as soon as it may.
+    fn blocking(&self, col: usize) -> Option<usize> {
+        let n = self.table.rows();
+        let (artificial, rhs) = (2 * n, 2 * n + 1);
+        let largest = (0..n).fold(0.0_f64, |a, i| a.max(self.table[(i, col)]));
+        if largest.is_nan() || largest <= PIVOT {
+            return None;
+        }
+        let mut best: Option<usize> = None;
+        for i in 0..n {
+            let a = self.table[(i, col)];
+            if a <= PIVOT * largest {
+                continue;
+            }
+            let Some(b) = best else {
+                best = Some(i);
+                continue;
+            };
+            let c = self.table[(b, col)];
+            let (x, y) = (self.table[(i, rhs)] / a, self.table[(b, rhs)] / c);
+            let tie = (x - y).abs() <= 1e-13 * x.abs().max(y.abs());
+            if tie && self.basis[b] == artificial {
+                continue;
+            }
+            let better = if tie && self.basis[i] == artificial {
+                true
+            } else if tie {
+                let (ri, rb) = (self.table.row(i), self.table.row(b));
+                (0..n)
+                    .map(|k| ri[k] / a - rb[k] / c)
+                    .find(|d| d.abs() > 1e-13)
+                    .is_some_and(|d| d < 0.0)
+            } else {
+                x < y
+            };
+            if better {
+                best = Some(i);
+            }
+        }
+        best
+    }
+
+    fn read(&self, e: usize, y: &mut [f64]) {
+        let n = self.table.rows();
+        let n0 = n - e;
+        y.fill(0.0);
+        for (row, &col) in self.basis.iter().enumerate() {
+            let value = self.table[(row, 2 * n + 1)];
+            if (n..n + n0).contains(&col) {
+                y[col - n] += value;
+            } else if (n + n0..2 * n).contains(&col) {
+                y[col - n - n0] -= value;
+            }
+        }
+    }
+}

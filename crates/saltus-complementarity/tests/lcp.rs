@@ -1,0 +1,410 @@
+//! Linear complementarity problems with known answers, and random ones against enumeration.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use proptest::prelude::*;
+use saltus_complementarity::{Mlcp, MlcpSolver, Status, Tolerance, enumerate};
+use saltus_linear::{Dense, max_abs};
+use support::{Random, dense, shared};
+
+fn solve(m: &Dense, q: &[f64], z: &mut [f64]) -> saltus_complementarity::Outcome {
+    let problem = Mlcp {
+        equalities: 0,
+        matrix: m,
+        q,
+    };
+    let outcome = MlcpSolver::default().solve(&problem, z, Tolerance::default());
+    if outcome.is_solved() {
+        assert!(problem.residual(z) <= problem.bound(1e-12));
+        assert!(z.iter().all(|&v| v >= 0.0));
+    }
+    outcome
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter()
+        .zip(b)
+        .map(|(x, y)| (x - y).abs())
+        .fold(0.0, f64::max)
+}
+
+/// `AᵀA + shift·I`, `A` of `rank` rows.
+fn gram(random: &mut Random, n: usize, rank: usize, shift: f64) -> Dense {
+    let a: Vec<Vec<f64>> = (0..rank)
+        .map(|_| (0..n).map(|_| random.signed()).collect())
+        .collect();
+    let mut m = Dense::zeros(n, n);
+    for i in 0..n {
+        for j in 0..n {
+            m[(i, j)] = a.iter().map(|r| r[i] * r[j]).sum::<f64>();
+        }
+        m[(i, i)] += shift;
+    }
+    m
+}
+
+#[test]
+fn answers_every_reference_problem() {
+    let Some(path) = shared("reference/event-capture.json") else {
+        return;
+    };
+    let text = std::fs::read_to_string(path).unwrap();
+    let reference: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let numbers = |v: &serde_json::Value| -> Vec<f64> {
+        v.as_array()
+            .unwrap()
+            .iter()
+            .map(|x| x.as_f64().unwrap())
+            .collect()
+    };
+    let mut checked = 0;
+    for item in reference["items"].as_array().unwrap() {
+        let id = item["id"].as_str().unwrap();
+        if !id.starts_with("lcp.") || item["params"]["M"].is_null() {
+            continue;
+        }
+        let rows: Vec<Vec<f64>> = item["params"]["M"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(numbers)
+            .collect();
+        let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
+        let m = dense(&rows);
+        let q = numbers(&item["params"]["q"]);
+        let tolerance = item["tol"].as_f64().unwrap();
+        let problem = Mlcp {
+            equalities: 0,
+            matrix: &m,
+            q: &q,
+        };
+        let all = enumerate(&problem, 1e-12);
+        // From nothing and from the start on which plain active-set Newton cycles.
+        for start in [0.0, -1.0, 1.0] {
+            let mut z = vec![0.0; q.len()];
+            z[0] = start;
+            let outcome = solve(&m, &q, &mut z);
+            match item["value"].as_array() {
+                Some(list) if list.is_empty() => {
+                    assert_eq!(outcome.status, Status::Ray, "{id}");
+                    assert!(all.is_empty(), "{id}");
+                }
+                Some(list) => {
+                    assert!(outcome.is_solved(), "{id}: {outcome:?}");
+                    let list: Vec<Vec<f64>> = list.iter().map(numbers).collect();
+                    assert!(
+                        list.iter().any(|x| distance(x, &z) <= tolerance),
+                        "{id}: {z:?}"
+                    );
+                    assert_eq!(all.len(), list.len(), "{id}: {all:?}");
+                    assert!(
+                        list.iter()
+                            .all(|x| all.iter().any(|y| distance(x, y) <= tolerance)),
+                        "{id}"
+                    );
+                }
+                None => {
+                    // A segment z1 + z2 = 1 of solutions; the canonical one is its middle.
+                    assert!(outcome.is_solved(), "{id}");
+                    assert_eq!(outcome.redundant, 1);
+                    assert!(distance(&z, &[0.5, 0.5]) <= tolerance, "{id}: {z:?}");
+                }
+            }
+        }
+        checked += 1;
+    }
+    println!("checked {checked} reference problems");
+    assert!(checked >= 17);
+}
+
+/// The matrices of Ben Gharbia and Gilbert on which plain active-set Newton cycles with period n.
+#[test]
+fn cycling_matrices_are_solved() {
+    for n in [3, 5, 7, 9] {
+        let mut m = Dense::zeros(n, n);
+        for i in 0..n {
+            m[(i, i)] = 1.0;
+            m[((i + 1) % n, i)] = 2.0;
+        }
+        let q = vec![1.0; n];
+        let mut z = vec![0.0; n];
+        z[0] = -1.0;
+        // The start puts row n−1 … into the active set one after the other.
+        assert!(solve(&m, &q, &mut z).is_solved());
+        assert_eq!(max_abs(&z), 0.0);
+        let mut z = vec![0.0; n];
+        z[0] = 100.0;
+        assert!(solve(&m, &q, &mut z).is_solved());
+        assert_eq!(max_abs(&z), 0.0);
+    }
+}
+
+#[test]
+fn random_positive_definite_problems_agree_with_enumeration() {
+    let mut random = Random::new(1);
+    let mut solver = MlcpSolver::default();
+    for case in 0..400 {
+        let n = 1 + random.below(9);
+        let m = gram(&mut random, n, n, 0.05);
+        let q: Vec<f64> = (0..n).map(|_| random.signed()).collect();
+        let problem = Mlcp {
+            equalities: 0,
+            matrix: &m,
+            q: &q,
+        };
+        let mut z: Vec<f64> = (0..n).map(|_| random.signed().max(0.0)).collect();
+        let outcome = solver.solve(&problem, &mut z, Tolerance::default());
+        assert!(outcome.is_solved(), "case {case}: {outcome:?}");
+        let all = enumerate(&problem, 1e-10);
+        assert_eq!(all.len(), 1, "case {case}");
+        assert!(
+            distance(&all[0], &z) <= 1e-11 * (1.0 + max_abs(&z)),
+            "case {case}"
+        );
+    }
+}
+
+#[test]
+fn infeasible_problems_end_on_a_ray() {
+    // wᵀ(1,1) = 0 for every z, but q·(1,1) < 0.
+    let m = dense(&[&[1.0, -1.0], &[-1.0, 1.0]]);
+    assert_eq!(
+        solve(&m, &[-1.0, -1.0], &mut [0.0, 0.0]).status,
+        Status::Ray
+    );
+    // The same with a third, independent row.
+    let m = dense(&[&[1.0, -1.0, 0.0], &[-1.0, 1.0, 0.0], &[0.0, 0.0, 2.0]]);
+    assert_eq!(
+        solve(&m, &[-1.0, -1.0, -1.0], &mut [0.0; 3]).status,
+        Status::Ray
+    );
+    let m = dense(&[&[0.0]]);
+    assert_eq!(solve(&m, &[-1.0], &mut [0.0]).status, Status::Ray);
+}
+
+#[test]
+fn a_condition_listed_twice_is_shared() {
+    for factor in [1.0, 3.0] {
+        // Row 1 is `factor` times row 0.
+        let m = dense(&[&[2.0, 2.0 * factor], &[2.0 * factor, 2.0 * factor * factor]]);
+        let q = [-3.0, -3.0 * factor];
+        let mut z = [0.0; 2];
+        let outcome = solve(&m, &q, &mut z);
+        assert_eq!((outcome.status, outcome.redundant), (Status::Solved, 1));
+        // Each carries half of 1.5, in its own unit.
+        assert!(
+            (z[0] - 0.75).abs() < 1e-15 && (z[1] * factor - 0.75).abs() < 1e-15,
+            "{z:?}"
+        );
+    }
+    // With a third, open row; and warm-started from an unfair split.
+    let m = dense(&[&[2.0, 2.0, 1.0], &[2.0, 2.0, 1.0], &[1.0, 1.0, 2.0]]);
+    let mut z = [1.5, 0.0, 0.0];
+    let outcome = solve(&m, &[-3.0, -3.0, 4.0], &mut z);
+    assert_eq!((outcome.status, outcome.redundant), (Status::Solved, 1));
+    assert!(distance(&z, &[0.75, 0.75, 0.0]) < 1e-15, "{z:?}");
+}
+
+/// A rigid table on four legs: three conditions determine the motion, the fourth leg is redundant.
+#[test]
+fn four_legs_carry_equal_loads() {
+    let legs = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)];
+    let mut m = Dense::zeros(4, 4);
+    for (i, a) in legs.iter().enumerate() {
+        for (j, b) in legs.iter().enumerate() {
+            m[(i, j)] = 1.0 + 3.0 * a.0 * b.0 + 3.0 * a.1 * b.1;
+        }
+    }
+    let mut z = [0.0; 4];
+    let outcome = solve(&m, &[-1.0; 4], &mut z);
+    assert_eq!((outcome.status, outcome.redundant), (Status::Solved, 1));
+    assert!(distance(&z, &[0.25; 4]) < 1e-14, "{z:?}");
+}
+
+#[test]
+fn not_finite_data_is_named() {
+    let m = dense(&[&[1.0, 0.0, 0.0], &[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0]]);
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        assert_eq!(
+            solve(&m, &[1.0, bad, 1.0], &mut [0.0; 3]).status,
+            Status::NotFinite
+        );
+        assert_eq!(
+            solve(&dense(&[&[bad]]), &[1.0], &mut [0.0]).status,
+            Status::NotFinite
+        );
+        assert_eq!(
+            solve(&dense(&[&[1.0]]), &[bad], &mut [0.0]).status,
+            Status::NotFinite
+        );
+        assert_eq!(
+            solve(&dense(&[&[1.0]]), &[-1.0], &mut [bad]).status,
+            Status::Solved
+        );
+    }
+}
+
+#[test]
+fn the_answer_does_not_depend_on_units() {
+    let mut random = Random::new(5);
+    for _ in 0..100 {
+        let n = 3 + random.below(5);
+        let m = gram(&mut random, n, n, 0.1);
+        let q: Vec<f64> = (0..n).map(|_| random.signed()).collect();
+        let scale: Vec<f64> = (0..n)
+            .map(|_| 4.0_f64.powi(random.below(13) as i32 - 6))
+            .collect();
+        let mut scaled = Dense::zeros(n, n);
+        let mut scaled_q = vec![0.0; n];
+        for i in 0..n {
+            for j in 0..n {
+                scaled[(i, j)] = scale[i] * m[(i, j)] * scale[j];
+            }
+            scaled_q[i] = scale[i] * q[i];
+        }
+        let (mut z, mut y) = (vec![0.0; n], vec![0.0; n]);
+        assert!(solve(&m, &q, &mut z).is_solved());
+        assert!(solve(&scaled, &scaled_q, &mut y).is_solved());
+        for i in 0..n {
+            // Powers of two: the bits are the same.
+            assert_eq!(z[i].to_bits(), (scale[i] * y[i]).to_bits());
+        }
+    }
+}
+
+/// A matrix with small integers, zero rows, copied rows and singular parts.
+fn degenerate(random: &mut Random, n: usize) -> (Dense, Vec<f64>) {
+    let kind = random.below(6);
+    let mut m = match kind {
+        0 => gram(random, n, n / 2 + 1, 0.0),
+        _ => {
+            let mut m = Dense::zeros(n, n);
+            for v in m.as_mut_slice() {
+                *v = if kind == 1 {
+                    random.signed()
+                } else {
+                    random.below(5) as f64 - 2.0
+                };
+            }
+            m
+        }
+    };
+    let mut q: Vec<f64> = (0..n)
+        .map(|_| {
+            if kind.is_multiple_of(2) {
+                random.below(5) as f64 - 2.0
+            } else {
+                random.signed()
+            }
+        })
+        .collect();
+    if kind == 2 {
+        // Symmetric, positive semidefinite, integers.
+        let a = m.clone();
+        for i in 0..n {
+            for j in 0..n {
+                m[(i, j)] = (0..n).map(|k| a[(k, i)] * a[(k, j)]).sum();
+            }
+        }
+    }
+    if n > 1 && random.below(3) == 0 {
+        let (i, j) = (random.below(n), random.below(n));
+        let row = m.row(i).to_vec();
+        m.row_mut(j).copy_from_slice(&row);
+        for k in 0..n {
+            m[(k, j)] = m[(k, i)];
+        }
+        q[j] = q[i];
+    }
+    if random.below(12) == 0 {
+        let i = random.below(n);
+        q[i] *= 10.0_f64.powi(random.below(31) as i32 - 15);
+    }
+    (m, q)
+}
+
+/// 100 000 small problems of every kind: no panic, no NaN, nothing called solved that is not, and
+/// nothing called unsolvable that enumeration solves.
+#[test]
+fn fuzzed_small_problems() {
+    let mut random = Random::new(7);
+    let mut solver = MlcpSolver::default();
+    let mut counts = [0_u32; 2];
+    for case in 0..100_000 {
+        let n = 1 + random.below(5);
+        let (m, q) = degenerate(&mut random, n);
+        let equalities = if random.below(3) == 0 {
+            random.below(n + 1)
+        } else {
+            0
+        };
+        let problem = Mlcp {
+            equalities,
+            matrix: &m,
+            q: &q,
+        };
+        let mut z: Vec<f64> = (0..n)
+            .map(|_| {
+                if random.below(2) == 0 {
+                    0.0
+                } else {
+                    random.signed()
+                }
+            })
+            .collect();
+        let outcome = solver.solve(&problem, &mut z, Tolerance::default());
+        assert!(z.iter().all(|v| v.is_finite()), "case {case}: {m:?} {q:?}");
+        if outcome.is_solved() {
+            counts[0] += 1;
+            assert!(problem.residual(&z) <= problem.bound(1e-12), "case {case}");
+            assert!(z[equalities..].iter().all(|&v| v >= 0.0), "case {case}");
+        } else {
+            counts[1] += 1;
+            // `Inaccurate` admits that a solution exists; rounding of its large entries keeps it from the tolerance.
+            if n <= 4 && outcome.status != Status::Inaccurate {
+                let all = enumerate(&problem, 1e-12);
+                assert!(
+                    all.is_empty(),
+                    "case {case}: {outcome:?} but {all:?} solves {equalities} {m:?} {q:?}"
+                );
+            }
+        }
+    }
+    println!("solved {}, not solvable {}", counts[0], counts[1]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Positive semidefinite with q in the range of M: solvable; w is unique, so a shuffled copy has the same w,
+    /// and the canonical z is shuffled along.
+    #[test]
+    fn redundant_problems_are_solved_whatever_the_order(seed in 1_u64..1_000_000) {
+        let mut random = Random::new(seed);
+        let n = 2 + random.below(7);
+        let rank = 1 + random.below(n);
+        let m = gram(&mut random, n, rank, 0.0);
+        let x: Vec<f64> = (0..n).map(|_| random.unit() - 0.2).collect();
+        let mut q = vec![0.0; n];
+        m.apply(&x, &mut q);
+        for v in &mut q { *v = -*v + random.unit() * random.below(2) as f64; }
+        let mut z = vec![0.0; n];
+        let outcome = solve(&m, &q, &mut z);
+        let mut order: Vec<usize> = (0..n).collect();
+        for i in (1..n).rev() { order.swap(i, random.below(i + 1)); }
+        let mut p = Dense::zeros(n, n);
+        for i in 0..n { for j in 0..n { p[(i, j)] = m[(order[i], order[j])]; } }
+        let pq: Vec<f64> = order.iter().map(|&i| q[i]).collect();
+        let mut pz = vec![0.0; n];
+        let again = solve(&p, &pq, &mut pz);
+        prop_assert_eq!(outcome.status, again.status);
+        if outcome.is_solved() {
+            let size = 1.0 + max_abs(&z);
+            for i in 0..n {
+                prop_assert!((pz[i] - z[order[i]]).abs() <= 1e-8 * size, "{:?} {:?}", z, pz);
+            }
+        }
+    }
+}
