@@ -77,9 +77,9 @@ impl MoreauJean {
             system.damping(state.point(), &mut s.damping);
         }
         self.evaluate_start(system, state)?;
-        self.factor_once(h)?;
         self.start_velocities();
         self.initial_increment(system, state, h)?;
+        self.factor_once(h)?;
         self.set_scales(state, h);
         self.initial_report(system, state, h)
     }
