@@ -219,11 +219,11 @@ fn double_pendulum_converges_at_the_order_of_its_evaluation() {
         .unwrap()
         .0
     };
-    // The weighted forms take the mass matrix at the end of the step, which is first order.
+    // Weighted forces take the mass matrix at the end of the step, which is first order.
     for (evaluation, expected) in [
         (Evaluation::ThetaPoint, 2.0),
         (Evaluation::WeightedForces, 1.0),
-        (Evaluation::WeightedAccelerations, 1.0),
+        (Evaluation::WeightedAccelerations, 2.0),
     ] {
         let (a, b, c) = (
             end(8e-5, evaluation),
