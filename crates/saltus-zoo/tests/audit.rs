@@ -1,0 +1,102 @@
+//! Every hand-written derivative passes the audit, and a wrong one is named.
+#![allow(clippy::unwrap_used)]
+
+use saltus_system::check::check;
+use saltus_system::{
+    Constraints, Contacts, Dims, Dynamics, Kinematics, MatrixSink, Point, State, System,
+};
+use saltus_zoo::{
+    Ball, BouncingPendulum, DoublePendulum, SliderCrank, SpinningBody, bar, oscillator,
+};
+
+fn clean(name: &str, system: &dyn System, q: Vec<f64>, v: Vec<f64>) {
+    let audit = check(system, &State::new(0.3, q, v));
+    let failures: Vec<String> = audit.failures().map(ToString::to_string).collect();
+    assert!(failures.is_empty(), "{name}: {failures:#?}");
+    assert!(audit.findings.len() > 8);
+}
+
+#[test]
+fn the_zoo_is_clean() {
+    let ball = Ball {
+        mass: 1.0,
+        force: -2.0,
+        restitution: 0.5,
+    };
+    clean("ball", &ball, vec![1.0], vec![-0.3]);
+    clean(
+        "oscillator",
+        &oscillator(1.2, 1430.0, 0.1, 0.8),
+        vec![0.4],
+        vec![0.4],
+    );
+    clean(
+        "bar",
+        &bar(6, 0.01, 3.14e-4, 210e9, 7800.0, 0.0),
+        vec![5e-5; 6],
+        vec![-0.1; 6],
+    );
+    let pendulum = BouncingPendulum::default();
+    clean(
+        "bouncing pendulum",
+        &pendulum,
+        pendulum.at(0.4),
+        vec![0.1, -0.2, 0.3],
+    );
+    clean(
+        "double pendulum",
+        &DoublePendulum { gravity: 10.0 },
+        vec![0.1, 0.2],
+        vec![1.0, -2.0],
+    );
+    let (q, v) = SliderCrank::start();
+    clean("slider crank", &SliderCrank::default(), q, v);
+    let body = SpinningBody {
+        mass: 1.0,
+        inertia: [0.1, 0.1, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0, 1.0],
+        force: [0.0, 0.0, -9.81],
+    };
+    let half = std::f64::consts::FRAC_1_SQRT_2;
+    clean(
+        "body",
+        &body,
+        vec![0.1, 0.2, 0.3, half, 0.0, half, 0.0],
+        vec![1.0, 0.0, 2.0, 0.5, -1.0, 2.0],
+    );
+}
+
+/// A pendulum whose stiffness has the wrong sign.
+struct Wrong;
+
+impl Kinematics for Wrong {
+    fn dims(&self) -> Dims {
+        Dims {
+            nq: 1,
+            nv: 1,
+            ng: 0,
+        }
+    }
+}
+impl Dynamics for Wrong {
+    fn mass(&self, _: &[f64], mass: &mut dyn MatrixSink) {
+        mass.entry(0, 0, 1.0);
+    }
+    fn force(&self, at: Point<'_>, force: &mut [f64]) {
+        force[0] = -at.q[0].sin();
+    }
+    fn stiffness(&self, at: Point<'_>, stiffness: &mut dyn MatrixSink) {
+        stiffness.entry(0, 0, -at.q[0].cos());
+    }
+}
+impl Constraints for Wrong {}
+impl Contacts for Wrong {}
+impl System for Wrong {}
+
+#[test]
+fn a_wrong_derivative_is_named() {
+    let audit = check(&Wrong, &State::new(0.0, vec![0.2], vec![0.0]));
+    let failures: Vec<_> = audit.failures().collect();
+    assert_eq!(failures.len(), 1);
+    assert_eq!(failures[0].quantity, "stiffness");
+    assert!(failures[0].to_string().contains("K = −D(f)"));
+}
