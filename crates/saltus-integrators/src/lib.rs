@@ -5,6 +5,7 @@
 //! shows every step to its observers.
 
 mod certificate;
+pub mod consistent;
 mod drive;
 mod integrator;
 mod moreau_jean;

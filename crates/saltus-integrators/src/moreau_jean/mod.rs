@@ -19,6 +19,8 @@
 //! iteration matrix is factored once and one solve is exact.
 
 mod certify;
+mod correction;
+mod failure;
 mod newton;
 mod options;
 mod start;

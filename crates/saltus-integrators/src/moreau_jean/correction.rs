@@ -1,0 +1,304 @@
+//! One correction of Newton's method: tangent, condensation, contact problem.
+
+use super::{Evaluation, Forecast, MoreauJean, NAME};
+use crate::integrator::StepError;
+use saltus_linear::{LinearError, RowScaled, Shifted, axpy};
+use saltus_system::{State, System};
+
+impl MoreauJean {
+    /// The iteration matrix with every derivative along `q`, for a nonlinear system.
+    pub(super) fn assemble(&mut self, system: &dyn System, state: &State, h: f64, end: f64) {
+        let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
+        let weight = if theta_point { h } else { h * self.theta };
+        let turn = self.turn_of_evaluation(h);
+        let s = &mut self.smooth;
+        s.gradient.clear();
+        s.gradient.add_scaled(weight * turn, &s.stiffness);
+        s.gradient.add_scaled(turn, &s.mass_gradient);
+        if !self.structure.linear_constraints && self.dims.ng > 0 {
+            let mut sink = Shifted {
+                sink: &mut s.gradient,
+                factor: -h * self.phi,
+                row: 0,
+                col: 0,
+            };
+            system.g_curvature(end, &self.trial.q, &self.bilateral.impulse, &mut sink);
+        }
+        let c = &mut self.contact;
+        let contacts_turn =
+            !self.structure.linear_contacts && self.options.forecast != Forecast::Predicted;
+        if contacts_turn && !c.active.is_empty() {
+            let t_eval = if theta_point {
+                state.t + self.theta * h
+            } else {
+                end
+            };
+            c.impulse_rows.fill(0.0);
+            for &i in &c.active {
+                c.impulse_rows[c.law.first_row[i]] = c.impulse[i];
+            }
+            let mut sink = Shifted {
+                sink: &mut s.gradient,
+                factor: -turn,
+                row: 0,
+                col: 0,
+            };
+            system.contact_curvature(
+                t_eval,
+                &self.trial.q_eval,
+                &c.law,
+                &c.impulse_rows,
+                &mut sink,
+            );
+        }
+        if !self.is_flat {
+            s.tangent.clear();
+            system.retract_tangent(&state.q, &self.trial.xi_eval, &mut s.tangent);
+            s.gradient.multiply_right(&s.tangent);
+        }
+        s.iteration.clear();
+        s.iteration.add_scaled(1.0, &s.mass);
+        s.iteration.add_scaled(
+            if theta_point { h * self.theta } else { weight },
+            &s.damping,
+        );
+        s.iteration.add_scaled(1.0, &s.gradient);
+    }
+
+    /// How far the evaluation point turns per unit of `v_{k+1}`.
+    pub(super) fn turn_of_evaluation(&self, h: f64) -> f64 {
+        match self.options.evaluation {
+            Evaluation::ThetaPoint => h * self.theta * self.phi,
+            _ => h * self.phi,
+        }
+    }
+
+    /// One correction: condense, solve the contact problem, update velocity and multipliers.
+    pub(super) fn correct(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+        end: f64,
+    ) -> Result<(), StepError> {
+        let (nv, ng) = (self.dims.nv, self.dims.ng);
+        let m = ng + self.contact.active.len();
+        let s = &mut self.smooth;
+        for (d, r) in s.delta.iter_mut().zip(&s.residual) {
+            *d = -r;
+        }
+        if self.factored_for == h {
+            s.iteration.solve(&mut s.delta);
+        } else {
+            if self.is_linear() {
+                self.linear_matrix(h);
+            }
+            let velocity = std::mem::take(&mut self.bilateral.velocity);
+            let augmented = self.factor_augmented(&velocity);
+            self.bilateral.velocity = velocity;
+            let s = &mut self.smooth;
+            if augmented? {
+                axpy(1.0, &self.trial.work, &mut s.delta);
+            }
+            s.iteration.solve(&mut s.delta);
+        }
+        if m > 0 {
+            self.condense(system, state, h, end, m, nv);
+            self.fill_constant_part(m);
+            let z = &mut self.contact.multipliers;
+            z.clear();
+            z.extend_from_slice(&self.bilateral.impulse);
+            z.extend(self.contact.active.iter().map(|&i| self.contact.impulse[i]));
+            let outcome = self.one_step.solve(ng, z);
+            if !outcome.is_solved() {
+                return Err(self.contact_problem(system, outcome));
+            }
+            let c = &mut self.contact;
+            self.one_step
+                .add_response(0..m, &c.multipliers, &mut self.smooth.delta);
+            self.bilateral.impulse.copy_from_slice(&c.multipliers[..ng]);
+            for (k, &i) in c.active.iter().enumerate() {
+                c.impulse[i] = c.multipliers[ng + k];
+            }
+            self.redundant = outcome.redundant;
+        }
+        axpy(1.0, &self.smooth.delta, &mut self.trial.v);
+        Ok(())
+    }
+
+    /// Condenses bilateral rows and active contacts through the factored iteration matrix.
+    fn condense(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+        end: f64,
+        m: usize,
+        nv: usize,
+    ) {
+        let ng = self.dims.ng;
+        if self.contacts_are_constant() {
+            let active = &self.contact.active;
+            self.one_step.select(m, &self.all_contacts, &|i| active[i]);
+            return;
+        }
+        let turning_constraints = ng > 0 && !self.structure.linear_constraints;
+        let turning_contacts = !self.contact.active.is_empty()
+            && !self.structure.linear_contacts
+            && self.options.forecast != Forecast::Predicted;
+        if turning_constraints {
+            self.turning_constraints(system, h, end);
+        }
+        if turning_contacts {
+            self.turning_contacts(system, state, h, end);
+        }
+        let (b, c) = (&self.bilateral, &self.contact);
+        let forces = |i: usize| {
+            if i < ng {
+                (b.jacobian.rows(), i)
+            } else {
+                (&c.law.directions, c.law.first_row[c.active[i - ng]])
+            }
+        };
+        let rows = |i: usize| match (i < ng, turning_constraints, turning_contacts) {
+            (true, true, _) => (b.rows.rows(), i),
+            (false, _, true) => (c.rows.rows(), c.law.first_row[c.active[i - ng]]),
+            _ => forces(i),
+        };
+        self.one_step
+            .condense(m, nv, &self.smooth.iteration, &forces, &rows);
+    }
+
+    /// `G + hφ D(G v + ∂g/∂t)`.
+    fn turning_constraints(&mut self, system: &dyn System, h: f64, end: f64) {
+        let (b, t) = (&mut self.bilateral, &self.trial);
+        b.rows.clear();
+        system.g_jacobian(end, &t.q, &mut b.rows);
+        let mut sink = Shifted {
+            sink: &mut b.rows,
+            factor: h * self.phi,
+            row: 0,
+            col: 0,
+        };
+        system.g_jacobian_gradient(end, &t.q, &t.v, &mut sink);
+        system.g_rate_gradient(end, &t.q, &mut sink);
+        b.rows.finish(self.dims.ng);
+    }
+
+    /// `Wᵀ` plus the turning of `u_{k+1} + e u_k` with the trial velocity.
+    fn turning_contacts(&mut self, system: &dyn System, state: &State, h: f64, end: f64) {
+        let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
+        let t_eval = if theta_point {
+            state.t + self.theta * h
+        } else {
+            end
+        };
+        let turn = self.turn_of_evaluation(h);
+        let (c, q) = (&mut self.contact, &self.trial.q_eval);
+        c.rows.clear();
+        for i in 0..c.law.directions.len() {
+            c.law.directions.send(i, i, 1.0, &mut c.rows);
+        }
+        let mut sink = Shifted {
+            sink: &mut c.rows,
+            factor: turn,
+            row: 0,
+            col: 0,
+        };
+        system.contact_direction_gradient(t_eval, q, &c.law, &self.trial.v, &mut sink);
+        system.contact_rate_gradient(t_eval, q, &c.law, &mut sink);
+        if theta_point {
+            c.restitution.fill(0.0);
+            for &i in &c.active {
+                c.restitution[c.law.first_row[i]] = turn * c.law.law[i].e_n;
+            }
+            let mut sink = RowScaled {
+                sink: &mut c.rows,
+                factors: &c.restitution,
+            };
+            system.contact_direction_gradient(t_eval, q, &c.law, &self.start.v, &mut sink);
+            system.contact_rate_gradient(t_eval, q, &c.law, &mut sink);
+        }
+        c.rows.finish(c.law.directions.len());
+    }
+
+    /// `w` at zero multipliers: `A δ₀ + u (+ e u_k)`.
+    fn fill_constant_part(&mut self, m: usize) {
+        let ng = self.dims.ng;
+        for i in 0..m {
+            let (constant, response) = if i < ng {
+                let rows = if self.structure.linear_constraints {
+                    &self.bilateral.jacobian
+                } else {
+                    &self.bilateral.rows
+                };
+                (
+                    self.bilateral.velocity[i],
+                    rows.rows().dot(i, &self.smooth.delta),
+                )
+            } else {
+                let c = &self.contact;
+                let contact = c.active[i - ng];
+                let turning =
+                    !self.structure.linear_contacts && self.options.forecast != Forecast::Predicted;
+                let rows = if turning {
+                    c.rows.rows()
+                } else {
+                    &c.law.directions
+                };
+                let response = rows.dot(c.law.first_row[contact], &self.smooth.delta);
+                (c.velocity[contact] + self.rebound(contact), response)
+            };
+            self.one_step.q_mut()[i] = constant + response;
+        }
+    }
+
+    /// `M + hθ C + h²θφ K` of a time-invariant system.
+    pub(super) fn linear_matrix(&mut self, h: f64) {
+        let s = &mut self.smooth;
+        s.iteration.clear();
+        s.iteration.add_scaled(1.0, &s.mass);
+        s.iteration.add_scaled(h * self.theta, &s.damping);
+        s.iteration
+            .add_scaled(h * h * self.theta * self.phi, &s.stiffness);
+    }
+
+    /// Factors the iteration matrix. Where it is singular although the constrained system is not,
+    /// `α GᵀG` is added, which changes nothing on the constraint manifold; `trial.work` then holds
+    /// the term `−α Gᵀ c` that belongs on the right-hand side for `G δ = −c`.
+    pub(super) fn factor_augmented(&mut self, c: &[f64]) -> Result<bool, StepError> {
+        let s = &mut self.smooth;
+        let source = match s.iteration.factorise() {
+            Ok(()) => return Ok(false),
+            Err(source) => source,
+        };
+        if self.dims.ng == 0 || matches!(source, LinearError::NotFinite { .. }) {
+            return Err(StepError::Singular {
+                source,
+                scheme: NAME,
+            });
+        }
+        let rows = self.bilateral.jacobian.rows();
+        let mass = self
+            .weights
+            .iter()
+            .fold(f64::INFINITY, |m, w| m.min(*w))
+            .powi(-2);
+        self.trial.work.fill(0.0);
+        for (i, c) in c.iter().enumerate() {
+            let square: f64 = rows.values(i).iter().map(|v| v * v).sum();
+            let alpha = if square > 0.0 { mass / square } else { 0.0 };
+            for (&j, vj) in rows.cols(i).iter().zip(rows.values(i)) {
+                rows.send(i, j, alpha * vj, &mut s.iteration);
+            }
+            rows.axpy(i, -alpha * c, &mut self.trial.work);
+        }
+        s.iteration
+            .factorise()
+            .map_err(|source| StepError::Singular {
+                source,
+                scheme: NAME,
+            })?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,78 @@
+//! The messages of a step that was not solved.
+
+use super::MoreauJean;
+use super::newton::{Defect, Place};
+use crate::integrator::StepError;
+use saltus_system::System;
+
+impl MoreauJean {
+    pub(super) fn not_finite(&self, system: &dyn System, t: f64) -> StepError {
+        let names = system.names();
+        let s = &self.smooth;
+        let bad = |x: &[f64]| x.iter().position(|v| !v.is_finite());
+        let (quantity, place) = if let Some(i) = bad(&s.force) {
+            ("the force", names.velocities.get(i))
+        } else if let Some(i) = bad(&s.defect) {
+            ("the momentum balance", names.velocities.get(i))
+        } else if let Some(i) = bad(&self.bilateral.velocity) {
+            ("the velocity", names.bilateral.get(i))
+        } else {
+            (
+                "the gap velocity",
+                bad(&self.contact.velocity).and_then(|i| names.contacts.get(i)),
+            )
+        };
+        StepError::NotFinite {
+            quantity,
+            place: place.cloned().unwrap_or_default(),
+            t,
+        }
+    }
+
+    pub(super) fn not_converged(
+        &self,
+        system: &dyn System,
+        iterations: u32,
+        defect: Defect,
+    ) -> StepError {
+        let tolerance = self.options.tolerance * self.scale;
+        StepError::NotConverged {
+            iterations,
+            residual: defect.ratio * tolerance,
+            tolerance,
+            place: place_name(system, defect.place),
+        }
+    }
+
+    pub(super) fn contact_problem(
+        &self,
+        system: &dyn System,
+        outcome: saltus_complementarity::Outcome,
+    ) -> StepError {
+        let ng = self.dims.ng;
+        let worst = self.defect(false);
+        let cure = if ng > 0 {
+            "check that the bilateral constraints do not contradict each other or force a contact into an obstacle"
+        } else {
+            "a smaller `step` usually cures it"
+        };
+        StepError::ContactProblem {
+            contacts: self.contact.active.len(),
+            bilateral: ng,
+            status: format!("{:?}", outcome.status).to_lowercase(),
+            residual: outcome.residual,
+            place: place_name(system, worst.place),
+            cure,
+        }
+    }
+}
+
+fn place_name(system: &dyn System, place: Place) -> String {
+    let names = system.names();
+    let (list, i) = match place {
+        Place::Velocity(i) => (&names.velocities, i),
+        Place::Bilateral(i) => (&names.bilateral, i),
+        Place::Contact(i) => (&names.contacts, i),
+    };
+    list.get(i).cloned().unwrap_or_else(|| i.to_string())
+}
