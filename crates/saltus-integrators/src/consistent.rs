@@ -87,6 +87,9 @@ pub enum ProjectionError {
 /// Most linearisations.
 const LIMIT: u32 = 50;
 
+/// A displacement that changes by less than this fraction of itself is settled.
+const SETTLED: f64 = 1e-11;
+
 /// Moves `state` to the nearest consistent one: bilateral constraints at position and velocity level,
 /// and gaps `≥ 0` where `contacts` is set. Violations below `tolerance` [m] count as none.
 ///
@@ -174,15 +177,17 @@ impl Work {
         let (ng, nv) = (self.ng, self.nv);
         let m = ng + if self.contacts { self.set.len() } else { 0 };
         let mut xi = vec![0.0; nv];
+        let mut previous = vec![0.0; nv];
         let mut z = vec![0.0; m];
         let mut g = vec![0.0; ng];
         let mut residual = f64::INFINITY;
+        let mut change = 0.0;
         for iteration in 0..=LIMIT {
             system.g(given.t, &done.q, &mut g);
             system.evaluate_contacts(given.t, &done.q, &mut self.set);
             let violation = self.violation(&g, &z);
-            // One more linearisation than feasibility asks for, until that no longer helps.
-            if violation <= tolerance && (violation == 0.0 || violation >= 0.5 * residual) {
+            // Feasibility comes before optimality: go on until the displacement is settled too.
+            if violation <= tolerance && change <= SETTLED * max_abs(&xi) {
                 return Ok(iteration);
             }
             if iteration == LIMIT {
@@ -207,8 +212,13 @@ impl Work {
             if !self.one_step.solve(ng, &mut z).is_solved() {
                 return Err(ProjectionError::Contradiction);
             }
+            previous.copy_from_slice(&xi);
             xi.fill(0.0);
             self.one_step.add_response(0..m, &z, &mut xi);
+            change = xi
+                .iter()
+                .zip(&previous)
+                .fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
             done.q.copy_from_slice(&given.q);
             system.retract(&mut done.q, &xi);
         }

@@ -21,7 +21,7 @@ fn pendulum_returns_to_its_circle() {
             .all(|g| g.abs() < 1e-13),
         "{after:?}"
     );
-    assert!(report.iterations < 10 && report.moved > 0.0);
+    assert!(report.iterations < 30 && report.moved > 0.0);
     // Nearest in the mass metric: the displacement is M⁻¹ Gᵀ τ.
     let d: Vec<f64> = state
         .q
