@@ -1,1 +1,28 @@
-//! placeholder
+//! Simulation of nonsmooth mechanical systems: run, record, examine, report.
+//!
+//! * [`Simulation`] runs a [`System`] with a [`Scheme`] and records a [`Trajectory`], or shows every
+//!   step to [`Observer`]s.
+//! * [`observe`] has the observers: recorder, event log, audit of certificate and energy.
+//! * [`output`] writes a result to disk: CSV, NumPy, HDF5, a summary, and a report, one self-contained HTML page.
+
+mod checkpoint;
+mod columns;
+pub mod observe;
+pub mod output;
+mod report;
+mod simulation;
+mod trajectory;
+
+pub use checkpoint::Checkpoint;
+pub use columns::{Column, Quantity};
+pub use observe::{Outcome, Recorder};
+pub use saltus_integrators::{
+    DriveError, Entry, Frame, Integrator, Observer, ObserverError, Plan, RunInfo, Scheme,
+    StepError, Stop,
+};
+pub use saltus_system::{
+    Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
+    MatrixSink, Names, Point, State, Structure, System,
+};
+pub use simulation::{Method, Run, RunError, Simulation};
+pub use trajectory::{Series, Trajectory, UnknownColumn};

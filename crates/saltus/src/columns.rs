@@ -1,0 +1,287 @@
+//! The columns of a trajectory: their names and units, and how a frame becomes a row.
+//!
+//! Every output (memory, CSV, NumPy, HDF5, report) reads the same row, so that they cannot differ.
+
+use saltus_integrators::{Frame, RunInfo};
+use saltus_system::Names;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Quantity {
+    /// Time [s].
+    Time,
+    /// A position coordinate, in the unit of the model.
+    Position,
+    /// A velocity coordinate, in the unit of the model.
+    Velocity,
+    /// `g` of a bilateral constraint or the gap of a contact [m].
+    Gap,
+    /// Rate of a gap [m/s].
+    GapVelocity,
+    /// Total impulse of a constraint over the step [N·s].
+    Impulse,
+    /// Non-impulsive force of a constraint [N].
+    Force,
+    /// Kinetic energy [J].
+    KineticEnergy,
+    /// Potential energy [J].
+    PotentialEnergy,
+    /// Kinetic plus potential energy [J].
+    TotalEnergy,
+    /// Correction solves of the step.
+    Iterations,
+    /// A column of a file that was not written by this version.
+    Other,
+}
+
+impl Quantity {
+    /// The unit as printed; empty where the model alone knows it.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Time => "s",
+            Self::Gap => "m",
+            Self::GapVelocity => "m/s",
+            Self::Impulse => "N·s",
+            Self::Force => "N",
+            Self::KineticEnergy | Self::PotentialEnergy | Self::TotalEnergy => "J",
+            Self::Iterations => "1",
+            Self::Position | Self::Velocity | Self::Other => "",
+        }
+    }
+
+    /// The quantity of a column of that name.
+    fn of(name: &str) -> Self {
+        match name {
+            "t" => Self::Time,
+            "energy.kinetic" => Self::KineticEnergy,
+            "energy.potential" => Self::PotentialEnergy,
+            "energy.total" => Self::TotalEnergy,
+            "newton_iterations" => Self::Iterations,
+            _ => match name.split_once('.').map(|(prefix, _)| prefix) {
+                Some("q") => Self::Position,
+                Some("v") => Self::Velocity,
+                Some("gap") => Self::Gap,
+                Some("gap_velocity") => Self::GapVelocity,
+                Some("impulse") => Self::Impulse,
+                Some("force") => Self::Force,
+                _ => Self::Other,
+            },
+        }
+    }
+}
+
+/// A named column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    name: String,
+    quantity: Quantity,
+}
+
+impl Column {
+    /// The column called `name`; its name says what it holds.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            quantity: Quantity::of(&name),
+            name,
+        }
+    }
+
+    /// The full name, e.g. `q.y`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name of the coordinate or constraint, e.g. `y` of `q.y`.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.name
+            .split_once('.')
+            .map_or(&self.name, |(_, label)| label)
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub fn quantity(&self) -> Quantity {
+        self.quantity
+    }
+
+    /// Its unit; empty where the model alone knows it.
+    #[must_use]
+    pub fn unit(&self) -> &'static str {
+        self.quantity.unit()
+    }
+}
+
+/// Values per constraint: gap, rate, impulse, force.
+const PER_CONSTRAINT: usize = 4;
+
+/// How a frame of a run becomes a row.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Layout {
+    nq: usize,
+    nv: usize,
+    ng: usize,
+    contacts: usize,
+    /// What stands for a contact that is not near: 0 N, or nothing where the scheme has no forces.
+    no_force: f64,
+}
+
+impl Layout {
+    /// The layout of a run, and its columns.
+    pub(crate) fn new(info: &RunInfo<'_>) -> (Self, Vec<Column>) {
+        let names = info.names;
+        let layout = Self {
+            nq: names.positions.len(),
+            nv: names.velocities.len(),
+            ng: names.bilateral.len(),
+            contacts: names.contacts.len(),
+            no_force: if info.has_forces { 0.0 } else { f64::NAN },
+        };
+        (layout, columns(names))
+    }
+
+    /// Number of values in a row.
+    pub(crate) fn width(&self) -> usize {
+        1 + self.nq + self.nv + PER_CONSTRAINT * (self.ng + self.contacts) + 4
+    }
+
+    /// Writes `frame` to `row` ([`width`](Self::width)); NaN stands for an empty cell.
+    #[inline]
+    pub(crate) fn fill(&self, frame: &Frame<'_>, row: &mut [f64]) {
+        let (report, reactions) = (frame.report, &frame.reactions);
+        row[0] = frame.state.t;
+        let (positions, row) = row[1..].split_at_mut(self.nq);
+        let (velocities, row) = row.split_at_mut(self.nv);
+        let (bilateral, row) = row.split_at_mut(PER_CONSTRAINT * self.ng);
+        let (contacts, row) = row.split_at_mut(PER_CONSTRAINT * self.contacts);
+        copy(positions, &frame.state.q);
+        copy(velocities, &frame.state.v);
+        for (i, cells) in bilateral.chunks_exact_mut(PER_CONSTRAINT).enumerate() {
+            cells[0] = reactions.bilateral_gap[i];
+            cells[1] = reactions.bilateral_velocity[i];
+            cells[2] = reactions.bilateral_impulse[i];
+            cells[3] = reactions
+                .bilateral_force
+                .get(i)
+                .copied()
+                .unwrap_or(f64::NAN);
+        }
+        let ids = &reactions.contacts.id;
+        let all =
+            ids.len() == self.contacts && ids.iter().enumerate().all(|(i, id)| id.0 == i as u64);
+        if !all {
+            for cells in contacts.chunks_exact_mut(PER_CONSTRAINT) {
+                cells.copy_from_slice(&[f64::NAN, f64::NAN, 0.0, self.no_force]);
+            }
+        }
+        for (i, id) in ids.iter().enumerate() {
+            let slot = usize::try_from(id.0).unwrap_or(usize::MAX);
+            if slot >= self.contacts {
+                continue; // a contact without a name has no column
+            }
+            let cells = &mut contacts[PER_CONSTRAINT * slot..][..PER_CONSTRAINT];
+            cells[0] = reactions.contacts.gap[i];
+            cells[1] = reactions.gap_velocity[i];
+            cells[2] = reactions.impulse[i];
+            cells[3] = reactions.force.get(i).copied().unwrap_or(f64::NAN);
+        }
+        row[0] = report.energy.kinetic;
+        row[1] = report.energy.potential;
+        row[2] = report.energy.total();
+        row[3] = f64::from(report.iterations);
+    }
+}
+
+/// Copies short slices; a loop, because a call to `memcpy` costs more than the few values.
+#[inline]
+fn copy(to: &mut [f64], from: &[f64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
+}
+
+/// All columns of a run, in their order.
+fn columns(names: &Names) -> Vec<Column> {
+    let mut columns = vec![Column::new("t")];
+    columns.extend(
+        names
+            .positions
+            .iter()
+            .map(|n| Column::new(format!("q.{n}"))),
+    );
+    columns.extend(
+        names
+            .velocities
+            .iter()
+            .map(|n| Column::new(format!("v.{n}"))),
+    );
+    for name in names.bilateral.iter().chain(&names.contacts) {
+        columns.extend(
+            ["gap", "gap_velocity", "impulse", "force"].map(|p| Column::new(format!("{p}.{name}"))),
+        );
+    }
+    columns.extend(
+        [
+            "energy.kinetic",
+            "energy.potential",
+            "energy.total",
+            "newton_iterations",
+        ]
+        .map(Column::new),
+    );
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_a_column_holds() {
+        let column = Column::new("gap_velocity.floor.left");
+        assert_eq!(column.quantity(), Quantity::GapVelocity);
+        assert_eq!(column.label(), "floor.left");
+        assert_eq!(column.unit(), "m/s");
+        assert_eq!(Column::new("v.y").quantity(), Quantity::Velocity);
+        assert_eq!(Column::new("temperature").quantity(), Quantity::Other);
+    }
+
+    #[test]
+    fn order_is_bilateral_before_contacts_and_grouped_by_constraint() {
+        let names = Names {
+            positions: vec!["x".into()],
+            velocities: vec!["x".into()],
+            bilateral: vec!["rod".into()],
+            contacts: vec!["floor".into()],
+        };
+        let list: Vec<_> = columns(&names)
+            .iter()
+            .map(|c| c.name().to_owned())
+            .collect();
+        assert_eq!(
+            list,
+            [
+                "t",
+                "q.x",
+                "v.x",
+                "gap.rod",
+                "gap_velocity.rod",
+                "impulse.rod",
+                "force.rod",
+                "gap.floor",
+                "gap_velocity.floor",
+                "impulse.floor",
+                "force.floor",
+                "energy.kinetic",
+                "energy.potential",
+                "energy.total",
+                "newton_iterations"
+            ]
+        );
+    }
+}

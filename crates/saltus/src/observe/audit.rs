@@ -1,0 +1,241 @@
+//! The books of a run: certificate, energy, iterations, events, rest, wall time.
+
+use crate::observe::rest::RestWatch;
+use crate::observe::{EventLog, Events, Rest};
+use saltus_integrators::{
+    Energy, Entry, Frame, Guarantees, Observer, ObserverError, Plan, RunInfo, Stop,
+    WorstCertificate,
+};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// What became of the energy [J].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct EnergyAudit {
+    /// At the start.
+    pub initial: Energy,
+    /// At the end.
+    pub last: Energy,
+    /// Largest gain of total energy in a step beyond the work of all forces without a potential,
+    /// `max(ΔE − W_ext)`, at least 0. Impacts with `e ≤ 1` and constraints at rest do not gain energy; what
+    /// a moving constraint or a potential that depends on time brings in counts as a gain.
+    pub max_gain: f64,
+    /// When that was [s]; NaN if no step gained.
+    pub max_gain_at: f64,
+    /// Sum of the work of all forces without a potential, damping included.
+    pub work_external: f64,
+    /// Sum of the work of contact impulses and bilateral reactions.
+    pub work_contact: f64,
+}
+
+/// Correction solves of the Newton loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Iterations {
+    /// Sum over all steps.
+    pub total: u64,
+    /// Most of a step.
+    pub max: u32,
+}
+
+/// How a run went, in numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Name of the scheme.
+    pub scheme: &'static str,
+    /// Start, step and end as planned.
+    pub plan: Plan,
+    /// How it ended.
+    pub stop: Stop,
+    /// Steps taken.
+    pub steps: u64,
+    /// Time reached [s].
+    pub t_end: f64,
+    /// Wall time of the run, observers included.
+    pub wall: Duration,
+    /// Correction solves.
+    pub iterations: Iterations,
+    /// Most contacts that carried an impulse in one step.
+    pub max_active: u32,
+    /// Most redundant constraint rows in one step.
+    pub max_redundant: u32,
+    /// Which certificate entries the scheme guarantees, and to what bound.
+    pub guarantees: Guarantees,
+    /// The largest value of each entry, and when.
+    pub certificate: WorstCertificate,
+    /// Energy.
+    pub energy: EnergyAudit,
+    /// Impacts, openings, accumulations.
+    pub events: Events,
+    /// When nothing moved.
+    pub rest: Rest,
+}
+
+impl Outcome {
+    /// Mean number of correction solves of a step.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn iterations_mean(&self) -> f64 {
+        if self.steps == 0 {
+            0.0
+        } else {
+            self.iterations.total as f64 / self.steps as f64
+        }
+    }
+
+    /// Mean wall time of a step [µs], observers included.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn step_us(&self) -> f64 {
+        if self.steps == 0 {
+            0.0
+        } else {
+            1e6 * self.wall.as_secs_f64() / self.steps as f64
+        }
+    }
+
+    /// The certificate entries whose guaranteed bound was not kept: entry, bound, worst value, time [s].
+    pub fn broken(&self) -> impl Iterator<Item = (Entry, f64, f64, f64)> + '_ {
+        self.certificate.iter().filter_map(|(entry, worst, at)| {
+            let bound = self.guarantees.bound(entry)?;
+            (worst > bound).then_some((entry, bound, worst, at))
+        })
+    }
+}
+
+/// Keeps the books of a run; costs a few nanoseconds per step.
+#[derive(Debug, Clone, Default)]
+pub struct Audit {
+    info: Option<(&'static str, Plan, Guarantees)>,
+    before: Option<Vec<u64>>,
+    log: EventLog,
+    rest: RestWatch,
+    certificate: WorstCertificate,
+    energy: EnergyAudit,
+    total: f64,
+    iterations: Iterations,
+    max_active: u32,
+    max_redundant: u32,
+    steps: u64,
+    t: f64,
+    started: Option<Instant>,
+    wall: Duration,
+    impact: bool,
+    h: Option<f64>,
+    stop: Option<Stop>,
+}
+
+impl Audit {
+    /// Books of a run to come.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Books of a run that goes on, in which `closed` contacts carried an impulse in the last step.
+    pub(crate) fn resumed(closed: Vec<u64>) -> Self {
+        Self {
+            before: Some(closed),
+            ..Self::default()
+        }
+    }
+
+    /// The event log.
+    #[must_use]
+    pub fn log(&self) -> &EventLog {
+        &self.log
+    }
+
+    /// Whether any contact closed in the last step.
+    pub(crate) fn impact(&self) -> bool {
+        self.impact
+    }
+
+    /// Length of the last step [s].
+    pub(crate) fn last_step(&self) -> Option<f64> {
+        self.h
+    }
+
+    /// How the run went; `None` before it has ended.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.clone().into_outcome()
+    }
+
+    /// How the run went; `None` before it has ended.
+    #[must_use]
+    pub fn into_outcome(self) -> Option<Outcome> {
+        let (scheme, plan, guarantees) = self.info?;
+        Some(Outcome {
+            scheme,
+            plan,
+            guarantees,
+            stop: self.stop?,
+            steps: self.steps,
+            t_end: self.t,
+            wall: self.wall,
+            iterations: self.iterations,
+            max_active: self.max_active,
+            max_redundant: self.max_redundant,
+            certificate: self.certificate,
+            energy: self.energy,
+            events: self.log.into_events(),
+            rest: self.rest.rest(),
+        })
+    }
+}
+
+impl Observer for Audit {
+    fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
+        *self = Self {
+            before: self.before.take(),
+            ..Self::default()
+        };
+        self.info = Some((info.scheme, info.plan, info.guarantees));
+        self.log.begin(info, first, self.before.as_deref());
+        self.rest.begin(first);
+        let energy = first.report.energy;
+        self.energy = EnergyAudit {
+            initial: energy,
+            last: energy,
+            max_gain_at: f64::NAN,
+            ..EnergyAudit::default()
+        };
+        self.total = energy.total();
+        self.t = first.state.t;
+        self.started = Some(Instant::now());
+        Ok(())
+    }
+
+    #[inline]
+    fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
+        let report = frame.report;
+        self.steps += 1;
+        self.t = frame.state.t;
+        self.h = Some(report.h);
+        self.certificate.update(self.t, &report.certificate);
+        self.iterations.total += u64::from(report.iterations);
+        self.iterations.max = self.iterations.max.max(report.iterations);
+        self.max_active = self.max_active.max(report.active);
+        self.max_redundant = self.max_redundant.max(report.redundant);
+        let total = report.energy.total();
+        let gain = total - self.total - report.work_external;
+        if gain > self.energy.max_gain {
+            (self.energy.max_gain, self.energy.max_gain_at) = (gain, self.t);
+        }
+        self.total = total;
+        self.energy.last = report.energy;
+        self.energy.work_external += report.work_external;
+        self.energy.work_contact += report.work_contact;
+        self.impact = self.log.update(frame);
+        self.rest.update(frame);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn end(&mut self, stop: &Stop) -> Result<(), ObserverError> {
+        self.wall = self
+            .started
+            .map_or(Duration::ZERO, |started| started.elapsed());
+        self.stop = Some(stop.clone());
+        Ok(())
+    }
+}

@@ -1,0 +1,18 @@
+//! What watches a run: the recorder, the event log, the audit of certificate and energy, the stop flag.
+
+mod audit;
+mod closures;
+mod events;
+mod recorder;
+mod rest;
+mod stop_flag;
+mod thinning;
+
+pub use audit::{Audit, EnergyAudit, Iterations, Outcome};
+pub use events::{ContactStatistics, Event, EventKind, EventLog, Events};
+pub use recorder::Recorder;
+pub use rest::Rest;
+pub use stop_flag::StopFlag;
+
+pub(crate) use closures::Closures;
+pub(crate) use thinning::Thinning;

@@ -1,0 +1,273 @@
+//! The directory of a result: checked before the run, filled while it goes on, complete at its end.
+
+use crate::observe::{Audit, Outcome};
+use crate::output::spool::beside;
+use crate::output::{CsvWriter, Format, OutputError, RowStream, RunCard, SpooledWriter, summary};
+use crate::report::Report;
+use saltus_integrators::{Frame, Observer, ObserverError, RunInfo, Stop};
+use serde_json::Value;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+const SUMMARY: &str = "summary.json";
+const REPORT: &str = "report.html";
+
+/// Where and in which forms a result is to be written.
+///
+/// ```no_run
+/// # fn example(simulation: saltus::Simulation<'_>, scheme: &saltus::Scheme) -> Result<(), Box<dyn std::error::Error>> {
+/// use saltus::output::{Format, ResultDirectory, RunCard};
+///
+/// let mut files = ResultDirectory::new("out/ball", RunCard::new("bouncing ball", scheme))
+///     .formats(&[Format::Csv, Format::Npz])
+///     .report(true)
+///     .open()?;
+/// simulation.run(&mut [&mut files])?;
+/// println!("{:?}", files.files());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct ResultDirectory {
+    path: PathBuf,
+    card: RunCard,
+    formats: Vec<Format>,
+    every: u64,
+    report: bool,
+    force: bool,
+}
+
+impl ResultDirectory {
+    /// A result in the directory `path` with `trajectory.csv` and `summary.json`, every row.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>, card: RunCard) -> Self {
+        Self {
+            path: path.into(),
+            card,
+            formats: vec![Format::Csv],
+            every: 1,
+            report: false,
+            force: false,
+        }
+    }
+
+    /// Writes the trajectory in these formats.
+    #[must_use]
+    pub fn formats(mut self, formats: &[Format]) -> Self {
+        self.formats = formats.to_vec();
+        self.formats.sort_unstable();
+        self.formats.dedup();
+        self
+    }
+
+    /// Keeps rows whose step is a multiple of `n`, the last row, and every impact with the row before it.
+    #[must_use]
+    pub fn every(mut self, n: u64) -> Self {
+        self.every = n;
+        self
+    }
+
+    /// Whether `report.html` is written.
+    #[must_use]
+    pub fn report(mut self, report: bool) -> Self {
+        self.report = report;
+        self
+    }
+
+    /// Whether the result of another model may be overwritten.
+    #[must_use]
+    pub fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// Creates the directory, if need be, and makes sure that it can be written and holds no result of
+    /// another model. Nothing in it is touched before the run begins.
+    ///
+    /// # Errors
+    /// [`OutputError`], before anything runs.
+    pub fn open(self) -> Result<ResultWriter, OutputError> {
+        if self.formats.contains(&Format::Vtk) {
+            return Err(OutputError::VtkUnavailable);
+        }
+        if self.path.is_file() {
+            return Err(OutputError::NotADirectory { path: self.path });
+        }
+        fs::create_dir_all(&self.path).map_err(OutputError::io("create", &self.path))?;
+        if let (Some(found), false) = (model_in(&self.path), self.force)
+            && !same_model(&found, &self.card.model)
+        {
+            return Err(OutputError::OtherModel {
+                path: self.path,
+                found,
+                expected: self.card.model,
+            });
+        }
+        let probe = self.path.join(".saltus-probe");
+        fs::write(&probe, b"").map_err(OutputError::io("write to", &self.path))?;
+        fs::remove_file(&probe).map_err(OutputError::io("write to", &self.path))?;
+        Ok(ResultWriter::new(self))
+    }
+}
+
+/// The model of the result in a directory, if there is one.
+fn model_in(directory: &Path) -> Option<String> {
+    let text = fs::read_to_string(directory.join(SUMMARY)).ok()?;
+    let summary: Value = serde_json::from_str(&text).ok()?;
+    summary.get("model")?.as_str().map(str::to_owned)
+}
+
+/// Whether two models are the same by name, or by the file they are paths of.
+fn same_model(a: &str, b: &str) -> bool {
+    a == b || fs::canonicalize(a).is_ok_and(|a| fs::canonicalize(b).is_ok_and(|b| a == b))
+}
+
+/// The observer that writes a result.
+pub struct ResultWriter {
+    path: PathBuf,
+    card: RunCard,
+    formats: Vec<Format>,
+    rows: RowStream,
+    audit: Audit,
+    report: Option<Report>,
+    files: Vec<String>,
+    outcome: Option<Outcome>,
+}
+
+impl ResultWriter {
+    fn new(plan: ResultDirectory) -> Self {
+        let ResultDirectory {
+            path,
+            card,
+            formats,
+            every,
+            report,
+            ..
+        } = plan;
+        let mut rows = RowStream::new(&card.model).every(every);
+        let mut spooled = Vec::new();
+        for format in &formats {
+            let file = path.join(format.file_name());
+            match format {
+                Format::Csv => rows = rows.to(CsvWriter::new(file)),
+                other => spooled.push((*other, file)),
+            }
+        }
+        if !spooled.is_empty() {
+            rows = rows.to(SpooledWriter::new(spooled));
+        }
+        let report = report.then(Report::new);
+        Self {
+            path,
+            card,
+            formats,
+            rows,
+            audit: Audit::new(),
+            report,
+            files: Vec::new(),
+            outcome: None,
+        }
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was written, after the run.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.files.iter().map(|name| self.path.join(name)).collect()
+    }
+
+    /// How the run went; `None` before it has ended.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
+
+    /// Removes the files of an earlier result: what a run leaves behind belongs together.
+    fn clear(&self) -> Result<(), OutputError> {
+        if !self.path.join(SUMMARY).exists() {
+            return Ok(());
+        }
+        let trajectories = Format::ALL.map(Format::file_name);
+        for name in [SUMMARY, REPORT].iter().chain(&trajectories) {
+            let file = self.path.join(name);
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(OutputError::io("remove", &file)(error));
+                }
+                _ => (),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes report and summary.
+    fn conclude(&mut self) -> Result<(), OutputError> {
+        let Some(outcome) = self.audit.outcome() else {
+            return Ok(());
+        };
+        self.files = self
+            .formats
+            .iter()
+            .map(|f| f.file_name().to_owned())
+            .collect();
+        if self.report.is_some() {
+            self.files.push(REPORT.to_owned());
+        }
+        self.files.push(SUMMARY.to_owned());
+        if let Some(report) = &mut self.report {
+            let html = report.html(&self.card, &outcome, &self.files);
+            write_whole(&self.path.join(REPORT), html.as_bytes())?;
+        }
+        let path = self.path.join(SUMMARY);
+        let mut text = serde_json::to_string_pretty(&summary(&self.card, &outcome, &self.files))
+            .map_err(|e| OutputError::encode(&path, e))?;
+        text.push('\n');
+        self.outcome = Some(outcome);
+        write_whole(&path, text.as_bytes())
+    }
+}
+
+/// Writes a file under another name first, so that a file of the final name is always complete.
+fn write_whole(path: &Path, content: &[u8]) -> Result<(), OutputError> {
+    let partial = beside(path, "partial");
+    fs::write(&partial, content)
+        .and_then(|()| fs::rename(&partial, path))
+        .map_err(OutputError::io("write", path))
+}
+
+impl Observer for ResultWriter {
+    fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
+        self.clear()?;
+        self.audit.begin(info, first)?;
+        let columns = self.rows.open(info, first)?;
+        if let Some(report) = &mut self.report {
+            report.begin(&columns, info.names.bilateral.len(), self.rows.last_row());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
+        let flow = self.audit.frame(frame)?;
+        let impact = self.audit.impact();
+        self.rows.take(frame, impact)?;
+        if let Some(report) = &mut self.report {
+            report.push(self.rows.last_row(), impact);
+        }
+        Ok(flow)
+    }
+
+    fn end(&mut self, stop: &Stop) -> Result<(), ObserverError> {
+        self.audit.end(stop)?;
+        let rows = self.rows.close();
+        let conclusion = self.conclude();
+        rows?;
+        Ok(conclusion?)
+    }
+}

@@ -1,0 +1,81 @@
+//! What can go wrong between a run and the disk.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a result could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// The file system refused.
+    #[error("cannot {action} `{}`: {source}", path.display())]
+    Io {
+        /// What was attempted.
+        action: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// The complaint of the file system.
+        source: io::Error,
+    },
+    /// The directory holds the result of another model.
+    #[error(
+        "`{}` holds a result of model `{found}`, this run is of `{expected}`; choose another directory with `--out`, or overwrite it with `--force`",
+        path.display()
+    )]
+    OtherModel {
+        /// The directory.
+        path: PathBuf,
+        /// The model of the result in it.
+        found: String,
+        /// The model of this run.
+        expected: String,
+    },
+    /// The path is a file.
+    #[error("`{}` is a file, expected a directory; choose another path with `--out`", path.display())]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A format that cannot hold this kind of model.
+    #[error(
+        "format `vtk` is not available for a model given by formulas, which has no shapes to draw; use csv, npz or hdf5"
+    )]
+    VtkUnavailable,
+    /// The columns do not fit the format.
+    #[error("cannot write `{}`: {reason}", path.display())]
+    Encode {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A file is not what it should be.
+    #[error("`{}`, line {line}: {reason}", path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl OutputError {
+    /// Puts place and action to an error of the file system.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+
+    pub(crate) fn encode(path: &Path, reason: impl ToString) -> Self {
+        Self::Encode {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `trajectory.npz`: a zip archive, not compressed, with one array `NAME.npy` of float64 per column.
+//!
+//! `numpy.load("trajectory.npz")["q.y"]` gives a column. The `.npy` format is version 1.0: magic, version,
+//! length of the header, a Python dictionary padded with blanks to a multiple of 64 bytes, the numbers.
+
+use crate::output::spool::Spool;
+use crate::output::{Header, OutputError};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// Writes the columns of `spool` to the file `path`.
+pub(crate) fn write(path: &Path, header: &Header, spool: &mut Spool) -> Result<(), OutputError> {
+    let file = File::create(path).map_err(OutputError::io("create", path))?;
+    let mut archive = ZipWriter::new(BufWriter::with_capacity(1 << 16, file));
+    let rows = spool.len();
+    // Members above 4 GiB, header included, need 64-bit sizes.
+    let large = rows as u64 * 8 + 1024 >= u64::from(u32::MAX);
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Stored)
+        .large_file(large);
+    for (index, column) in header.columns.iter().enumerate() {
+        archive
+            .start_file(format!("{}.npy", column.name()), options)
+            .map_err(|e| OutputError::encode(path, e))?;
+        archive
+            .write_all(&npy_header(rows))
+            .map_err(OutputError::io("write", path))?;
+        spool.column(index, |bytes| {
+            archive
+                .write_all(bytes)
+                .map_err(OutputError::io("write", path))
+        })?;
+    }
+    let mut file = archive.finish().map_err(|e| OutputError::encode(path, e))?;
+    file.flush().map_err(OutputError::io("write", path))
+}
+
+/// The header of a one-dimensional array of `rows` little-endian 64-bit numbers.
+fn npy_header(rows: usize) -> Vec<u8> {
+    let mut text = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows},), }}");
+    let before = 10; // magic, version and length
+    let padding = (before + text.len() + 1).next_multiple_of(64) - (before + text.len() + 1);
+    text.extend(std::iter::repeat_n(' ', padding));
+    text.push('\n');
+    let mut header = b"\x93NUMPY\x01\x00".to_vec();
+    let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
+    header.extend_from_slice(&length.to_le_bytes());
+    header.extend_from_slice(text.as_bytes());
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_is_aligned_and_says_its_length() {
+        for rows in [0, 7, 123_456_789, usize::MAX] {
+            let header = npy_header(rows);
+            assert_eq!(header.len() % 64, 0);
+            assert_eq!(
+                usize::from(u16::from_le_bytes([header[8], header[9]])),
+                header.len() - 10
+            );
+            assert_eq!(header.last(), Some(&b'\n'));
+        }
+    }
+}

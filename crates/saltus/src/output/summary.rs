@@ -1,0 +1,149 @@
+//! `summary.json`: a run in numbers, for scripts.
+//!
+//! | key | value |
+//! | --- | --- |
+//! | `format`, `saltus` | version of this format; version of the program |
+//! | `model`, `title`, `parameters` | what was simulated |
+//! | `scheme` | its `name` and all its parameters |
+//! | `step`, `start`, `steps`, `t_end` | step \[s\], start \[s\], number of steps, time reached \[s\] |
+//! | `wall_s`, `step_us` | wall time, observers included, of the run \[s\] and of a step \[µs\] |
+//! | `iterations_mean`, `iterations_max` | correction solves of a step |
+//! | `certificate` | per entry that applies: `guaranteed`, `bound` (if guaranteed), `worst`, `at` \[s\], `unit` |
+//! | `events` | counts of `impacts`, `openings`, `stick`, `slip`, `accumulation`; `first_impact`, `last_impact` \[s\]; the `accumulations` with `contact` and `t` \[s\] |
+//! | `rest` | `total` time at rest \[s\]; time `since` which nothing moved until the end \[s\], or null |
+//! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond external work) and its time `max_gain_at`, `work_external`, `work_contact` \[J\] |
+//! | `stop` | `end-reached`, `interrupted` or `step-failed`; then `error` says why and `failed_step`, `failed_at` which |
+//! | `files` | what was written beside this file |
+
+use crate::observe::Outcome;
+use saltus_integrators::{Entry, Scheme, Stop};
+use serde_json::{Map, Value, json};
+
+/// Version of the format of `summary.json`.
+pub const SUMMARY_FORMAT: u32 = 1;
+
+/// What was run, in the words of its user.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunCard {
+    /// The model: path of its file, or a name. Results of another model are not overwritten unasked.
+    pub model: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its description.
+    pub description: Option<String>,
+    /// Its parameters, evaluated.
+    pub parameters: Vec<(String, f64)>,
+    /// The scheme with all its parameters; its key `name` is the kebab-case name.
+    pub scheme: Value,
+    /// The command that reproduces the run.
+    pub command: Option<String>,
+}
+
+impl RunCard {
+    /// A card with the name or path of the model and the scheme.
+    #[must_use]
+    pub fn new(model: impl Into<String>, scheme: &Scheme) -> Self {
+        let scheme = serde_json::to_value(scheme).unwrap_or(Value::Null);
+        Self {
+            model: model.into(),
+            scheme,
+            ..Self::default()
+        }
+    }
+}
+
+/// The content of `summary.json`; `files` are the names of the files written beside it.
+#[must_use]
+pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
+    let scheme = if card.scheme.is_null() {
+        json!({ "name": outcome.scheme })
+    } else {
+        card.scheme.clone()
+    };
+    let mut root = json!({
+        "format": SUMMARY_FORMAT,
+        "saltus": env!("CARGO_PKG_VERSION"),
+        "model": card.model,
+        "title": card.title,
+        "parameters": card.parameters.iter().map(|(n, v)| (n.clone(), json!(v))).collect::<Map<_, _>>(),
+        "command": card.command,
+        "scheme": scheme,
+        "step": outcome.plan.step,
+        "start": outcome.plan.start,
+        "steps": outcome.steps,
+        "t_end": outcome.t_end,
+        "wall_s": outcome.wall.as_secs_f64(),
+        "step_us": outcome.step_us(),
+        "iterations_mean": outcome.iterations_mean(),
+        "iterations_max": outcome.iterations.max,
+        "certificate": certificate(outcome),
+        "events": events(outcome),
+        "rest": { "total": outcome.rest.total, "since": outcome.rest.since },
+        "energy": energy(outcome),
+        "stop": stop_name(&outcome.stop),
+        "files": files,
+    });
+    if let (Stop::StepFailed { step, t, error }, Value::Object(root)) = (&outcome.stop, &mut root) {
+        root.insert("error".into(), json!(error.to_string()));
+        root.insert("failed_step".into(), json!(step));
+        root.insert("failed_at".into(), json!(t));
+    }
+    if let Value::Object(root) = &mut root {
+        root.retain(|key, value| !(value.is_null() && matches!(key.as_str(), "title" | "command")));
+    }
+    root
+}
+
+/// The word of `summary.json` for how a run ended.
+pub(crate) fn stop_name(stop: &Stop) -> &'static str {
+    match stop {
+        Stop::EndReached => "end-reached",
+        Stop::StepFailed { .. } => "step-failed",
+        _ => "interrupted",
+    }
+}
+
+fn certificate(outcome: &Outcome) -> Map<String, Value> {
+    let entry = |(entry, worst, at): (Entry, f64, f64)| {
+        let bound = outcome.guarantees.bound(entry);
+        let mut value = json!({
+            "guaranteed": bound.is_some(),
+            "worst": worst,
+            "at": at,
+            "unit": entry.unit(),
+        });
+        if let Some(bound) = bound {
+            value["bound"] = json!(bound);
+        }
+        (entry.name().to_owned(), value)
+    };
+    outcome.certificate.iter().map(entry).collect()
+}
+
+fn events(outcome: &Outcome) -> Value {
+    let events = &outcome.events;
+    let accumulation =
+        |e: &crate::observe::Event| json!({ "contact": events.contact_name(e.contact), "t": e.t });
+    json!({
+        "impacts": events.impacts,
+        "openings": events.openings,
+        "stick": events.stick,
+        "slip": events.slip,
+        "accumulation": events.accumulations,
+        "first_impact": events.first_impact,
+        "last_impact": events.last_impact,
+        "accumulations": events.accumulation_list.iter().map(accumulation).collect::<Vec<_>>(),
+    })
+}
+
+fn energy(outcome: &Outcome) -> Value {
+    let energy = &outcome.energy;
+    json!({
+        "initial": energy.initial.total(),
+        "final": energy.last.total(),
+        "max_gain": energy.max_gain,
+        "max_gain_at": energy.max_gain_at,
+        "work_external": energy.work_external,
+        "work_contact": energy.work_contact,
+    })
+}

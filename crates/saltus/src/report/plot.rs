@@ -1,0 +1,248 @@
+//! One diagram as inline SVG: axes with round numbers, lines or stems, coloured by the style sheet.
+
+use crate::report::number::{minus, superscript};
+use std::fmt::Write;
+
+/// Size of the drawing and of its frame, in units of the view box.
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 176.0;
+const LEFT: f64 = 58.0;
+const RIGHT: f64 = 10.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 36.0;
+
+/// What is drawn of a curve.
+#[derive(Debug, Clone)]
+pub(crate) enum Shape {
+    /// Connected points.
+    Lines(Vec<Vec<(f64, f64)>>),
+    /// Vertical lines from zero.
+    Stems(Vec<(f64, f64)>),
+}
+
+/// A diagram over time.
+#[derive(Debug, Clone)]
+pub(crate) struct Plot {
+    /// For readers who cannot see it.
+    pub(crate) description: String,
+    /// What the vertical axis shows.
+    pub(crate) label: String,
+    /// Its unit; empty where the model alone knows it.
+    pub(crate) unit: &'static str,
+    /// First and last time [s].
+    pub(crate) time: (f64, f64),
+    /// Lowest and highest value.
+    pub(crate) range: (f64, f64),
+    /// The curves, at most four.
+    pub(crate) shapes: Vec<Shape>,
+}
+
+impl Plot {
+    /// The diagram as an `svg` element.
+    pub(crate) fn svg(&self) -> String {
+        let x = Axis::new(self.time, LEFT, WIDTH - RIGHT, 8.0);
+        let y = Axis::new(widen(self.range), HEIGHT - BOTTOM, TOP, 4.0);
+        let mut svg = format!(
+            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">",
+            super::page::escape(&self.description)
+        );
+        self.draw_grid(&mut svg, &x, &y);
+        for (k, shape) in self.shapes.iter().enumerate() {
+            match shape {
+                Shape::Lines(lines) => draw_lines(&mut svg, lines, k + 1, &x, &y),
+                Shape::Stems(stems) => draw_stems(&mut svg, stems, k + 1, &x, &y),
+            }
+        }
+        svg.push_str("</svg>");
+        svg
+    }
+
+    fn draw_grid(&self, svg: &mut String, x: &Axis, y: &Axis) {
+        let (left, right, top, bottom) = (LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM);
+        for tick in &y.ticks {
+            let at = y.map(*tick);
+            let class = if *tick == 0.0 { "zero" } else { "grid" };
+            let _ = write!(
+                svg,
+                "<path class=\"{class}\" d=\"M{left} {at:.1}H{right}\"/><text class=\"y\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                left - 6.0,
+                at + 3.5,
+                y.label(*tick)
+            );
+        }
+        for tick in &x.ticks {
+            let at = x.map(*tick);
+            let _ = write!(
+                svg,
+                "<path class=\"tick\" d=\"M{at:.1} {bottom}v4\"/><text class=\"x\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>",
+                bottom + 16.0,
+                x.label(*tick)
+            );
+        }
+        let _ = write!(
+            svg,
+            "<path class=\"axis\" d=\"M{left} {top}V{bottom}H{right}\"/>"
+        );
+        let middle = f64::midpoint(top, bottom);
+        let _ = write!(
+            svg,
+            "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">t{}</text><text class=\"name\" transform=\"translate(12 {middle:.1}) rotate(-90)\">{}{}</text>",
+            f64::midpoint(left, right),
+            HEIGHT - 5.0,
+            x.unit("s"),
+            super::page::escape(&self.label),
+            y.unit(self.unit)
+        );
+    }
+}
+
+fn draw_lines(svg: &mut String, lines: &[Vec<(f64, f64)>], class: usize, x: &Axis, y: &Axis) {
+    for line in lines {
+        let _ = write!(svg, "<polyline class=\"c{class}\" points=\"");
+        let mut last = String::new();
+        for (k, (t, value)) in line.iter().enumerate() {
+            let point = format!("{:.1},{:.1}", x.map(*t), y.map(*value));
+            if point != last {
+                let _ = write!(svg, "{}{point}", if k > 0 { " " } else { "" });
+                last = point;
+            }
+        }
+        svg.push_str("\"/>");
+    }
+}
+
+fn draw_stems(svg: &mut String, stems: &[(f64, f64)], class: usize, x: &Axis, y: &Axis) {
+    let zero = y.map(0.0);
+    let _ = write!(svg, "<path class=\"c{class} stem\" d=\"");
+    for (t, value) in stems {
+        let _ = write!(svg, "M{:.1} {zero:.1}V{:.1}", x.map(*t), y.map(*value));
+    }
+    svg.push_str("\"/>");
+}
+
+/// Room above and below; a constant is drawn in the middle of a range that shows it is one.
+fn widen((low, high): (f64, f64)) -> (f64, f64) {
+    let size = low.abs().max(high.abs());
+    if high - low <= 1e-9 * size || size == 0.0 {
+        let room = if size == 0.0 { 1.0 } else { 0.1 * size };
+        (low - room, high + room)
+    } else {
+        let room = 0.04 * (high - low);
+        (low - room, high + room)
+    }
+}
+
+/// A linear axis.
+struct Axis {
+    from: f64,
+    to: f64,
+    /// Positions of `from` and `to` in the drawing.
+    start: f64,
+    end: f64,
+    ticks: Vec<f64>,
+    /// Power of ten taken out of the labels.
+    exponent: i32,
+    decimals: usize,
+}
+
+impl Axis {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
+    fn new((from, to): (f64, f64), start: f64, end: f64, wanted: f64) -> Self {
+        let to = if to > from { to } else { from + 1.0 };
+        let step = round_step((to - from) / wanted);
+        // Ticks are whole multiples of the step: no sum of rounding errors, and zero is zero.
+        let (first, last) = ((from / step).ceil(), (to / step).floor());
+        let count = (last - first).clamp(0.0, 50.0) as usize;
+        let ticks: Vec<f64> = (0..=count).map(|k| (first + k as f64) * step).collect();
+        let size = ticks.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        let exponent = if size >= 1e5 || (size < 1e-2 && size > 0.0) {
+            (size.log10() / 3.0).floor() as i32 * 3
+        } else {
+            0
+        };
+        let decimals = (exponent - step.log10().floor() as i32).max(0);
+        Self {
+            from,
+            to,
+            start,
+            end,
+            ticks,
+            exponent,
+            decimals: usize::try_from(decimals).unwrap_or(0),
+        }
+    }
+
+    fn map(&self, value: f64) -> f64 {
+        self.start + (value - self.from) / (self.to - self.from) * (self.end - self.start)
+    }
+
+    fn label(&self, tick: f64) -> String {
+        let value = tick / 10f64.powi(self.exponent);
+        let value = if value == 0.0 { 0.0 } else { value }; // no minus zero
+        minus(&format!("{value:.*}", self.decimals))
+    }
+
+    /// The unit of the labels, with their power of ten: ` [m]`, ` [10⁻³ m]`.
+    fn unit(&self, unit: &str) -> String {
+        let power = if self.exponent == 0 {
+            String::new()
+        } else {
+            format!("10{}", superscript(self.exponent))
+        };
+        let parts = [power.as_str(), unit];
+        let text = parts
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("\u{a0}");
+        if text.is_empty() {
+            text
+        } else {
+            format!(" [{text}]")
+        }
+    }
+}
+
+/// The round number (1, 2 or 5 times a power of ten) next to `step`, at least as large.
+fn round_step(step: f64) -> f64 {
+    if !(step > 0.0 && step.is_finite()) {
+        return 1.0;
+    }
+    let power = 10f64.powf(step.log10().floor());
+    let round = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|m| m * power >= step * (1.0 - 1e-9))
+        .unwrap_or(10.0);
+    // A negative power of ten is not exact, its reciprocal is.
+    if power < 1.0 {
+        round / (1.0 / power).round()
+    } else {
+        round * power
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        let axis = Axis::new((0.0, 4.0), 0.0, 100.0, 8.0);
+        assert_eq!(axis.ticks, [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0]);
+        assert_eq!(axis.label(0.5), "0.5");
+        let axis = Axis::new((-3e-7, 5e-7), 0.0, 100.0, 4.0);
+        assert_eq!(
+            (axis.label(-2e-7), axis.unit("m")),
+            ("−200".into(), " [10⁻⁹\u{a0}m]".into())
+        );
+        let axis = Axis::new((0.0, 0.0), 0.0, 100.0, 4.0);
+        assert!(!axis.ticks.is_empty());
+    }
+
+    #[test]
+    fn a_constant_has_room_around_it() {
+        assert_eq!(widen((0.0, 0.0)), (-1.0, 1.0));
+        let (low, high) = widen((5.0, 5.0));
+        assert!(low < 5.0 && high > 5.0);
+    }
+}

@@ -1,0 +1,329 @@
+//! Curves of bounded size: what can be seen of a series of any length.
+//!
+//! Samples are gathered in buckets that know their first, lowest, highest and last sample. When all buckets are
+//! used, neighbours merge and buckets hold twice as many samples: no extremum is lost, at constant cost per
+//! sample. A jump begins a new bucket, and a bucket does not merge across a jump, so that jumps
+//! stay vertical; when there are too many, the smallest are given up first.
+
+/// Buckets of a curve at most; a bucket is drawn by up to four points.
+const CAPACITY: usize = 512;
+
+/// One sample: time and value.
+type Sample = (f64, f64);
+
+/// How a bucket continues the one before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Start {
+    /// By a line.
+    Line,
+    /// By a jump of this size.
+    Jump(f64),
+    /// Not at all: there were no values in between.
+    Break,
+}
+
+impl Start {
+    fn weight(self) -> f64 {
+        match self {
+            Self::Line => 0.0,
+            Self::Jump(size) => size,
+            Self::Break => f64::INFINITY,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    start: Start,
+    first: Sample,
+    low: Sample,
+    high: Sample,
+    last: Sample,
+}
+
+impl Bucket {
+    fn new(sample: Sample, start: Start) -> Self {
+        Self {
+            start,
+            first: sample,
+            low: sample,
+            high: sample,
+            last: sample,
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, sample: Sample) {
+        if sample.1 < self.low.1 {
+            self.low = sample;
+        }
+        if sample.1 > self.high.1 {
+            self.high = sample;
+        }
+        self.last = sample;
+    }
+
+    fn merge(&mut self, next: &Self) {
+        if next.low.1 < self.low.1 {
+            self.low = next.low;
+        }
+        if next.high.1 > self.high.1 {
+            self.high = next.high;
+        }
+        self.last = next.last;
+    }
+}
+
+/// A curve in time.
+#[derive(Debug, Clone)]
+pub(crate) struct Curve {
+    buckets: Vec<Bucket>,
+    /// Samples of a full bucket.
+    per_bucket: u64,
+    /// Samples in the last bucket.
+    in_last: u64,
+    /// The last sample had no value.
+    broken: bool,
+}
+
+impl Curve {
+    pub(crate) fn new() -> Self {
+        Self {
+            buckets: Vec::with_capacity(CAPACITY),
+            per_bucket: 1,
+            in_last: 0,
+            broken: false,
+        }
+    }
+
+    /// Adds a sample; NaN interrupts the curve.
+    #[inline]
+    pub(crate) fn push(&mut self, t: f64, y: f64) {
+        if y.is_nan() {
+            self.broken = true;
+        } else if self.broken {
+            self.begin((t, y), Start::Break);
+        } else if self.in_last >= self.per_bucket || self.buckets.is_empty() {
+            self.begin((t, y), Start::Line);
+        } else if let Some(bucket) = self.buckets.last_mut() {
+            bucket.add((t, y));
+            self.in_last += 1;
+        }
+    }
+
+    /// Adds a sample to which the curve jumps at its time.
+    pub(crate) fn jump(&mut self, t: f64, y: f64) {
+        match self.buckets.last_mut() {
+            Some(bucket) if !self.broken && bucket.last.1 != y && y.is_finite() => {
+                let before = bucket.last.1;
+                bucket.add((t, before));
+                self.begin((t, y), Start::Jump((y - before).abs()));
+            }
+            _ => self.push(t, y),
+        }
+    }
+
+    /// Adds a sample that is drawn on its own if it can be: a spike of height `y`.
+    pub(crate) fn spike(&mut self, t: f64, y: f64) {
+        if y.is_finite() && !self.broken && !self.buckets.is_empty() {
+            self.begin((t, y), Start::Jump(y.abs()));
+        } else {
+            self.push(t, y);
+        }
+    }
+
+    /// Lowest and highest value; `None` where there is no finite one.
+    pub(crate) fn range(&self) -> Option<(f64, f64)> {
+        let low = self
+            .buckets
+            .iter()
+            .fold(f64::INFINITY, |a, b| a.min(b.low.1));
+        let high = self
+            .buckets
+            .iter()
+            .fold(f64::NEG_INFINITY, |a, b| a.max(b.high.1));
+        (low.is_finite() && high.is_finite()).then_some((low, high))
+    }
+
+    /// The curve as connected lines.
+    pub(crate) fn lines(&self) -> Vec<Vec<Sample>> {
+        let mut lines: Vec<Vec<Sample>> = Vec::new();
+        for bucket in &self.buckets {
+            if lines.is_empty() || bucket.start == Start::Break {
+                lines.push(Vec::new());
+            }
+            if let Some(line) = lines.last_mut() {
+                let (a, b) = if bucket.low.0 <= bucket.high.0 {
+                    (bucket.low, bucket.high)
+                } else {
+                    (bucket.high, bucket.low)
+                };
+                for sample in [bucket.first, a, b, bucket.last] {
+                    if line.last() != Some(&sample) {
+                        line.push(sample);
+                    }
+                }
+            }
+        }
+        lines
+    }
+
+    /// The extreme samples of the buckets that are not zero: the stems of a series of impulses.
+    pub(crate) fn stems(&self) -> Vec<Sample> {
+        let mut stems = Vec::new();
+        for bucket in &self.buckets {
+            if bucket.high.1 > 0.0 {
+                stems.push(bucket.high);
+            }
+            if bucket.low.1 < 0.0 {
+                stems.push(bucket.low);
+            }
+        }
+        stems
+    }
+
+    #[cold]
+    fn compact(&mut self) {
+        self.merge_neighbours();
+        while self.buckets.len() > CAPACITY * 3 / 4 {
+            self.give_up_small_jumps();
+            self.merge_neighbours();
+        }
+        self.per_bucket *= 2;
+    }
+
+    fn merge_neighbours(&mut self) {
+        let mut kept = 0;
+        let mut next = 0;
+        while next < self.buckets.len() {
+            let mut bucket = self.buckets[next];
+            next += 1;
+            if let Some(neighbour) = self.buckets.get(next)
+                && neighbour.start == Start::Line
+            {
+                bucket.merge(neighbour);
+                next += 1;
+            }
+            self.buckets[kept] = bucket;
+            kept += 1;
+        }
+        self.buckets.truncate(kept);
+    }
+
+    /// Turns the smaller half of all jumps into lines.
+    fn give_up_small_jumps(&mut self) {
+        let mut weights: Vec<f64> = self
+            .buckets
+            .iter()
+            .map(|b| b.start.weight())
+            .filter(|weight| *weight > 0.0)
+            .collect();
+        weights.sort_by(f64::total_cmp);
+        let Some(median) = weights.get(weights.len() / 2).copied() else {
+            return;
+        };
+        let mut surplus = weights.len() / 2 + 1;
+        for bucket in &mut self.buckets {
+            let weight = bucket.start.weight();
+            if weight > 0.0 && weight <= median && surplus > 0 {
+                bucket.start = Start::Line;
+                surplus -= 1;
+            }
+        }
+    }
+
+    fn begin(&mut self, sample: Sample, start: Start) {
+        if self.buckets.len() == CAPACITY {
+            self.compact();
+        }
+        self.buckets.push(Bucket::new(sample, start));
+        self.in_last = 1;
+        self.broken = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn points(curve: &Curve) -> usize {
+        curve.lines().iter().map(Vec::len).sum()
+    }
+
+    #[test]
+    fn a_short_series_is_kept_as_it_is() {
+        let mut curve = Curve::new();
+        for k in 0..100 {
+            curve.push(f64::from(k), f64::from(k * k));
+        }
+        let expected: Vec<_> = (0..100).map(|k| (f64::from(k), f64::from(k * k))).collect();
+        assert_eq!(curve.lines(), [expected]);
+    }
+
+    #[test]
+    fn a_long_series_is_bounded_and_keeps_its_extrema() {
+        let mut curve = Curve::new();
+        let n = 300_000;
+        for k in 0..n {
+            let y = match k {
+                123_457 => 7.0,
+                200_001 => -9.0,
+                _ => (f64::from(k) * 1e-3).sin(),
+            };
+            curve.push(f64::from(k), y);
+        }
+        assert_eq!(curve.range(), Some((-9.0, 7.0)));
+        assert!(points(&curve) <= 4 * CAPACITY);
+        let lines = curve.lines();
+        assert!(lines[0].contains(&(123_457.0, 7.0)) && lines[0].contains(&(200_001.0, -9.0)));
+        assert_eq!(lines[0].last().unwrap().0, f64::from(n - 1));
+        assert!(lines[0].windows(2).all(|w| w[0].0 <= w[1].0));
+    }
+
+    #[test]
+    fn jumps_stay_vertical_in_a_long_series() {
+        let mut curve = Curve::new();
+        for k in 0..100_000 {
+            let (t, y) = (f64::from(k), f64::from(k % 10_000));
+            if k > 0 && k % 10_000 == 0 {
+                curve.jump(t, y)
+            } else {
+                curve.push(t, y)
+            }
+        }
+        let line = &curve.lines()[0];
+        for jump in 1..10 {
+            let t = f64::from(jump) * 10_000.0;
+            assert!(
+                line.windows(2).any(|w| w == [(t, 9999.0), (t, 0.0)]),
+                "jump at {t}"
+            );
+        }
+    }
+
+    #[test]
+    fn too_many_jumps_are_given_up_smallest_first() {
+        let mut curve = Curve::new();
+        for k in 0..50_000 {
+            let y = if k % 2 == 0 { 0.0 } else { 1.0 };
+            curve.jump(f64::from(k), if k == 30_001 { 5.0 } else { y });
+        }
+        assert!(curve.buckets.len() <= CAPACITY);
+        assert!(
+            curve.lines()[0]
+                .windows(2)
+                .any(|w| w == [(30_001.0, 0.0), (30_001.0, 5.0)])
+        );
+    }
+
+    #[test]
+    fn missing_values_interrupt_the_curve() {
+        let mut curve = Curve::new();
+        for y in [1.0, 2.0, f64::NAN, f64::NAN, 3.0] {
+            curve.push(curve.buckets.len() as f64, y);
+        }
+        assert_eq!(curve.lines().len(), 2);
+        assert_eq!(Curve::new().range(), None);
+    }
+}

@@ -1,0 +1,163 @@
+//! The verdict of a report: what happened, in one paragraph.
+
+use crate::observe::{ContactStatistics, Outcome};
+use crate::report::number::{count, counted, duration, significant};
+use saltus_integrators::Stop;
+
+/// What happened, in a few sentences.
+pub(crate) fn verdict(outcome: &Outcome) -> String {
+    [
+        course(outcome),
+        impacts(outcome),
+        rest(outcome),
+        energy(outcome),
+        certificate(outcome),
+    ]
+    .into_iter()
+    .filter(|sentence| !sentence.is_empty())
+    .collect::<Vec<_>>()
+    .join(" ")
+}
+
+fn seconds(t: f64) -> String {
+    format!("{}\u{a0}s", significant(t, 6))
+}
+
+fn joules(energy: f64) -> String {
+    format!("{}\u{a0}J", significant(energy, 4))
+}
+
+fn course(outcome: &Outcome) -> String {
+    let h = seconds(outcome.plan.step);
+    let (steps, scheme, end) = (
+        counted(outcome.steps, "step"),
+        outcome.scheme,
+        seconds(outcome.t_end),
+    );
+    match &outcome.stop {
+        Stop::StepFailed { step, t, error } => format!(
+            "Step {} of {h} with scheme {scheme}, which starts at t = {}, failed: {error}. What is shown ends there.",
+            count(*step),
+            seconds(*t)
+        ),
+        Stop::EndReached => format!(
+            "The run reached its end at t = {end} after {steps} of {h} with scheme {scheme}, {} of wall time each.",
+            duration(1e-6 * outcome.step_us())
+        ),
+        _ => format!(
+            "The run was interrupted at t = {end}, after {steps} of {h} with scheme {scheme}."
+        ),
+    }
+}
+
+fn impacts(outcome: &Outcome) -> String {
+    let events = &outcome.events;
+    let (Some(first), Some(last)) = (events.first_impact, events.last_impact) else {
+        return match (events.contacts.is_empty(), outcome.max_active) {
+            (true, 0) => String::new(),
+            (_, 0) => "No contact closed.".to_owned(),
+            _ => "There was no impact: what carries an impulse touched from the start.".to_owned(),
+        };
+    };
+    let when = if first == last {
+        format!("at t = {}", seconds(first))
+    } else {
+        format!(
+            "the first at t = {}, the last at t = {}",
+            seconds(first),
+            seconds(last)
+        )
+    };
+    let hit: Vec<_> = events.contacts.iter().filter(|c| c.impacts > 0).collect();
+    let place = match hit.as_slice() {
+        [one] => format!(" at {}", one.name),
+        [] => String::new(),
+        many => format!(" at {}", counted(many.len() as u64, "contact")),
+    };
+    let were = if events.impacts == 1 { "was" } else { "were" };
+    format!(
+        "There {were} {}{place}, {when}{}.",
+        counted(events.impacts, "impact"),
+        accumulations(&hit)
+    )
+}
+
+fn accumulations(hit: &[&ContactStatistics]) -> String {
+    let ended: Vec<_> = hit
+        .iter()
+        .filter_map(|c| c.accumulation.map(|t| (c.name.as_str(), t)))
+        .collect();
+    match ended.as_slice() {
+        [] => String::new(),
+        [(name, t)] => format!("; those at {name} accumulate at t = {}", seconds(*t)),
+        many => format!(
+            "; at {} they accumulate",
+            counted(many.len() as u64, "contact")
+        ),
+    }
+}
+
+fn rest(outcome: &Outcome) -> String {
+    match outcome.rest.since {
+        Some(_) if outcome.steps == 0 => String::new(),
+        Some(t) if t <= outcome.plan.start => "Nothing moved.".to_owned(),
+        Some(t) => format!("Nothing has moved since t = {}.", seconds(t)),
+        None => "The run ended in motion.".to_owned(),
+    }
+}
+
+fn energy(outcome: &Outcome) -> String {
+    let energy = &outcome.energy;
+    let (initial, last) = (energy.initial.total(), energy.last.total());
+    let change = if initial == last {
+        format!("The total energy is {} at both ends", joules(initial))
+    } else {
+        format!(
+            "The total energy went from {} to {}",
+            joules(initial),
+            joules(last)
+        )
+    };
+    if energy.max_gain > 0.0 {
+        let (gain, at) = (joules(energy.max_gain), seconds(energy.max_gain_at));
+        format!(
+            "{change}; the most that one step gained beyond external work is {gain}, at t = {at}."
+        )
+    } else {
+        format!("{change}, and no step gained any beyond external work.")
+    }
+}
+
+fn certificate(outcome: &Outcome) -> String {
+    let guaranteed = outcome
+        .certificate
+        .iter()
+        .filter(|(e, _, _)| outcome.guarantees.bound(*e).is_some())
+        .count();
+    let broken: Vec<_> = outcome.broken().collect();
+    match (guaranteed, broken.as_slice()) {
+        (0, _) => String::new(),
+        (1, []) => {
+            "The guaranteed entry of the certificate kept its bound in every step.".to_owned()
+        }
+        (n, []) => format!(
+            "All {n} guaranteed entries of the certificate kept their bounds in every step."
+        ),
+        (_, broken) => {
+            let list: Vec<_> = broken
+                .iter()
+                .map(|(entry, bound, worst, at)| {
+                    format!(
+                        "{} reached {}\u{a0}{} at t = {} (bound {})",
+                        entry.name().replace('_', " "),
+                        significant(*worst, 3),
+                        entry.unit(),
+                        seconds(*at),
+                        significant(*bound, 3)
+                    )
+                })
+                .collect();
+            format!("A guarantee was not kept: {}.", list.join("; "))
+        }
+    }
+}
