@@ -466,3 +466,14 @@ fn some_of_the_contacts_can_be_asked_for() {
         }
     });
 }
+
+/// The audit that `saltus check` runs.
+#[test]
+fn the_audit_of_the_contract_is_clean() {
+    examine(|name, system, t, q, v| {
+        let state = saltus_system::State::new(t, q.to_vec(), v.to_vec());
+        let audit = saltus_system::check::check(system, &state);
+        let failures: Vec<String> = audit.failures().map(ToString::to_string).collect();
+        assert!(failures.is_empty(), "{name}: {failures:#?}");
+    });
+}
