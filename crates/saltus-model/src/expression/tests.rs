@@ -238,6 +238,8 @@ fn undefined_branches_do_not_leak() {
     let at = [0.0, -1.0, 0.0, 0.0, 0.0];
     assert_eq!(value("if(x > 0, sqrt(x), 0)", at), 0.0);
     assert_eq!(derivatives("if(x > 0, sqrt(x), 2*x)", at)[1], 2.0);
+    assert_eq!(value("if(a > 2, 1/(a - 2), 7)", at), 7.0);
+    assert_eq!(value("if(a <= 2, x, sqrt(b)/(a - 2))", at), -1.0);
     assert!(value("min(sqrt(x), 1)", at).is_nan());
     assert!(value("max(1, sqrt(x))", at).is_nan());
     assert_eq!(

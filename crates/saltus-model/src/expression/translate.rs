@@ -92,12 +92,15 @@ pub(crate) fn translate(
         graph,
         made: Vec::new(),
         complaints: Vec::new(),
+        not_finite: Vec::new(),
+        dead: Vec::new(),
     };
     for part in 0..ast.parts.len() {
         let id = work.part(part);
         work.made.push(id);
     }
     work.misplaced_comparisons();
+    work.settle_not_finite();
     match work.made.last() {
         Some(&whole) if work.complaints.is_empty() => Ok(whole),
         _ => Err(work.complaints),
@@ -112,6 +115,10 @@ struct Translation<'a> {
     /// One per part so far; not a number where there was a complaint.
     made: Vec<Id>,
     complaints: Vec<Complaint>,
+    /// About constant parts that are not finite; no harm where the part is not used.
+    not_finite: Vec<Complaint>,
+    /// Branches that a constant condition never takes.
+    dead: Vec<Range<usize>>,
 }
 
 impl Translation<'_> {
@@ -194,7 +201,7 @@ impl Translation<'_> {
             }
             _ => complaint,
         };
-        self.complaints.push(complaint);
+        self.not_finite.push(complaint);
     }
 
     fn name(&mut self, name: &str, span: &Range<usize>) -> Id {
@@ -403,10 +410,28 @@ impl Translation<'_> {
                     );
                     return self.complain(complaint.help("compare with `<`, `<=`, `>` or `>=`"));
                 }
+                if let Some(taken) = self.graph.value(condition) {
+                    let dead = parts[if taken == 0.0 { 1 } else { 2 }];
+                    self.dead.push(self.ast.parts[dead].span.clone());
+                }
                 self.graph.select(condition, a, b)
             }
             _ => g.constant(f64::NAN),
         }
+    }
+
+    /// Keeps the complaints about values that are used.
+    fn settle_not_finite(&mut self) {
+        let dead = std::mem::take(&mut self.dead);
+        let inside = |c: &Complaint| {
+            dead.iter()
+                .any(|d| d.start <= c.span.start && c.span.end <= d.end)
+        };
+        let used = self
+            .not_finite
+            .drain(..)
+            .filter(|complaint| !inside(complaint));
+        self.complaints.extend(used);
     }
 
     /// Comparisons are conditions of `if` and nothing else.
