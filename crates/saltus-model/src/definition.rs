@@ -274,7 +274,7 @@ impl Definition {
     }
 
     /// The scope, in which parameters that are wrong are not numbers, and what is wrong.
-    fn survey(&self) -> (Scope, Vec<FormulaError>) {
+    pub(crate) fn survey(&self) -> (Scope, Vec<FormulaError>) {
         let mut errors = Vec::new();
         let mut vocabulary = built_in();
         let tables: Vec<Table> = self.tables.iter().map(|t| table(t, &mut errors)).collect();
