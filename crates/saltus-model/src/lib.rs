@@ -1,7 +1,46 @@
 //! Model files and formulas, assembled into a system.
+//!
+//! A model file is read into a tree that remembers where everything was written ([`tree`]), changed
+//! by overrides, compared with the schema of its types ([`document`]), and assembled. Whatever is
+//! wrong with it is found before anything runs and comes back at once, as [`ModelErrors`].
+//!
+//! ```
+//! use saltus_model::{Format, Model};
+//!
+//! let text = r#"
+//! saltus = 1
+//! [system]
+//! coordinates = ["y"]
+//! mass = ["m"]
+//! [simulation]
+//! scheme = "moreau-jean"
+//! step = 1e-3
+//! until = 1
+//! "#;
+//! let errors = Model::parse("ball", "ball.toml", text.to_owned(), Format::Toml, &[]).unwrap_err();
+//! assert!(errors.to_string().starts_with("ball.toml:5:10: "), "{errors}");
+//! ```
 
+mod build;
 pub mod definition;
+mod diagnostic;
+pub mod document;
 mod expression;
+mod findings;
 mod formula_system;
+mod initial;
+mod model;
+pub mod number;
+mod read;
+mod schema;
+mod set;
+mod suggest;
+pub mod tree;
+mod validate;
 
+pub use diagnostic::{Diagnostic, Location, ModelErrors, SourceText};
+pub use document::{Document, schema};
 pub use formula_system::FormulaSystem;
+pub use model::Model;
+pub use set::Override;
+pub use tree::Format;

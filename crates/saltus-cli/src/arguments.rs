@@ -1,0 +1,78 @@
+//! What the command line understands.
+
+use clap::{Args, Parser, Subcommand};
+use saltus_model::Override;
+use std::path::PathBuf;
+
+/// Simulates nonsmooth mechanical systems: impacts, unilateral and bilateral constraints.
+#[derive(Debug, Parser)]
+#[command(name = "saltus", version, about, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 2 the input is wrong, nothing was run; 3 a step failed, what was computed is on disk.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  saltus check cases/bouncing-ball/model.toml
+  saltus check model.yaml --set parameters.m=2 --scheme moreau-jean";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check a model file and say everything that is wrong with it
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(ModelArguments),
+    /// List the schemes and their options
+    Schemes,
+    /// Print the JSON schema of model files, for editors and other tools
+    Schema,
+}
+
+/// A model file and what changes it.
+#[derive(Debug, Args)]
+pub struct ModelArguments {
+    /// The model file (.toml, .yaml, .yml or .json)
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+
+    /// The scheme, instead of the one in the model (see `saltus schemes`)
+    #[arg(long, value_name = "NAME")]
+    pub scheme: Option<String>,
+
+    /// Time step in seconds, a number or a formula of parameters
+    #[arg(long, value_name = "H", allow_hyphen_values = true)]
+    pub step: Option<String>,
+
+    /// Time at which the simulation ends, in seconds
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub until: Option<String>,
+
+    /// Replace a value of the model, e.g. parameters.m=2, system.unilateral.floor.restitution=0.5,
+    /// simulation.scheme.theta=0.7; may be repeated
+    #[arg(long, value_name = "PATH=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+}
+
+impl ModelArguments {
+    /// The changes, in the order they are made: named flags first, so that `--set` has the last word.
+    pub fn overrides(&self) -> Vec<Override> {
+        let mut overrides = Vec::new();
+        let mut flag = |flag: &str, path: &'static str, value: &Option<String>| {
+            overrides.extend(
+                value
+                    .as_ref()
+                    .map(|value| Override::flag(flag, path, value)),
+            );
+        };
+        flag("--scheme", "simulation.scheme", &self.scheme);
+        flag("--step", "simulation.step", &self.step);
+        flag("--until", "simulation.until", &self.until);
+        overrides.extend(self.set.iter().map(Override::set));
+        overrides
+    }
+}

@@ -1,0 +1,119 @@
+//! Every bad model of `tests/bad` is refused with exit code 2, and says what these snapshots say.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::Path;
+use std::process::Command;
+
+/// Exit code and standard error of `saltus check FILE`, in the folder of the bad models.
+fn check(arguments: &[&str]) -> (Option<i32>, String) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
+    let output = Command::new(env!("CARGO_BIN_EXE_saltus"))
+        .arg("check")
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the program starts");
+    assert!(
+        output.stdout.is_empty(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+    (
+        output.status.code(),
+        String::from_utf8(output.stderr).expect("messages are text"),
+    )
+}
+
+#[test]
+fn bad_models_are_refused_with_their_reasons() {
+    let mut names: Vec<String> =
+        std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/bad"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+    names.sort();
+    assert!(names.len() >= 25, "only {} bad models", names.len());
+    for name in names {
+        let (code, message) = check(&[&name]);
+        assert_eq!(code, Some(2), "{name}: {message}");
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(name.clone(), message);
+        });
+    }
+}
+
+#[test]
+fn wrong_overrides_are_refused_with_their_reasons() {
+    let file = "../good/ball.toml";
+    let cases: &[(&str, &[&str])] = &[
+        ("set_without_value", &["--set", "simulation.step"]),
+        ("set_unknown_parameter", &["--set", "parameters.mass=2"]),
+        ("set_unknown_key", &["--set", "simulation.stp=1e-3"]),
+        (
+            "set_unknown_constraint",
+            &["--set", "system.unilateral.flor.restitution=0.5"],
+        ),
+        ("set_index_out_of_range", &["--set", "system.force[3]=1"]),
+        ("set_below_a_number", &["--set", "parameters.m.value=1"]),
+        ("set_bad_path", &["--set", "system..force=1"]),
+        (
+            "set_bad_values",
+            &[
+                "--set",
+                "parameters.m=-1",
+                "--set",
+                "system.force[0]=-m*gg",
+                "--set",
+                "parameters.g=nan",
+            ],
+        ),
+        (
+            "set_scheme_option",
+            &[
+                "--set",
+                "simulation.scheme.thta=0.7",
+                "--set",
+                "simulation.scheme.gamma=-1",
+            ],
+        ),
+        (
+            "flags",
+            &["--scheme", "moreau", "--step", "-1e-3", "--until", "soon"],
+        ),
+    ];
+    for (name, arguments) in cases {
+        let (code, message) = check(&[&[file], *arguments].concat());
+        assert_eq!(code, Some(2), "{name}: {message}");
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(*name, message);
+        });
+    }
+}
+
+#[test]
+fn unreadable_paths_are_refused_with_their_reasons() {
+    let message = |path: &str| {
+        let (code, message) = check(&[path]);
+        assert_eq!(code, Some(2), "{message}");
+        message
+    };
+    assert!(message("unknown_kye.toml").contains("did you mean unknown_key.toml?"));
+    assert!(message("nowhere/model.toml").contains("there is no such file"));
+    assert!(message("..").contains("this is a directory, expected a model file"));
+}
+
+#[test]
+fn a_usage_error_is_wrong_input() {
+    for arguments in [
+        &["chek", "x.toml"][..],
+        &["check"],
+        &["check", "x.toml", "--stp", "1"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_saltus"))
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+}

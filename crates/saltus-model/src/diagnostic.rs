@@ -1,0 +1,205 @@
+//! What is wrong with a model, as plain data: the message, the place in the text, the cure.
+//!
+//! A [`Diagnostic`] points into one of the texts a model is made of: the file (source 0) or an
+//! override from the command line. [`ModelErrors`] holds these texts beside the diagnostics, so
+//! that any front end can render them; its `Display` is a few plain lines per diagnostic.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A span of bytes in one of the texts of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Location {
+    /// Index into [`ModelErrors::sources`]; 0 is the file.
+    pub source: usize,
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte; equal to `start` for a point.
+    pub end: usize,
+}
+
+impl Location {
+    /// Bytes `span` of the text number `source`.
+    #[must_use]
+    pub fn new(source: usize, span: Range<usize>) -> Self {
+        Self {
+            source,
+            start: span.start,
+            end: span.end.max(span.start),
+        }
+    }
+
+    /// The bytes, as a range.
+    #[must_use]
+    pub fn range(&self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// The same place, cut at the end of its first line and at the end of `text`.
+    #[must_use]
+    pub fn first_line(self, text: &str) -> Self {
+        let end = self.end.min(text.len());
+        let start = self.start.min(end);
+        let cut = text
+            .get(start..end)
+            .and_then(|s| s.find(['\n', '\r']))
+            .map_or(end, |n| start + n);
+        Self {
+            start,
+            end: cut,
+            ..self
+        }
+    }
+}
+
+/// One thing that is wrong with a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong: names the place and the value.
+    pub message: String,
+    /// A few words at the place itself, e.g. what was expected there.
+    pub label: Option<String>,
+    /// What usually cures it.
+    pub help: Option<String>,
+    /// Where it is; `None` where there is no text to point into.
+    pub location: Option<Location>,
+    /// The document path it is about, e.g. `system.unilateral[0].gap`.
+    pub place: Option<Box<str>>,
+}
+
+impl Diagnostic {
+    /// A diagnostic without a place.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            label: None,
+            help: None,
+            location: None,
+            place: None,
+        }
+    }
+
+    /// Points at `location`.
+    #[must_use]
+    pub fn at(mut self, location: Location) -> Self {
+        self.location = Some(location);
+        self
+    }
+
+    /// Is about the document path `place`.
+    #[must_use]
+    pub fn about(mut self, place: impl Into<Box<str>>) -> Self {
+        self.place = Some(place.into());
+        self
+    }
+
+    /// Says `label` at the place.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Suggests `help`.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// One of the texts a model is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SourceText {
+    /// The path of the file, or the flag of the override (`--set`).
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+impl SourceText {
+    /// Line and column (both from 1; the column counts characters) of a byte.
+    #[must_use]
+    pub fn line_column(&self, byte: usize) -> (usize, usize) {
+        let before = self
+            .text
+            .as_bytes()
+            .get(..byte)
+            .unwrap_or(self.text.as_bytes());
+        let line = 1 + before.iter().filter(|&&b| b == b'\n').count();
+        let start = before
+            .iter()
+            .rposition(|&b| b == b'\n')
+            .map_or(0, |n| n + 1);
+        // Continuation bytes of UTF-8 do not count.
+        let column = 1 + before[start..]
+            .iter()
+            .filter(|&&b| b & 0xC0 != 0x80)
+            .count();
+        (line, column)
+    }
+}
+
+/// Everything that is wrong with a model, at once.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModelErrors {
+    /// The file (number 0) and the overrides.
+    pub sources: Vec<SourceText>,
+    /// At least one, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl ModelErrors {
+    /// Sorts the diagnostics by their place and drops repetitions.
+    pub(crate) fn new(sources: Vec<SourceText>, mut diagnostics: Vec<Diagnostic>) -> Self {
+        for diagnostic in &mut diagnostics {
+            if let Some(at) = diagnostic.location
+                && let Some(source) = sources.get(at.source)
+            {
+                diagnostic.location = Some(at.first_line(&source.text));
+            }
+        }
+        diagnostics.sort_by_key(|d| d.location);
+        diagnostics.dedup_by(|a, b| a.location == b.location && a.message == b.message);
+        Self {
+            sources,
+            diagnostics,
+        }
+    }
+
+    /// The text a diagnostic points into.
+    #[must_use]
+    pub fn source(&self, diagnostic: &Diagnostic) -> Option<&SourceText> {
+        self.sources.get(diagnostic.location?.source)
+    }
+}
+
+impl std::error::Error for ModelErrors {}
+
+impl fmt::Display for ModelErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (k, diagnostic) in self.diagnostics.iter().enumerate() {
+            if k > 0 {
+                writeln!(f)?;
+            }
+            match (diagnostic.location, self.source(diagnostic)) {
+                (Some(at), Some(source)) => {
+                    let (line, column) = source.line_column(at.start);
+                    write!(f, "{}:{line}:{column}: {}", source.name, diagnostic.message)?;
+                }
+                _ => match self.sources.first() {
+                    Some(file) => write!(f, "{}: {}", file.name, diagnostic.message)?,
+                    None => f.write_str(&diagnostic.message)?,
+                },
+            }
+            if let Some(label) = &diagnostic.label {
+                write!(f, " ({label})")?;
+            }
+            if let Some(help) = &diagnostic.help {
+                write!(f, "\n  help: {help}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,285 @@
+//! The shape of a model file: these types are its only definition.
+//!
+//! The JSON schema is generated from them ([`schema`]); files are checked against that schema and
+//! then read into [`Document`]. The comments here are what an editor shows beside each key.
+
+use indexmap::IndexMap;
+use saltus_integrators::Scheme;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// The version of the format that this code reads.
+pub const VERSION: i64 = 1;
+
+/// A mechanical system with unilateral constraints, how it starts and how it is simulated. SI units.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "saltus model")]
+pub struct Document {
+    /// Version of the format: 1.
+    pub saltus: i64,
+    /// One line for reports.
+    pub title: Option<String>,
+    /// What the model is, where it is from, what to see.
+    pub description: Option<String>,
+    /// Named numbers, or formulas of other parameters in any order.
+    #[serde(default)]
+    pub parameters: IndexMap<String, Quantity>,
+    /// Piecewise linear functions of one variable, used in formulas as `name(x)`.
+    #[serde(default)]
+    pub tables: IndexMap<String, Table>,
+    /// What moves, and what holds it.
+    pub system: System,
+    /// Where the motion starts.
+    #[serde(default)]
+    pub initial: Initial,
+    /// How it is simulated.
+    pub simulation: Simulation,
+    /// What is written.
+    #[serde(default)]
+    pub output: Output,
+}
+
+/// A number or a formula.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Quantity {
+    /// A number.
+    Number(f64),
+    /// A formula.
+    Formula(String),
+}
+
+impl JsonSchema for Quantity {
+    fn schema_name() -> Cow<'static, str> {
+        "Quantity".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A number, or a formula in quotes.",
+            "anyOf": [{ "type": "number" }, { "type": "string", "format": "formula" }]
+        })
+    }
+}
+
+/// Sample points of a piecewise linear function, constant outside of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Where, strictly increasing.
+    #[schemars(length(min = 2))]
+    pub x: Vec<f64>,
+    /// The value at each `x`.
+    #[schemars(length(min = 2))]
+    pub y: Vec<f64>,
+}
+
+/// A system described by formulas of the coordinates `y`, the velocities `v.y`, the time `t` and the parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct System {
+    /// Names of the generalised coordinates.
+    #[schemars(length(min = 1))]
+    pub coordinates: Vec<String>,
+    /// Mass matrix: its diagonal (n entries) or all of it (n lists of n), formulas of coordinates and parameters.
+    pub mass: Option<Vec<MassEntry>>,
+    /// Generalised forces f(t, q, v), one per coordinate; 0 where not given.
+    pub force: Option<Vec<Quantity>>,
+    /// Kinetic energy T(q, v) [J], instead of `mass`: mass and gyroscopic forces follow by Lagrange's equations.
+    pub kinetic: Option<Quantity>,
+    /// Potential energy V(t, q) [J]: adds the force −∂V/∂q.
+    pub potential: Option<Quantity>,
+    /// Rayleigh's dissipation function R(q, v) [W]: adds the force −∂R/∂v.
+    pub dissipation: Option<Quantity>,
+    /// Bilateral constraints g(t, q) = 0.
+    #[serde(default)]
+    pub bilateral: Vec<Bilateral>,
+    /// Unilateral constraints gap(t, q) ≥ 0.
+    #[serde(default)]
+    pub unilateral: Vec<Unilateral>,
+}
+
+/// An entry of the diagonal, or a row of the full matrix.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum MassEntry {
+    /// An entry of the diagonal.
+    Diagonal(Quantity),
+    /// A row.
+    Row(Vec<Quantity>),
+}
+
+/// A bilateral constraint g(t, q) = 0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bilateral {
+    /// Its name in results and messages.
+    pub name: String,
+    /// The function that is kept at zero.
+    pub g: Quantity,
+}
+
+/// A unilateral constraint gap(t, q) ≥ 0 with Newton's impact law.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Unilateral {
+    /// Its name in results and messages.
+    pub name: String,
+    /// Signed distance [m], not negative when apart.
+    pub gap: Quantity,
+    /// Coefficient of restitution, in [0, 1]; a number or a formula of parameters.
+    #[schemars(extend("minimum" = 0, "maximum" = 1))]
+    pub restitution: Quantity,
+    /// Displacement (or one or two of them) whose rate is the slip.
+    pub tangential: Option<Tangential>,
+    /// Slip velocity (or one or two of them), linear in the velocities; instead of `tangential`.
+    pub tangential_velocity: Option<Tangential>,
+    /// Coulomb's coefficient, not negative; needs a tangential direction.
+    #[schemars(extend("minimum" = 0))]
+    pub friction: Option<Quantity>,
+}
+
+/// One tangential direction, or a list of one or two.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Tangential {
+    /// One direction.
+    One(Quantity),
+    /// One or two directions.
+    Several(Vec<Quantity>),
+}
+
+impl JsonSchema for Tangential {
+    fn schema_name() -> Cow<'static, str> {
+        "Tangential".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let quantity = generator.subschema_for::<Quantity>();
+        json_schema!({
+            "description": "A formula, or a list of one or two.",
+            "anyOf": [
+                quantity.clone(),
+                { "type": "array", "items": quantity, "minItems": 1, "maxItems": 2 }
+            ]
+        })
+    }
+}
+
+impl Tangential {
+    /// The directions, as a list.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Quantity] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Several(several) => several,
+        }
+    }
+}
+
+/// The initial state; what is not given is 0.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Initial {
+    /// Initial coordinates by name.
+    pub q: IndexMap<String, Quantity>,
+    /// Initial velocities by the name of the coordinate.
+    pub v: IndexMap<String, Quantity>,
+    /// Whether to start from the nearest state that satisfies the bilateral constraints.
+    pub project: bool,
+    /// What to do about gaps that are negative at the start.
+    pub overlap: Overlap,
+}
+
+/// What to do about gaps that are negative at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Overlap {
+    /// Refuse to start.
+    #[default]
+    Error,
+    /// Start from the nearest state without overlap.
+    Project,
+    /// Start as it is.
+    Allow,
+}
+
+/// How the motion is simulated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Simulation {
+    /// The scheme: its name, or a table of its name and its options.
+    pub scheme: SchemeChoice,
+    /// Time step [s], above 0.
+    pub step: Quantity,
+    /// Time at which the simulation ends [s].
+    pub until: Quantity,
+    /// Time at which it starts [s]; 0 where not given.
+    pub start: Option<Quantity>,
+}
+
+/// A scheme by name, or with its options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SchemeChoice {
+    /// By name, with default options.
+    Name(String),
+    /// With options.
+    Table(Scheme),
+}
+
+impl JsonSchema for SchemeChoice {
+    fn schema_name() -> Cow<'static, str> {
+        "SchemeChoice".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = Scheme::ALL.iter().map(|info| info.name).collect();
+        json_schema!({
+            "description": "The name of a scheme, or a table of its name and its options.",
+            "anyOf": [{ "type": "string", "enum": names }, generator.subschema_for::<Scheme>()]
+        })
+    }
+}
+
+/// What is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Output {
+    /// Write every n-th step; steps with impacts are always written.
+    #[schemars(range(min = 1))]
+    pub every: u64,
+    /// Formats of the trajectory; `csv` is always written.
+    pub formats: Vec<OutputFormat>,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self {
+            every: 1,
+            formats: vec![OutputFormat::Csv],
+        }
+    }
+}
+
+/// A format of the trajectory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputFormat {
+    /// Comma-separated values.
+    Csv,
+    /// Arrays for NumPy.
+    Npz,
+    /// HDF5.
+    Hdf5,
+    /// Geometry for ParaView; a model of formulas has none.
+    Vtk,
+}
+
+/// The JSON schema of a model file.
+#[must_use]
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Document).to_value()
+}

@@ -1,0 +1,293 @@
+//! The assembled system at its initial state: is it regular, consistent, free of overlap?
+
+use crate::build::path;
+use crate::diagnostic::Diagnostic;
+use crate::document::{Document, Overlap};
+use crate::findings::Findings;
+use crate::number::general;
+use crate::tree::Path;
+use saltus_integrators::consistent::{self, Consistency, Projection};
+use saltus_linear::{Dense, MatrixSink, max_abs};
+use saltus_system::{State, System};
+
+/// Largest number of coordinates for which the mass matrix is looked at as a whole.
+const DENSE_MASS: usize = 200;
+
+/// Checks `system` at `state`, in the terms of the document it was written in, and moves `state` to the
+/// nearest consistent one where the document asks for it.
+pub(crate) fn check(
+    system: &dyn System,
+    state: &mut State,
+    document: &Document,
+    findings: &mut Findings<'_>,
+) -> Option<Projection> {
+    force(system, state, document, findings);
+    mass(system, state, document, findings);
+    let before = findings.diagnostics.len();
+    let initial = &document.initial;
+    let mut found = consistent::examine(system, state);
+    if !initial.project {
+        bilateral(system, state, &found, findings);
+    }
+    let apart =
+        initial.overlap == Overlap::Project && found.gap.iter().any(|&gap| gap < -roundoff(state));
+    let mut projection = None;
+    if (initial.project && system.dims().ng > 0 || apart) && findings.diagnostics.is_empty() {
+        projection = project(system, state, apart, findings);
+        found = consistent::examine(system, state);
+    }
+    if findings.diagnostics.len() == before {
+        overlap(system, state, &found, document, findings);
+    }
+    projection
+}
+
+/// The nearest consistent state.
+fn project(
+    system: &dyn System,
+    state: &mut State,
+    contacts: bool,
+    findings: &mut Findings<'_>,
+) -> Option<Projection> {
+    match consistent::project(system, state, contacts, roundoff(state)) {
+        Ok(projection) => Some(projection),
+        Err(error) => {
+            let diagnostic = Diagnostic::new(format!(
+                "the initial state cannot be made consistent: {error}"
+            ))
+            .label("the projection starts from here")
+            .help("start closer to a consistent state, or check the constraints");
+            findings.at(&path(["initial"]), diagnostic);
+            None
+        }
+    }
+}
+
+/// Lengths below this are zero [m].
+fn roundoff(state: &State) -> f64 {
+    1e-12 * max_abs(&state.q).max(1.0)
+}
+
+fn force(system: &dyn System, state: &State, document: &Document, findings: &mut Findings<'_>) {
+    let mut force = vec![0.0; system.dims().nv];
+    system.force(state.point(), &mut force);
+    let at = path(["system"]);
+    for (k, value) in force.iter().enumerate() {
+        if value.is_finite() {
+            continue;
+        }
+        let place = if document.system.force.is_some() {
+            at.key("force").index(k)
+        } else {
+            at.key("potential")
+        };
+        let name = &document.system.coordinates[k];
+        let diagnostic = Diagnostic::new(format!("the force on \"{name}\" is {value} at the initial state"))
+            .label("is not finite there")
+            .help("the initial state lies outside of the domain of the formula; change [initial] or the formula");
+        findings.at(&place, diagnostic);
+    }
+}
+
+/// The mass matrix is symmetric and positive; it may be singular only where constraints can make up for it.
+fn mass(system: &dyn System, state: &State, document: &Document, findings: &mut Findings<'_>) {
+    let n = system.dims().nv;
+    let mut mass = Entries {
+        diagonal: vec![0.0; n],
+        matrix: (n <= DENSE_MASS).then(|| Dense::zeros(n, n)),
+    };
+    system.mass(&state.q, &mut mass);
+    let kinetic = document.system.kinetic.is_some();
+    let full = document.system.mass.as_ref().is_some_and(|m| {
+        m.iter()
+            .any(|entry| matches!(entry, crate::document::MassEntry::Row(_)))
+    });
+    let place = |i: usize, j: usize| match (kinetic, full) {
+        (true, _) => path(["system", "kinetic"]),
+        (false, true) => path(["system", "mass"]).index(i).index(j),
+        (false, false) => path(["system", "mass"]).index(i),
+    };
+    let names = &document.system.coordinates;
+    let before = findings.diagnostics.len();
+    for (i, &value) in mass.diagonal.iter().enumerate() {
+        if value > 0.0 && value.is_finite() || findings.reported(&place(i, i)) {
+            continue;
+        }
+        let what = if kinetic {
+            "mass that follows from the kinetic energy"
+        } else {
+            "mass"
+        };
+        let diagnostic = Diagnostic::new(format!(
+            "the {what} of \"{}\" is {value}, expected a number > 0",
+            names[i]
+        ))
+        .label(format!("is {value} at the initial state"));
+        findings.at(&place(i, i), diagnostic);
+    }
+    let Some(matrix) = mass.matrix.filter(|_| findings.diagnostics.len() == before) else {
+        return;
+    };
+    for i in 0..n {
+        for j in 0..i {
+            let (a, b) = (matrix[(i, j)], matrix[(j, i)]);
+            if (a - b).abs() > 1e-12 * (a.abs() + b.abs()) || !(a + b).is_finite() {
+                let diagnostic = Diagnostic::new(format!(
+                    "the mass matrix is not symmetric: entry ({i}, {j}) is {a}, entry ({j}, {i}) is {b}"
+                ))
+                .label("at the initial state");
+                findings.at(&place(i, j), diagnostic);
+                return;
+            }
+        }
+    }
+    if let Some((i, pivot)) = indefinite(&matrix, system.dims().ng > 0) {
+        let diagnostic =
+            Diagnostic::new("the mass matrix is not positive definite at the initial state")
+                .label(format!("pivot {} at \"{}\"", general(pivot), names[i]))
+                .help("a kinetic energy must be positive for every motion");
+        findings.at(
+            &if kinetic {
+                path(["system", "kinetic"])
+            } else {
+                path(["system", "mass"])
+            },
+            diagnostic,
+        );
+    }
+}
+
+/// The first pivot of Cholesky's factorisation that is negative, or zero unless `singular` is allowed.
+fn indefinite(matrix: &Dense, singular: bool) -> Option<(usize, f64)> {
+    let n = matrix.rows();
+    let mut factor = matrix.clone();
+    for k in 0..n {
+        let pivot = factor[(k, k)];
+        // Round-off of the eliminations is proportional to the entry they started from.
+        let zero = 1e-13 * matrix[(k, k)];
+        if pivot < -zero || (pivot <= zero && !singular) {
+            return Some((k, pivot));
+        }
+        if pivot <= zero {
+            continue;
+        }
+        for i in k + 1..n {
+            let ratio = factor[(i, k)] / pivot;
+            for j in k + 1..n {
+                let change = ratio * factor[(k, j)];
+                factor[(i, j)] -= change;
+            }
+        }
+    }
+    None
+}
+
+/// Positions and velocities of the bilateral constraints.
+fn bilateral(system: &dyn System, state: &State, found: &Consistency, findings: &mut Findings<'_>) {
+    let names = system.names().bilateral;
+    let scale = |x: &[f64]| 1e-8 * max_abs(x).max(1.0);
+    inconsistent(
+        &found.position,
+        scale(&state.q),
+        &names,
+        "q",
+        ("position", "residual", "m"),
+        findings,
+    );
+    inconsistent(
+        &found.velocity,
+        scale(&state.v),
+        &names,
+        "v",
+        ("velocity", "rate", "m/s"),
+        findings,
+    );
+}
+
+fn inconsistent(
+    values: &[f64],
+    tolerance: f64,
+    names: &[String],
+    key: &str,
+    (level, residual, unit): (&str, &str, &str),
+    findings: &mut Findings<'_>,
+) {
+    for (k, &value) in values.iter().enumerate() {
+        // Not-a-number is inconsistent, too.
+        if value.abs() <= tolerance {
+            continue;
+        }
+        let diagnostic = Diagnostic::new(format!(
+            "the initial {level} violates the bilateral constraint \"{}\": its {residual} is {} {unit}, expected 0",
+            names[k],
+            general(value)
+        ))
+        .label(format!("inconsistent {level}"))
+        .help("correct the initial state, or set project = true in [initial] to start from the nearest consistent one");
+        findings.at(&path(["initial", key]), diagnostic);
+    }
+}
+
+/// Gaps that are negative at the start.
+fn overlap(
+    system: &dyn System,
+    state: &State,
+    found: &Consistency,
+    document: &Document,
+    findings: &mut Findings<'_>,
+) {
+    let names = system.names().contacts;
+    for (k, &gap) in found.gap.iter().enumerate() {
+        let name = names.get(k).map_or("", String::as_str);
+        if gap.is_nan() {
+            let diagnostic = Diagnostic::new(format!(
+                "the gap of \"{name}\" is not a number at the initial state"
+            ))
+            .label("is not finite there");
+            findings.at(
+                &path(["system", "unilateral"]).index(k).key("gap"),
+                diagnostic,
+            );
+        } else if gap < -roundoff(state) && document.initial.overlap != Overlap::Allow {
+            let diagnostic = Diagnostic::new(format!(
+                "the constraint \"{name}\" is violated at the start: its gap is {} m",
+                general(gap)
+            ))
+            .label(format!("overlap of {} m at \"{name}\"", general(-gap)))
+            .help(
+                "correct the initial state, or set overlap in [initial]: \"project\" starts from the nearest state without overlap, \"allow\" starts as it is",
+            );
+            findings.at(&place_of_positions(document), diagnostic);
+        }
+    }
+}
+
+/// The initial positions, where they were given.
+fn place_of_positions(document: &Document) -> Path {
+    if document.initial.q.is_empty() {
+        path(["initial"])
+    } else {
+        path(["initial", "q"])
+    }
+}
+
+/// The diagonal of a passing matrix, and all of it where that is wanted.
+struct Entries {
+    diagonal: Vec<f64>,
+    matrix: Option<Dense>,
+}
+
+impl MatrixSink for Entries {
+    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+        for i in 0..rows {
+            for j in 0..cols {
+                if row + i == col + j {
+                    self.diagonal[row + i] += block[i * cols + j];
+                }
+            }
+        }
+        if let Some(matrix) = &mut self.matrix {
+            matrix.add(row, col, rows, cols, block);
+        }
+    }
+}

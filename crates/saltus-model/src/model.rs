@@ -1,0 +1,523 @@
+//! A model: a file, checked and assembled, ready to be simulated.
+
+use crate::build;
+use crate::definition::{Definition, Formula, MassDefinition, Scope, Source};
+use crate::diagnostic::{Diagnostic, ModelErrors, SourceText};
+use crate::document::{self, Document, Output, OutputFormat, Quantity, SchemeChoice};
+use crate::findings::Findings;
+use crate::initial;
+use crate::number::general;
+use crate::set::{self, Override};
+use crate::suggest;
+use crate::tree::{Format, Node, Path, Value};
+use crate::validate::{self, Validated};
+use crate::{FormulaSystem, read};
+use saltus_integrators::consistent::Projection;
+use saltus_integrators::{Plan, Scheme, StepError};
+use saltus_system::{ContactSet, Contacts, State};
+use std::path::Path as FilePath;
+
+/// With more steps than this, the time of a step is no longer a function of its number.
+const MOST_STEPS: f64 = 9e15;
+
+/// A checked and assembled model.
+#[derive(Debug)]
+pub struct Model {
+    /// A short name: that of the file, or of its folder where the file is called `model.*`.
+    pub name: String,
+    /// One line for reports.
+    pub title: Option<String>,
+    /// What the model is.
+    pub description: Option<String>,
+    /// What is simulated.
+    pub system: FormulaSystem,
+    /// How.
+    pub scheme: Scheme,
+    /// From when to when, in which steps.
+    pub plan: Plan,
+    /// Where it starts: what the model says, projected where the model asks for it.
+    pub initial: State,
+    /// What the projection changed, where one was asked for.
+    pub projection: Option<Projection>,
+    /// What is written.
+    pub output: Output,
+    /// What is worth knowing: options that an override dropped, a projection of the initial state.
+    pub notes: Vec<String>,
+    /// The document with the overrides applied.
+    pub document: Document,
+    /// The same, with places.
+    tree: Node,
+    /// The texts the places point into.
+    sources: Vec<SourceText>,
+}
+
+impl Model {
+    /// Reads, checks and assembles the model file at `path`, changed by `overrides`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn load(path: impl AsRef<FilePath>, overrides: &[Override]) -> Result<Self, ModelErrors> {
+        let path = path.as_ref();
+        let source = path.display().to_string();
+        match read::read(path) {
+            Ok((text, format)) => Self::parse(&name_of(path), &source, text, format, overrides),
+            Err(diagnostic) => Err(ModelErrors::new(
+                vec![SourceText {
+                    name: source,
+                    text: String::new(),
+                }],
+                vec![diagnostic],
+            )),
+        }
+    }
+
+    /// Checks and assembles the model written in `text`; `source` is what messages call the text.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(
+        name: &str,
+        source: &str,
+        text: String,
+        format: Format,
+        overrides: &[Override],
+    ) -> Result<Self, ModelErrors> {
+        let (root, mut diagnostics) = format.parse(&text, 0);
+        let mut sources = vec![SourceText {
+            name: source.to_owned(),
+            text,
+        }];
+        let Some(mut root) = root else {
+            return Err(ModelErrors::new(sources, diagnostics));
+        };
+        if is_empty(&root) {
+            let diagnostic = Diagnostic::new("the file is empty, expected a model").help(
+                "a model begins with saltus = 1 and has the tables [system] and [simulation]",
+            );
+            return Err(ModelErrors::new(sources, vec![diagnostic]));
+        }
+        let applied = set::apply(&mut root, overrides, &mut sources);
+        diagnostics.extend(applied.diagnostics);
+        diagnostics.extend(version(&root));
+        let Validated {
+            tree,
+            diagnostics: found,
+            mended,
+        } = validate::validate(&root, &document::schema());
+        diagnostics.extend(found);
+        let document: Document = match serde_json::from_value(tree.to_json()) {
+            Ok(document) => document,
+            Err(error) => {
+                // The schema says all that the types do, so this is the last resort.
+                if diagnostics.is_empty() {
+                    diagnostics.push(Diagnostic::new(format!(
+                        "the document cannot be read: {error}"
+                    )));
+                }
+                return Err(ModelErrors::new(sources, diagnostics));
+            }
+        };
+        let mut findings = Findings::new(&tree, &sources, mended, diagnostics);
+        let parts = Parts::of(&document, &mut findings);
+        let Findings { diagnostics, .. } = findings;
+        match parts {
+            Some(parts) if diagnostics.is_empty() => Ok(Self {
+                notes: notes(applied.notes, parts.projection),
+                name: name.to_owned(),
+                title: document.title.clone(),
+                description: document.description.clone(),
+                system: parts.system,
+                scheme: parts.scheme,
+                plan: parts.plan,
+                initial: parts.initial,
+                projection: parts.projection,
+                output: document.output.clone(),
+                document,
+                tree,
+                sources,
+            }),
+            _ => Err(ModelErrors::new(sources, diagnostics)),
+        }
+    }
+
+    /// Whether the scheme can run the system: prepares it once and throws the result away.
+    ///
+    /// # Errors
+    /// What the scheme does not solve, at its place in the document.
+    pub fn ready(&self) -> Result<(), ModelErrors> {
+        self.friction()?;
+        let outcome = match self.scheme.build() {
+            Ok(mut integrator) => integrator
+                .prepare(&self.system, &self.initial, self.plan.step)
+                .map(|_| ()),
+            Err(error) => {
+                let diagnostic = Diagnostic::new(format!("the scheme cannot be built: {error}"));
+                return Err(self.errors(vec![(build::path(["simulation", "scheme"]), diagnostic)]));
+            }
+        };
+        outcome.map_err(|error| self.step_error(&error))
+    }
+
+    /// Every contact with friction, if the scheme does not solve it.
+    fn friction(&self) -> Result<(), ModelErrors> {
+        if self.scheme.solves_friction() {
+            return Ok(());
+        }
+        let mut contacts = ContactSet::default();
+        self.system.detect(
+            self.initial.t,
+            &self.initial.q,
+            f64::INFINITY,
+            &mut contacts,
+        );
+        let with_friction: Vec<_> = contacts
+            .id
+            .iter()
+            .zip(&contacts.law)
+            .filter(|(_, law)| law.mu > 0.0)
+            .map(|(id, law)| {
+                let index = usize::try_from(id.0).unwrap_or(usize::MAX);
+                let name = self.document.system.unilateral.get(index).map_or("", |c| c.name.as_str());
+                let scheme = self.scheme.name();
+                let mu = law.mu;
+                let message = format!("contact \"{name}\" has friction, which the scheme \"{scheme}\" does not solve");
+                let diagnostic = Diagnostic::new(message)
+                    .label(format!("mu = {mu}"))
+                    .help("set friction = 0, or choose a scheme that solves friction (saltus schemes lists them)");
+                (build::path(["system", "unilateral"]).index(index).key("friction"), diagnostic)
+            })
+            .collect();
+        if with_friction.is_empty() {
+            Ok(())
+        } else {
+            Err(self.errors(with_friction))
+        }
+    }
+
+    /// What a scheme does not solve, at its place in the document.
+    #[must_use]
+    pub fn step_error(&self, error: &StepError) -> ModelErrors {
+        let place = match error {
+            StepError::FrictionUnsupported { contact, .. } => {
+                let index = self
+                    .document
+                    .system
+                    .unilateral
+                    .iter()
+                    .position(|c| c.name == *contact);
+                build::path(["system", "unilateral"])
+                    .index(index.unwrap_or(0))
+                    .key("friction")
+            }
+            _ => build::path(["simulation", "scheme"]),
+        };
+        self.errors(vec![(place, Diagnostic::new(error.to_string()))])
+    }
+
+    /// Diagnostics at their places.
+    fn errors(&self, diagnostics: Vec<(Path, Diagnostic)>) -> ModelErrors {
+        let located = |(place, diagnostic): (Path, Diagnostic)| {
+            diagnostic
+                .at(self.tree.locate(&place))
+                .about(place.to_string())
+        };
+        ModelErrors::new(
+            self.sources.clone(),
+            diagnostics.into_iter().map(located).collect(),
+        )
+    }
+}
+
+/// What overrides and projection did beside what the file says.
+fn notes(mut notes: Vec<String>, projection: Option<Projection>) -> Vec<String> {
+    if let Some(done) = projection {
+        notes.push(format!(
+            "the initial state was made consistent: positions changed by up to {}, velocities by up to {}",
+            general(done.moved),
+            general(done.velocity_change)
+        ));
+    }
+    notes
+}
+
+/// What is assembled from a document.
+struct Parts {
+    system: FormulaSystem,
+    scheme: Scheme,
+    plan: Plan,
+    initial: State,
+    projection: Option<Projection>,
+}
+
+impl Parts {
+    /// `None` where something is missing; what and why is in `findings`.
+    fn of(document: &Document, findings: &mut Findings<'_>) -> Option<Self> {
+        let definition = build::definition(document, findings);
+        let scheme = scheme(document, findings);
+        formats(document, findings);
+        if !findings.names_complete() {
+            return None;
+        }
+        // Parameters that are wrong are no numbers; the others can still be used.
+        let (scope, errors) = definition.survey();
+        errors.iter().for_each(|error| findings.formula(error));
+        constants(&definition, &scope, findings);
+        let plan = plan(document, &scope, findings);
+        let mut initial = initial(document, &scope, plan.start, findings);
+        let system = match definition.assemble() {
+            Ok(system) => system,
+            Err(errors) => {
+                errors.iter().for_each(|error| findings.formula(error));
+                return None;
+            }
+        };
+        let mut projection = None;
+        if findings.is_clean_below(&["parameters", "tables", "initial"]) {
+            projection = initial::check(&system, &mut initial, document, findings);
+        }
+        Some(Self {
+            system,
+            scheme: scheme?,
+            plan,
+            initial,
+            projection,
+        })
+    }
+}
+
+fn is_empty(root: &Node) -> bool {
+    match &root.value {
+        Value::Null => true,
+        Value::Table(entries) => entries.is_empty(),
+        _ => false,
+    }
+}
+
+/// A version that is not the one this code reads.
+fn version(root: &Node) -> Option<Diagnostic> {
+    let node = &root.entry("saltus")?.node;
+    match node.value {
+        Value::Integer(found) if found != document::VERSION => {
+            let diagnostic = Diagnostic::new(format!(
+                "the file has format version {found}, this program reads version {}",
+                document::VERSION
+            ))
+            .at(node.location)
+            .label(format!("expected {}", document::VERSION));
+            Some(if found > document::VERSION {
+                diagnostic.help("a newer saltus reads it")
+            } else {
+                diagnostic
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The scheme with its options, checked by itself.
+fn scheme(document: &Document, findings: &mut Findings<'_>) -> Option<Scheme> {
+    let place = build::path(["simulation", "scheme"]);
+    let scheme = match &document.simulation.scheme {
+        SchemeChoice::Table(scheme) => scheme.clone(),
+        // The schema knows the names already.
+        SchemeChoice::Name(name) => Scheme::by_name(name)?,
+    };
+    match scheme.validate() {
+        Ok(()) => Some(scheme),
+        Err(error) => {
+            let place = place.key(error.option);
+            let diagnostic = Diagnostic::new(format!(
+                "{place} is {}, expected {}",
+                error.value, error.expected
+            ))
+            .label(format!("expected {}", error.expected));
+            findings.at(&place, diagnostic);
+            None
+        }
+    }
+}
+
+/// A model of formulas has no shapes to write.
+fn formats(document: &Document, findings: &mut Findings<'_>) {
+    if let Some(k) = document
+        .output
+        .formats
+        .iter()
+        .position(|&f| f == OutputFormat::Vtk)
+    {
+        let diagnostic =
+            Diagnostic::new("the format \"vtk\" needs shapes, and a model of formulas has none")
+                .label("expected \"csv\", \"npz\" or \"hdf5\"");
+        findings.at(&build::path(["output", "formats"]).index(k), diagnostic);
+    }
+}
+
+/// Coefficients of contacts and masses that do not depend on the position, which is looked at later.
+fn constants(definition: &Definition, scope: &Scope, findings: &mut Findings<'_>) {
+    let diagonal: Vec<&Formula> = match &definition.mass {
+        Some(MassDefinition::Diagonal(entries)) => entries.iter().collect(),
+        Some(MassDefinition::Full(rows)) => rows
+            .iter()
+            .enumerate()
+            .filter_map(|(k, row)| row.get(k))
+            .collect(),
+        None => Vec::new(),
+    };
+    for mass in diagonal {
+        constant(mass, scope, |m| m > 0.0, "a mass > 0", findings);
+    }
+    for contact in &definition.unilateral {
+        constant(
+            &contact.restitution,
+            scope,
+            |e| (0.0..=1.0).contains(&e),
+            "a number in [0, 1]",
+            findings,
+        );
+        if let Some(friction) = &contact.friction {
+            constant(friction, scope, |mu| mu >= 0.0, "a number ≥ 0", findings);
+        }
+    }
+}
+
+/// Like [`evaluate`], for a formula that is read again when the system is assembled: if it is no formula
+/// of parameters, it is for that reader to say so.
+fn constant(
+    formula: &Formula,
+    scope: &Scope,
+    fits: impl Fn(f64) -> bool,
+    expected: &str,
+    findings: &mut Findings<'_>,
+) {
+    if scope.evaluate(formula).is_ok() {
+        evaluate(formula, scope, fits, expected, findings);
+    }
+}
+
+/// The value of a formula of parameters; a complaint and `None` where it is not as `expected`.
+fn evaluate(
+    formula: &Formula,
+    scope: &Scope,
+    fits: impl Fn(f64) -> bool,
+    expected: &str,
+    findings: &mut Findings<'_>,
+) -> Option<f64> {
+    match scope.evaluate(formula) {
+        Ok(value) if value.is_finite() && fits(value) => Some(value),
+        // It uses a parameter that is wrong itself.
+        Ok(value) if value.is_nan() && matches!(formula.source, Source::Text(_)) => None,
+        Ok(value) => {
+            let place = &formula.place;
+            let message = match &formula.source {
+                Source::Number(_) => format!("{place} is {value}, expected {expected}"),
+                Source::Text(text) => format!("{place} = {text} is {value}, expected {expected}"),
+            };
+            if let Ok(path) = Path::parse(place) {
+                findings.at(
+                    &path,
+                    Diagnostic::new(message).label(format!("expected {expected}")),
+                );
+            }
+            None
+        }
+        Err(error) => {
+            findings.formula(&error);
+            None
+        }
+    }
+}
+
+fn plan(document: &Document, scope: &Scope, findings: &mut Findings<'_>) -> Plan {
+    let at = build::path(["simulation"]);
+    let simulation = &document.simulation;
+    let mut number =
+        |quantity: &Quantity, key: &str, fits: &dyn Fn(f64) -> bool, expected: &str| {
+            evaluate(
+                &build::formula(quantity, &at.key(key)),
+                scope,
+                fits,
+                expected,
+                findings,
+            )
+        };
+    let start = match &simulation.start {
+        Some(start) => number(start, "start", &|_| true, "a finite time"),
+        None => Some(0.0),
+    };
+    let step = number(&simulation.step, "step", &|h| h > 0.0, "a number > 0");
+    let until = match start {
+        Some(start) => {
+            let expected = format!("a time ≥ {start}, the start");
+            number(&simulation.until, "until", &|t| t >= start, &expected)
+        }
+        None => number(&simulation.until, "until", &|_| true, "a finite time"),
+    };
+    let plan = Plan::new(
+        start.unwrap_or(0.0),
+        step.unwrap_or(1.0),
+        until.unwrap_or(0.0),
+    );
+    let steps = (plan.until - plan.start) / plan.step;
+    if steps > MOST_STEPS {
+        let diagnostic = Diagnostic::new(format!(
+            "a step of {} s makes {steps:.1e} steps until {} s",
+            general(plan.step),
+            general(plan.until)
+        ))
+        .label(format!("expected fewer than {MOST_STEPS:.0e} steps"));
+        findings.at(&at.key("step"), diagnostic);
+    }
+    plan
+}
+
+fn initial(document: &Document, scope: &Scope, start: f64, findings: &mut Findings<'_>) -> State {
+    let coordinates = &document.system.coordinates;
+    let mut read = |values: &indexmap::IndexMap<String, Quantity>, key: &str| {
+        let at = build::path(["initial", key]);
+        let mut state = vec![0.0; coordinates.len()];
+        for (name, quantity) in values {
+            let place = at.key(name);
+            let value = evaluate(
+                &build::formula(quantity, &place),
+                scope,
+                |_| true,
+                "a finite number",
+                findings,
+            );
+            match coordinates.iter().position(|c| c == name) {
+                Some(k) => state[k] = value.unwrap_or(0.0),
+                None => {
+                    let known = || coordinates.iter().map(String::as_str);
+                    let message = format!(
+                        "unknown coordinate \"{name}\"{}",
+                        suggest::did_you_mean(name, known())
+                    );
+                    let diagnostic = Diagnostic::new(message)
+                        .label(format!("not a coordinate, in {at}"))
+                        .help(format!("the coordinates are {}", suggest::list(known())));
+                    findings.at_key(&place, diagnostic);
+                }
+            }
+        }
+        state
+    };
+    let q = read(&document.initial.q, "q");
+    let v = read(&document.initial.v, "v");
+    State::new(start, q, v)
+}
+
+/// The name of a model file: its stem, or its folder where the stem is just `model`.
+fn name_of(path: &FilePath) -> String {
+    let stem = path
+        .file_stem()
+        .map(|s| s.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    if stem != "model" {
+        return stem;
+    }
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute
+        .parent()
+        .and_then(FilePath::file_name)
+        .map_or(stem, |folder| folder.to_string_lossy().into_owned())
+}

@@ -1,0 +1,342 @@
+//! Overrides from the command line: they edit the document before it is checked.
+//!
+//! A path that leads nowhere is refused with a suggestion, except where a key is merely absent: it
+//! is added, and whether it may be there is for the checks to say, which point into the override.
+
+use crate::diagnostic::{Diagnostic, Location, SourceText};
+use crate::suggest;
+use crate::tree::{self, Entry, Node, Path, Step, Value};
+use std::ops::Range;
+
+/// A value that replaces one of the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// The flag it came from, e.g. `--set`.
+    flag: String,
+    /// The path, where the flag implies it; `None` where it stands in the text.
+    path: Option<&'static str>,
+    /// `PATH=VALUE`, or the value alone.
+    text: String,
+}
+
+impl Override {
+    /// `--set PATH=VALUE`: the value is read as TOML, or else is a text.
+    #[must_use]
+    pub fn set(text: impl Into<String>) -> Self {
+        Self {
+            flag: "--set".to_owned(),
+            path: None,
+            text: text.into(),
+        }
+    }
+
+    /// `FLAG VALUE`, where the flag stands for the document path `path`.
+    #[must_use]
+    pub fn flag(flag: impl Into<String>, path: &'static str, value: impl Into<String>) -> Self {
+        Self {
+            flag: flag.into(),
+            path: Some(path),
+            text: value.into(),
+        }
+    }
+}
+
+/// What the overrides did to a document.
+#[derive(Debug, Default)]
+pub(crate) struct Applied {
+    /// What could not be done.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What was done beside what was asked.
+    pub notes: Vec<String>,
+}
+
+/// Applies `overrides` in their order; each becomes one more of the `sources`.
+pub(crate) fn apply(
+    tree: &mut Node,
+    overrides: &[Override],
+    sources: &mut Vec<SourceText>,
+) -> Applied {
+    let mut applied = Applied::default();
+    for change in overrides {
+        let source = sources.len();
+        sources.push(SourceText {
+            name: change.flag.clone(),
+            text: change.text.clone(),
+        });
+        if let Err(diagnostic) = apply_one(tree, change, source, &mut applied.notes) {
+            applied.diagnostics.push(*diagnostic);
+        }
+    }
+    applied
+}
+
+type Refusal = Box<Diagnostic>;
+
+fn apply_one(
+    tree: &mut Node,
+    change: &Override,
+    source: usize,
+    notes: &mut Vec<String>,
+) -> Result<(), Refusal> {
+    let text = change.text.as_str();
+    let (path_text, value_start) = match change.path {
+        Some(path) => (path, 0),
+        None => match text.split_once('=') {
+            Some((path, _)) => (path, path.len() + 1),
+            None => {
+                return Err(Box::new(
+                    Diagnostic::new(format!("\"{text}\" sets nothing, expected PATH=VALUE"))
+                        .at(Location::new(source, 0..text.len()))
+                        .label("has no \"=\"")
+                        .help("for example --set parameters.m=2 or --set simulation.step=1e-3"),
+                ));
+            }
+        },
+    };
+    let (path, spans) = Path::parse_with_spans(path_text).map_err(|(at, what)| {
+        Box::new(
+            Diagnostic::new(format!("\"{path_text}\" is not a path: {what}"))
+                .at(Location::new(source, at..path_text.len()))
+                .label(what)
+                .help("keys are separated by dots, entries of lists are named or numbered from 0: system.force[1]"),
+        )
+    })?;
+    // Where the flag implies the path, the only text to point at is the value.
+    let spans = if change.path.is_some() {
+        vec![0..text.len(); spans.len()]
+    } else {
+        spans
+    };
+    let value = value(text, value_start, source);
+    let value = match scheme_switch(tree, &path, value, change, notes) {
+        Some(value) => value,
+        None => return Ok(()),
+    };
+    insert(tree, &path, &spans, 0, source, value)
+}
+
+/// The value at the byte `start` of `text`.
+fn value(text: &str, start: usize, source: usize) -> Node {
+    let raw = &text[start..];
+    let trimmed = raw.trim();
+    let offset = start + raw.len() - raw.trim_start().len();
+    match tree::parse_value(trimmed, source, offset) {
+        Some(node) if !matches!(node.value, Value::Date(_)) => node,
+        _ => Node {
+            value: Value::Text(trimmed.to_owned()),
+            location: Location::new(source, offset..offset + trimmed.len()),
+        },
+    }
+}
+
+/// The options of a scheme belong to it: they stay when it is named again and go when another one is.
+///
+/// `None` where nothing is left to do.
+fn scheme_switch(
+    tree: &mut Node,
+    path: &Path,
+    value: Node,
+    change: &Override,
+    notes: &mut Vec<String>,
+) -> Option<Node> {
+    let place = Path::default().key("simulation").key("scheme");
+    let by_name = *path == place.key("name");
+    if *path != place && !by_name {
+        return Some(value);
+    }
+    let (Some(new), Some(old)) = (value.text(), tree.find(&place)) else {
+        return Some(value);
+    };
+    let Some(entries) = old.entries() else {
+        return Some(value);
+    };
+    let name = old
+        .entry("name")
+        .and_then(|e| e.node.text())
+        .unwrap_or_default();
+    if name == new {
+        return None;
+    }
+    let dropped = suggest::list(
+        entries
+            .iter()
+            .map(|e| e.key.as_str())
+            .filter(|key| *key != "name"),
+    );
+    if !dropped.is_empty() {
+        notes.push(format!(
+            "{} chooses {new}; the options of {name} are dropped: {dropped}",
+            change.flag
+        ));
+    }
+    if let Some(node) = find_mut(tree, &place) {
+        node.value = value.value;
+        node.location = value.location;
+    }
+    None
+}
+
+fn find_mut<'a>(node: &'a mut Node, path: &Path) -> Option<&'a mut Node> {
+    path.0
+        .iter()
+        .try_fold(node, |node, step| match (&mut node.value, step) {
+            (Value::Table(entries), Step::Key(key)) => entries
+                .iter_mut()
+                .find(|e| e.key == *key)
+                .map(|e| &mut e.node),
+            (Value::List(items), Step::Index(index)) => items.get_mut(*index),
+            _ => None,
+        })
+}
+
+/// Puts `value` at `path` below `node`, which is `depth` steps down already.
+fn insert(
+    node: &mut Node,
+    path: &Path,
+    spans: &[Range<usize>],
+    depth: usize,
+    source: usize,
+    value: Node,
+) -> Result<(), Refusal> {
+    let Some(step) = path.0.get(depth) else {
+        *node = value;
+        return Ok(());
+    };
+    let at = Location::new(source, spans.get(depth).cloned().unwrap_or(0..0));
+    let here = Path(path.0[..depth].to_vec());
+    if matches!(step, Step::Key(_)) {
+        unfold_scheme(node, &here);
+    }
+    let described = node.describe();
+    let refuse =
+        |message: String| Box::new(Diagnostic::new(message).at(at).about(path.to_string()));
+    match (&mut node.value, step) {
+        (Value::Table(entries), Step::Key(key)) => {
+            let position = match entries.iter().position(|e| e.key == *key) {
+                Some(position) => position,
+                None if is_map(&here) => {
+                    let known = || entries.iter().map(|e| e.key.as_str());
+                    let message = format!(
+                        "there is no \"{key}\" in {here}{}",
+                        suggest::did_you_mean(key, known())
+                    );
+                    return Err(Box::new(
+                        refuse(message)
+                            .label("not in the file")
+                            .help(format!("{here} has {}", none_or_list(known()))),
+                    ));
+                }
+                None => {
+                    let node = Node {
+                        value: Value::Table(Vec::new()),
+                        location: at,
+                    };
+                    entries.push(Entry {
+                        key: key.clone(),
+                        location: at,
+                        node,
+                    });
+                    entries.len() - 1
+                }
+            };
+            insert(
+                &mut entries[position].node,
+                path,
+                spans,
+                depth + 1,
+                source,
+                value,
+            )
+        }
+        (Value::List(items), Step::Index(index)) => {
+            let count = items.len();
+            match items.get_mut(*index) {
+                Some(item) => insert(item, path, spans, depth + 1, source, value),
+                None => Err(Box::new(
+                    refuse(format!("there is no entry {index} in {here}"))
+                        .label("not in the file")
+                        .help(format!(
+                            "{here} has {}, numbered from 0",
+                            suggest::count(count, "entry", "entries")
+                        )),
+                )),
+            }
+        }
+        (Value::List(items), Step::Key(key)) => match position_of(items, key) {
+            Some(position) => insert(&mut items[position], path, spans, depth + 1, source, value),
+            None => {
+                let names: Vec<&str> = items.iter().filter_map(name_of).collect();
+                let message = format!(
+                    "there is no \"{key}\" in {here}{}",
+                    suggest::did_you_mean(key, names.iter().copied())
+                );
+                let help = if names.is_empty() {
+                    format!(
+                        "{here} has {}, numbered from 0",
+                        suggest::count(items.len(), "entry", "entries")
+                    )
+                } else {
+                    format!("{here} has {}", suggest::list(names.iter().copied()))
+                };
+                Err(Box::new(
+                    refuse(message).label("not in the file").help(help),
+                ))
+            }
+        },
+        (_, Step::Key(key)) => Err(Box::new(
+            refuse(format!("{here} is {described}, which has no \"{key}\"")).label("leads nowhere"),
+        )),
+        (_, Step::Index(index)) => Err(Box::new(
+            refuse(format!("{here} is {described}, which has no entry {index}"))
+                .label("leads nowhere"),
+        )),
+    }
+}
+
+/// A scheme given by its name becomes a table that can take options; an empty value becomes a table.
+fn unfold_scheme(node: &mut Node, here: &Path) {
+    let location = node.location;
+    if node.value == Value::Null {
+        node.value = Value::Table(Vec::new());
+    } else if node.text().is_some() && *here == Path::default().key("simulation").key("scheme") {
+        let name = Node {
+            value: std::mem::replace(&mut node.value, Value::Null),
+            location,
+        };
+        node.value = Value::Table(vec![Entry {
+            key: "name".to_owned(),
+            location,
+            node: name,
+        }]);
+    }
+}
+
+/// Tables whose keys the model itself defines: overrides change them and never add to them.
+fn is_map(path: &Path) -> bool {
+    matches!(path.0.as_slice(), [Step::Key(key)] if key == "parameters" || key == "tables")
+}
+
+fn name_of(node: &Node) -> Option<&str> {
+    node.entry("name")?.node.text()
+}
+
+/// The entry of a list by its name, or by its number.
+fn position_of(items: &[Node], key: &str) -> Option<usize> {
+    items
+        .iter()
+        .position(|item| name_of(item) == Some(key))
+        .or_else(|| {
+            key.parse()
+                .ok()
+                .filter(|&index: &usize| index < items.len())
+        })
+}
+
+fn none_or_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let list = suggest::list(names);
+    if list.is_empty() {
+        "nothing".to_owned()
+    } else {
+        list
+    }
+}

@@ -1,0 +1,84 @@
+//! The nearest known name to a mistyped one.
+
+/// The candidate closest to `name`, if it is close enough to be what was meant.
+pub(crate) fn nearest<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let folded = fold(name);
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(&folded, &fold(candidate)), candidate))
+        .filter(|&(distance, candidate)| {
+            distance <= allowance(name, candidate) || begins(&folded, candidate)
+        })
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// `, did you mean "x"?`, or nothing.
+pub(crate) fn did_you_mean<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> String {
+    nearest(name, candidates).map_or_else(String::new, |c| format!(", did you mean \"{c}\"?"))
+}
+
+/// `"a", "b", "c"`, cut where it is long.
+pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const MOST: usize = 12;
+    let names: Vec<_> = names.into_iter().map(|n| format!("\"{n}\"")).collect();
+    match names.get(..MOST) {
+        Some(first) if names.len() > MOST => {
+            format!("{} and {} more", first.join(", "), names.len() - MOST)
+        }
+        _ => names.join(", "),
+    }
+}
+
+/// `1 entry`, `2 entries`.
+pub(crate) fn count(n: usize, one: &str, several: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { several })
+}
+
+/// Case and the choice between `-`, `_` and a space do not make a difference.
+fn fold(name: &str) -> String {
+    name.chars()
+        .map(|c| if c == '-' || c == ' ' { '_' } else { c })
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+fn distance(a: &str, b: &str) -> usize {
+    strsim::damerau_levenshtein(a, b)
+}
+
+/// The beginning of a name is enough to know it by.
+fn begins(folded: &str, candidate: &str) -> bool {
+    folded.chars().count() >= 3 && fold(candidate).starts_with(folded)
+}
+
+/// A third of the letters may be wrong; one letter is never enough to go by.
+fn allowance(name: &str, candidate: &str) -> usize {
+    let length = name.chars().count().max(candidate.chars().count());
+    if length <= 1 { 0 } else { (length / 3).max(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_a_mistyped_name_and_rejects_a_foreign_one() {
+        let keys = ["name", "gap", "restitution", "friction"];
+        assert_eq!(nearest("restituton", keys), Some("restitution"));
+        assert_eq!(nearest("Gap", keys), Some("gap"));
+        assert_eq!(nearest("colour", keys), None);
+        assert_eq!(nearest("rho-inf", ["rho_inf", "theta"]), Some("rho_inf"));
+        assert_eq!(
+            nearest("moreau", ["event-driven", "moreau-jean"]),
+            Some("moreau-jean")
+        );
+        assert_eq!(nearest("z", ["x", "y"]), None);
+    }
+}
