@@ -14,13 +14,13 @@ pub struct Checkpoint {
     pub format: u32,
     /// Name of the scheme whose memory this is.
     pub scheme: String,
-    /// Time of step 0 of the grid [s].
+    /// Time of step 0 of the grid \[s\].
     pub start: f64,
-    /// Length of a step [s].
+    /// Length of a step \[s\].
     pub step: f64,
     /// Number of steps of the grid that were taken.
     pub steps: u64,
-    /// Time of the state [s].
+    /// Time of the state \[s\].
     pub t: f64,
     /// Positions (nq).
     pub q: Vec<f64>,
@@ -36,7 +36,7 @@ impl Checkpoint {
     /// The format written by this version.
     pub const FORMAT: u32 = 1;
 
-    /// Time after `steps` steps of `step` from `start` [s].
+    /// Time after `steps` steps of `step` from `start` \[s\].
     #[allow(clippy::cast_precision_loss)]
     pub(crate) fn grid_time(start: f64, step: f64, steps: u64) -> f64 {
         start + steps as f64 * step

@@ -9,25 +9,25 @@ use saltus_system::Names;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Quantity {
-    /// Time [s].
+    /// Time \[s\].
     Time,
     /// A position coordinate, in the unit of the model.
     Position,
     /// A velocity coordinate, in the unit of the model.
     Velocity,
-    /// `g` of a bilateral constraint or the gap of a contact [m].
+    /// `g` of a bilateral constraint or the gap of a contact \[m\].
     Gap,
-    /// Rate of a gap [m/s].
+    /// Rate of a gap \[m/s\].
     GapVelocity,
-    /// Total impulse of a constraint over the step [N·s].
+    /// Total impulse of a constraint over the step \[N·s\].
     Impulse,
-    /// Non-impulsive force of a constraint [N].
+    /// Non-impulsive force of a constraint \[N\].
     Force,
-    /// Kinetic energy [J].
+    /// Kinetic energy \[J\].
     KineticEnergy,
-    /// Potential energy [J].
+    /// Potential energy \[J\].
     PotentialEnergy,
-    /// Kinetic plus potential energy [J].
+    /// Kinetic plus potential energy \[J\].
     TotalEnergy,
     /// Correction solves of the step.
     Iterations,

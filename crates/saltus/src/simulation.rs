@@ -169,14 +169,14 @@ impl<'a> Simulation<'a> {
         self
     }
 
-    /// Length of a step [s], > 0.
+    /// Length of a step \[s\], > 0.
     #[must_use]
     pub fn step(mut self, h: f64) -> Self {
         self.step = Some(h);
         self
     }
 
-    /// Time at which to stop [s].
+    /// Time at which to stop \[s\].
     #[must_use]
     pub fn until(mut self, t: f64) -> Self {
         self.until = Some(t);

@@ -3,13 +3,18 @@
 use crate::columns::Column;
 use crate::observe::Outcome;
 
+/// Values by which the storage grows at once, rounded up to whole rows: few enough to stay in the cache.
+const BLOCK: usize = 512;
+
 /// The recorded rows of a run; row 0 is the initial state.
 ///
 /// An empty cell (a force where the scheme has none, the gap of a contact that was not near) is NaN.
 #[derive(Debug, Clone, Default)]
 pub struct Trajectory {
     columns: Vec<Column>,
+    /// Row by row; grows by blocks of rows, of which the first `filled` values count.
     values: Vec<f64>,
+    filled: usize,
     outcome: Option<Outcome>,
 }
 
@@ -28,8 +33,7 @@ impl Trajectory {
     pub(crate) fn new(columns: Vec<Column>) -> Self {
         Self {
             columns,
-            values: Vec::new(),
-            outcome: None,
+            ..Self::default()
         }
     }
 
@@ -39,10 +43,31 @@ impl Trajectory {
     }
 
     /// Appends a row, one value per column.
-    #[inline]
     pub(crate) fn push(&mut self, row: &[f64]) {
-        debug_assert_eq!(row.len(), self.columns.len());
-        self.values.extend_from_slice(row);
+        self.next_row().copy_from_slice(row);
+    }
+
+    /// Appends a row that is to be filled, one value per column.
+    #[inline]
+    pub(crate) fn next_row(&mut self) -> &mut [f64] {
+        let (start, end) = (self.filled, self.filled + self.columns.len());
+        if end > self.values.len() {
+            self.grow();
+        }
+        self.filled = end;
+        &mut self.values[start..end]
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let width = self.columns.len();
+        self.values
+            .resize(self.filled + BLOCK.next_multiple_of(width), 0.0);
+    }
+
+    /// The values that count.
+    fn filled(&self) -> &[f64] {
+        &self.values[..self.filled]
     }
 
     /// The columns, in their order.
@@ -59,23 +84,20 @@ impl Trajectory {
     /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.values
-            .len()
-            .checked_div(self.columns.len())
-            .unwrap_or(0)
+        self.filled.checked_div(self.columns.len()).unwrap_or(0)
     }
 
     /// Whether there is no row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.filled == 0
     }
 
     /// Row `k`, one value per column; `None` past the end.
     #[must_use]
     pub fn row(&self, k: usize) -> Option<&[f64]> {
         let width = self.columns.len();
-        self.values
+        self.filled()
             .get(k.checked_mul(width)?..)?
             .get(..width)
             .filter(|row| !row.is_empty())
@@ -83,10 +105,10 @@ impl Trajectory {
 
     /// All rows, in time.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f64]> {
-        self.values.chunks_exact(self.columns.len().max(1))
+        self.filled().chunks_exact(self.columns.len().max(1))
     }
 
-    /// The times of the rows [s].
+    /// The times of the rows \[s\].
     #[must_use]
     pub fn t(&self) -> Series<'_> {
         self.series(0)
@@ -106,7 +128,7 @@ impl Trajectory {
         }
     }
 
-    /// The row in force at time `t` [s]: the last one not later than `t`, `None` before the first.
+    /// The row in force at time `t` \[s\]: the last one not later than `t`, `None` before the first.
     ///
     /// Nothing is interpolated, so that a velocity before an impact is never mixed with one after it.
     #[must_use]
@@ -136,7 +158,7 @@ impl Trajectory {
 
     fn series(&self, index: usize) -> Series<'_> {
         Series {
-            values: self.values.get(index..).unwrap_or(&[]),
+            values: self.filled().get(index..).unwrap_or(&[]),
             stride: self.columns.len().max(1),
         }
     }

@@ -3,13 +3,12 @@
 use crate::observe::rest::RestWatch;
 use crate::observe::{EventLog, Events, Rest};
 use saltus_integrators::{
-    Energy, Entry, Frame, Guarantees, Observer, ObserverError, Plan, RunInfo, Stop,
-    WorstCertificate,
+    Energy, Frame, Guarantees, Observer, ObserverError, Plan, RunInfo, Stop, WorstCertificate,
 };
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// What became of the energy [J].
+/// What became of the energy \[J\].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct EnergyAudit {
     /// At the start.
@@ -20,7 +19,7 @@ pub struct EnergyAudit {
     /// `max(ΔE − W_ext)`, at least 0. Impacts with `e ≤ 1` and constraints at rest do not gain energy; what
     /// a moving constraint or a potential that depends on time brings in counts as a gain.
     pub max_gain: f64,
-    /// When that was [s]; NaN if no step gained.
+    /// When that was \[s\]; NaN if no step gained.
     pub max_gain_at: f64,
     /// Sum of the work of all forces without a potential, damping included.
     pub work_external: f64,
@@ -48,7 +47,7 @@ pub struct Outcome {
     pub stop: Stop,
     /// Steps taken.
     pub steps: u64,
-    /// Time reached [s].
+    /// Time reached \[s\].
     pub t_end: f64,
     /// Wall time of the run, observers included.
     pub wall: Duration,
@@ -58,7 +57,7 @@ pub struct Outcome {
     pub max_active: u32,
     /// Most redundant constraint rows in one step.
     pub max_redundant: u32,
-    /// Which certificate entries the scheme guarantees, and to what bound.
+    /// Which certificate entries the scheme guarantees, and to what tolerance.
     pub guarantees: Guarantees,
     /// The largest value of each entry, and when.
     pub certificate: WorstCertificate,
@@ -82,7 +81,7 @@ impl Outcome {
         }
     }
 
-    /// Mean wall time of a step [µs], observers included.
+    /// Mean wall time of a step \[µs\], observers included.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn step_us(&self) -> f64 {
@@ -91,14 +90,6 @@ impl Outcome {
         } else {
             1e6 * self.wall.as_secs_f64() / self.steps as f64
         }
-    }
-
-    /// The certificate entries whose guaranteed bound was not kept: entry, bound, worst value, time [s].
-    pub fn broken(&self) -> impl Iterator<Item = (Entry, f64, f64, f64)> + '_ {
-        self.certificate.iter().filter_map(|(entry, worst, at)| {
-            let bound = self.guarantees.bound(entry)?;
-            (worst > bound).then_some((entry, bound, worst, at))
-        })
     }
 }
 
@@ -150,7 +141,7 @@ impl Audit {
         self.impact
     }
 
-    /// Length of the last step [s].
+    /// Length of the last step \[s\].
     pub(crate) fn last_step(&self) -> Option<f64> {
         self.h
     }

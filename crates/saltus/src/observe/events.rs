@@ -18,6 +18,8 @@ use std::collections::HashMap;
 pub const PERSISTENT: u64 = 10;
 /// Events that are kept; all are counted.
 const KEPT: usize = 1000;
+/// Contacts whose impacts are followed before those that went away are forgotten.
+const FOLLOWED: usize = 4096;
 
 /// What happened at a contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,17 +38,17 @@ pub enum EventKind {
 pub struct Event {
     /// Number of the step.
     pub step: u64,
-    /// End of the step [s].
+    /// End of the step \[s\].
     pub t: f64,
     /// The contact.
     pub contact: ContactId,
     /// What happened.
     pub kind: EventKind,
-    /// Normal impulse of the step [N·s].
+    /// Normal impulse of the step \[N·s\].
     pub impulse: f64,
-    /// Normal relative velocity at the start of the step [m/s]; NaN if the contact was not near.
+    /// Normal relative velocity at the start of the step \[m/s\]; NaN if the contact was not near.
     pub velocity_before: f64,
-    /// Normal relative velocity at the end of the step [m/s]; NaN if the contact is not near.
+    /// Normal relative velocity at the end of the step \[m/s\]; NaN if the contact is not near.
     pub velocity_after: f64,
 }
 
@@ -59,17 +61,17 @@ pub struct ContactStatistics {
     pub impacts: u64,
     /// Number of openings.
     pub openings: u64,
-    /// Time of the first impact [s].
+    /// Time of the first impact \[s\].
     pub first_impact: Option<f64>,
-    /// Time of the last impact [s].
+    /// Time of the last impact \[s\].
     pub last_impact: Option<f64>,
-    /// Largest impulse of a step [N·s].
+    /// Largest impulse of a step \[N·s\].
     pub largest_impulse: f64,
-    /// Sum of all impulses [N·s].
+    /// Sum of all impulses \[N·s\].
     pub total_impulse: f64,
-    /// Total time of the steps in which it carried an impulse [s].
+    /// Total time of the steps in which it carried an impulse \[s\].
     pub closed_time: f64,
-    /// Time of its first accumulation [s].
+    /// Time of its first accumulation \[s\].
     pub accumulation: Option<f64>,
 }
 
@@ -86,9 +88,9 @@ pub struct Events {
     pub slip: u64,
     /// Number of accumulations.
     pub accumulations: u64,
-    /// Time of the first impact [s].
+    /// Time of the first impact \[s\].
     pub first_impact: Option<f64>,
-    /// Time of the last impact [s].
+    /// Time of the last impact \[s\].
     pub last_impact: Option<f64>,
     /// Per contact of fixed identity, in the order of the identities.
     pub contacts: Vec<ContactStatistics>,
@@ -114,11 +116,11 @@ impl Events {
 struct Chain {
     /// Impacts in a row whose intervals do not grow.
     length: u32,
-    /// Time of the last impact [s].
+    /// Time of the last impact \[s\].
     last: f64,
-    /// Interval before the last impact [s].
+    /// Interval before the last impact \[s\].
     interval: f64,
-    /// First interval of the chain [s].
+    /// First interval of the chain \[s\].
     first_interval: f64,
 }
 
@@ -199,17 +201,13 @@ impl EventLog {
                 .ok()
                 .map_or(f64::NAN, |i| velocity[i]);
             let event = event(frame, id, at, change, before);
-            note(
-                events,
-                chains,
-                pending,
-                &event,
-                frame.report.h,
-                at.is_none(),
-            );
+            note(events, chains, pending, &event, frame.report.h);
         });
         if !pending.is_empty() {
             self.settle(frame.step);
+        }
+        if self.chains.len() > FOLLOWED.max(2 * frame.reactions.contacts.len()) {
+            self.forget(frame);
         }
         self.add_up(frame);
         self.remember(frame);
@@ -241,6 +239,15 @@ impl EventLog {
             }
             !persistent
         });
+    }
+
+    /// Drops the contacts without a fixed identity that are not near any more: memory stays bounded.
+    #[cold]
+    fn forget(&mut self, frame: &Frame<'_>) {
+        let near = &frame.reactions.contacts.id;
+        let fixed = self.events.contacts.len() as u64;
+        self.chains
+            .retain(|id, _| id.0 < fixed || near.binary_search(id).is_ok());
     }
 
     /// Impulse and time in contact of every named contact that carries an impulse.
@@ -300,7 +307,6 @@ fn note(
     pending: &mut Vec<Event>,
     event: &Event,
     h: f64,
-    gone: bool,
 ) {
     keep(&mut events.list, event);
     if event.kind == EventKind::Impact {
@@ -324,9 +330,6 @@ fn note(
         } else {
             contact.openings += 1;
         }
-    } else if gone {
-        // A contact without a fixed identity that left the set is forgotten: memory stays bounded.
-        chains.remove(&event.contact);
     }
 }
 

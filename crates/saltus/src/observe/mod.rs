@@ -6,6 +6,8 @@ mod events;
 mod recorder;
 mod rest;
 mod stop_flag;
+#[cfg(test)]
+mod tests;
 mod thinning;
 
 pub use audit::{Audit, EnergyAudit, Iterations, Outcome};

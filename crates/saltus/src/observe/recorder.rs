@@ -87,10 +87,10 @@ impl Observer for Recorder {
 
     #[inline]
     fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
-        self.layout.fill(frame, &mut self.row);
         if self.thinning.keeps_all() {
-            self.trajectory.push(&self.row);
+            self.layout.fill(frame, self.trajectory.next_row());
         } else {
+            self.layout.fill(frame, &mut self.row);
             let impact = self.closures.update(frame, |_, _, _| ());
             let trajectory = &mut self.trajectory;
             let Ok(()) = self.thinning.take(frame.step, impact, &self.row, |row| {

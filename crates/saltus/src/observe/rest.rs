@@ -16,9 +16,9 @@ const ROUND_OFF: f64 = 1e-12;
 /// When the system was at rest.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Rest {
-    /// Total time of the steps at both ends of which nothing moved [s].
+    /// Total time of the steps at both ends of which nothing moved \[s\].
     pub total: f64,
-    /// Time since which nothing has moved until the end of the run [s]; `None` if it ended in motion.
+    /// Time since which nothing has moved until the end of the run \[s\]; `None` if it ended in motion.
     pub since: Option<f64>,
 }
 

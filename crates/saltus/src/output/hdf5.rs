@@ -42,7 +42,7 @@ fn first_block(
     one_block: bool,
 ) -> Result<FileBuilder, OutputError> {
     let mut builder = FileBuilder::new();
-    let text = |value: &str| AttrValue::String(value.to_owned());
+    let text = |value: &str| AttrValue::VarLenString(value.to_owned());
     builder.set_attr("model", text(&header.model));
     builder.set_attr("scheme", text(&header.scheme));
     builder.set_attr("step", AttrValue::F64(header.step));

@@ -15,7 +15,7 @@ pub struct Header {
     pub model: String,
     /// Name of the scheme.
     pub scheme: String,
-    /// Length of a step [s].
+    /// Length of a step \[s\].
     pub step: f64,
 }
 

@@ -8,7 +8,7 @@
 //! | `step`, `start`, `steps`, `t_end` | step \[s\], start \[s\], number of steps, time reached \[s\] |
 //! | `wall_s`, `step_us` | wall time, observers included, of the run \[s\] and of a step \[µs\] |
 //! | `iterations_mean`, `iterations_max` | correction solves of a step |
-//! | `certificate` | per entry that applies: `guaranteed`, `bound` (if guaranteed), `worst`, `at` \[s\], `unit` |
+//! | `certificate` | per entry that applies: `guaranteed`, `tolerance` (if guaranteed; relative to the scale of the motion), `worst`, `at` \[s\], `unit` |
 //! | `events` | counts of `impacts`, `openings`, `stick`, `slip`, `accumulation`; `first_impact`, `last_impact` \[s\]; the `accumulations` with `contact` and `t` \[s\] |
 //! | `rest` | `total` time at rest \[s\]; time `since` which nothing moved until the end \[s\], or null |
 //! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond external work) and its time `max_gain_at`, `work_external`, `work_contact` \[J\] |
@@ -105,15 +105,15 @@ pub(crate) fn stop_name(stop: &Stop) -> &'static str {
 
 fn certificate(outcome: &Outcome) -> Map<String, Value> {
     let entry = |(entry, worst, at): (Entry, f64, f64)| {
-        let bound = outcome.guarantees.bound(entry);
+        let tolerance = outcome.guarantees.bound(entry);
         let mut value = json!({
-            "guaranteed": bound.is_some(),
+            "guaranteed": tolerance.is_some(),
             "worst": worst,
             "at": at,
             "unit": entry.unit(),
         });
-        if let Some(bound) = bound {
-            value["bound"] = json!(bound);
+        if let Some(tolerance) = tolerance {
+            value["tolerance"] = json!(tolerance);
         }
         (entry.name().to_owned(), value)
     };

@@ -13,7 +13,7 @@ mod words;
 use crate::columns::{Column, Quantity};
 use crate::observe::Outcome;
 use crate::output::RunCard;
-use plot::{Plot, Shape};
+use plot::Plot;
 use series::Curve;
 
 /// Coordinates and constraints that are drawn; of a larger system, the first.
@@ -27,7 +27,7 @@ pub(crate) struct Report {
     traces: Vec<Trace>,
     /// Columns of each quantity, drawn or not.
     totals: Vec<(Quantity, usize)>,
-    /// First and last time [s].
+    /// First and last time \[s\].
     time: (f64, f64),
 }
 
@@ -37,6 +37,8 @@ struct Trace {
     index: usize,
     column: Column,
     mark: Mark,
+    /// It belongs to a bilateral constraint.
+    bilateral: bool,
     curve: Curve,
 }
 
@@ -47,8 +49,8 @@ enum Mark {
     Line,
     /// A line that jumps where a contact closes.
     Jumping,
-    /// Stems: impulses of contacts.
-    Stems,
+    /// A value that holds over the step that ends at the time of its row: an impulse, a count.
+    Steps,
 }
 
 /// A group of diagrams under one heading.
@@ -84,12 +86,16 @@ impl Report {
                     1
                 }
             };
+            let of_bilateral = matches!(
+                quantity,
+                Quantity::Gap | Quantity::Impulse | Quantity::Force
+            ) && seen <= bilateral;
             let mark = match quantity {
                 Quantity::Time | Quantity::GapVelocity | Quantity::Other => continue,
                 Quantity::Velocity | Quantity::KineticEnergy | Quantity::TotalEnergy => {
                     Mark::Jumping
                 }
-                Quantity::Impulse if seen > bilateral => Mark::Stems,
+                Quantity::Impulse | Quantity::Force | Quantity::Iterations => Mark::Steps,
                 _ => Mark::Line,
             };
             if seen <= SHOWN {
@@ -97,25 +103,31 @@ impl Report {
                     index,
                     column: column.clone(),
                     mark,
+                    bilateral: of_bilateral,
                     curve: Curve::new(),
                 });
             }
         }
         let t = first.first().copied().unwrap_or(0.0);
         self.time = (t, t);
-        self.push(first, false);
+        for trace in self.traces.iter_mut().filter(|t| t.mark != Mark::Steps) {
+            trace.curve.push(t, first[trace.index]);
+        }
     }
 
     /// Takes a row; `impact` says whether a contact closed in it.
     #[inline]
     pub(crate) fn push(&mut self, row: &[f64], impact: bool) {
-        let t = row[0];
+        let (before, t) = (self.time.1, row[0]);
         self.time.1 = t;
         for trace in &mut self.traces {
             let y = row[trace.index];
             match trace.mark {
+                Mark::Steps => {
+                    trace.curve.push(before, y);
+                    trace.curve.push(t, y);
+                }
                 Mark::Jumping if impact => trace.curve.jump(t, y),
-                Mark::Stems if impact && y != 0.0 => trace.curve.spike(t, y),
                 _ => trace.curve.push(t, y),
             }
         }
@@ -211,14 +223,7 @@ impl Report {
 
     fn figure(&self, label: &str, traces: &[&Trace]) -> Figure {
         let names: Vec<String> = traces.iter().map(|t| name(&t.column)).collect();
-        let shapes = traces.iter().map(|t| match t.mark {
-            Mark::Stems => Shape::Stems(t.curve.stems()),
-            _ => Shape::Lines(t.curve.lines()),
-        });
-        let mut range = union(traces.iter().filter_map(|t| t.curve.range()));
-        if traces.iter().any(|t| t.mark == Mark::Stems) {
-            range = (range.0.min(0.0), range.1.max(0.0));
-        }
+        let range = union(traces.iter().filter_map(|t| t.curve.range()));
         let unit = traces.first().map_or("", |t| {
             if t.column.unit() == "1" {
                 ""
@@ -232,7 +237,7 @@ impl Report {
             unit,
             time: self.time,
             range,
-            shapes: shapes.collect(),
+            curves: traces.iter().map(|t| t.curve.lines()).collect(),
         };
         Figure {
             svg: plot.svg(),
@@ -251,7 +256,7 @@ fn name(column: &Column) -> String {
     }
 }
 
-/// Puts curves of similar height together, at most [`TOGETHER`] in a diagram.
+/// Puts curves of one kind and of similar height together, at most [`TOGETHER`] in a diagram.
 fn group<'a>(traces: &[&'a Trace]) -> Vec<Vec<&'a Trace>> {
     let mut groups: Vec<Vec<&Trace>> = Vec::new();
     for trace in traces {
@@ -263,7 +268,9 @@ fn group<'a>(traces: &[&'a Trace]) -> Vec<Vec<&'a Trace>> {
                 .map(|(l, h)| h - l)
                 .filter(|d| *d > 0.0)
                 .fold(f64::INFINITY, f64::min);
-            group.len() < TOGETHER && high - low <= 8.0 * smallest
+            group.iter().all(|t| t.bilateral == trace.bilateral)
+                && group.len() < TOGETHER
+                && high - low <= 8.0 * smallest
         };
         let energy = matches!(
             trace.column.quantity(),

@@ -1,8 +1,19 @@
 //! Numbers as a reader expects them in print.
 
-/// `x` with `digits` significant digits: plain near one, with a power of ten elsewhere.
+/// `x` with at most `digits` significant digits, for prose: zeros at the end of a fraction are left out.
 #[must_use]
 pub(crate) fn significant(x: f64, digits: usize) -> String {
+    format(x, digits, trim)
+}
+
+/// `x` with `digits` significant digits, for a column of numbers.
+#[must_use]
+pub(crate) fn digits(x: f64, digits: usize) -> String {
+    format(x, digits, |text| text)
+}
+
+/// Plain near one, with a power of ten elsewhere; `finish` has the last word on the decimal digits.
+fn format(x: f64, digits: usize, finish: fn(&str) -> &str) -> String {
     if x == 0.0 {
         return "0".to_owned();
     }
@@ -17,14 +28,14 @@ pub(crate) fn significant(x: f64, digits: usize) -> String {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if (-3..=5).contains(&exponent) {
-        let decimals = (digits as i32 - 1 - exponent).max(0);
-        minus(&trim(&format!(
-            "{:.*}",
-            usize::try_from(decimals).unwrap_or(0),
-            x
-        )))
+        let decimals = usize::try_from(digits as i32 - 1 - exponent).unwrap_or(0);
+        minus(finish(&format!("{x:.decimals$}")))
     } else {
-        format!("{} × 10{}", minus(&trim(mantissa)), superscript(exponent))
+        format!(
+            "{}\u{a0}×\u{a0}10{}",
+            minus(finish(mantissa)),
+            superscript(exponent)
+        )
     }
 }
 
@@ -86,11 +97,11 @@ pub(crate) fn minus(text: &str) -> String {
 }
 
 /// Removes zeros at the end of a fraction.
-fn trim(text: &str) -> String {
+fn trim(text: &str) -> &str {
     if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        text.trim_end_matches('0').trim_end_matches('.')
     } else {
-        text.to_owned()
+        text
     }
 }
 
@@ -105,9 +116,11 @@ mod tests {
         assert_eq!(significant(-0.0125, 4), "−0.0125");
         assert_eq!(significant(9.99996, 4), "10");
         assert_eq!(significant(123_456.0, 4), "123456");
-        assert_eq!(significant(1.234_56e-9, 3), "1.23 × 10⁻⁹");
-        assert_eq!(significant(2e12, 3), "2 × 10¹²");
+        assert_eq!(significant(1.234_56e-9, 3), "1.23\u{a0}×\u{a0}10⁻⁹");
+        assert_eq!(significant(2e12, 3), "2\u{a0}×\u{a0}10¹²");
         assert_eq!(significant(f64::NAN, 3), "–");
+        assert_eq!(digits(2.56, 4), "2.560");
+        assert_eq!(digits(-4e-7, 3), "−4.00\u{a0}×\u{a0}10⁻⁷");
         assert_eq!(count(1234), "1234");
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(counted(1, "step"), "1\u{a0}step");

@@ -51,8 +51,8 @@ pub(crate) fn page(
     let _ = write!(
         html,
         "<section><h2>Certificate</h2>\n<p>The worst of every number that proves a step, and the end of the step in which it \
-         occurred. <em>Guaranteed</em> entries stay below their bound in every step, by the construction of the scheme; \
-         <em>measured</em> ones the scheme only keeps small.</p>\n{}</section>\n",
+         occurred. <em>Guaranteed</em> entries are held in every step to the tolerance of the scheme, relative to the scale of the \
+         motion, or the step fails; <em>measured</em> ones the scheme only keeps small.</p>\n{}</section>\n",
         tables::certificate(outcome)
     );
     let _ = write!(

@@ -1,4 +1,4 @@
-//! One diagram as inline SVG: axes with round numbers, lines or stems, coloured by the style sheet.
+//! One diagram as inline SVG: axes with round numbers, lines coloured by the style sheet.
 
 use crate::report::number::{minus, superscript};
 use std::fmt::Write;
@@ -11,15 +11,6 @@ const RIGHT: f64 = 10.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 36.0;
 
-/// What is drawn of a curve.
-#[derive(Debug, Clone)]
-pub(crate) enum Shape {
-    /// Connected points.
-    Lines(Vec<Vec<(f64, f64)>>),
-    /// Vertical lines from zero.
-    Stems(Vec<(f64, f64)>),
-}
-
 /// A diagram over time.
 #[derive(Debug, Clone)]
 pub(crate) struct Plot {
@@ -29,29 +20,26 @@ pub(crate) struct Plot {
     pub(crate) label: String,
     /// Its unit; empty where the model alone knows it.
     pub(crate) unit: &'static str,
-    /// First and last time [s].
+    /// First and last time \[s\].
     pub(crate) time: (f64, f64),
     /// Lowest and highest value.
     pub(crate) range: (f64, f64),
-    /// The curves, at most four.
-    pub(crate) shapes: Vec<Shape>,
+    /// The curves, at most four, each as connected lines.
+    pub(crate) curves: Vec<Vec<Vec<(f64, f64)>>>,
 }
 
 impl Plot {
     /// The diagram as an `svg` element.
     pub(crate) fn svg(&self) -> String {
         let x = Axis::new(self.time, LEFT, WIDTH - RIGHT, 8.0);
-        let y = Axis::new(widen(self.range), HEIGHT - BOTTOM, TOP, 4.0);
+        let y = Axis::new(widen(self.range), HEIGHT - BOTTOM, TOP, 5.0);
         let mut svg = format!(
             "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">",
             super::page::escape(&self.description)
         );
         self.draw_grid(&mut svg, &x, &y);
-        for (k, shape) in self.shapes.iter().enumerate() {
-            match shape {
-                Shape::Lines(lines) => draw_lines(&mut svg, lines, k + 1, &x, &y),
-                Shape::Stems(stems) => draw_stems(&mut svg, stems, k + 1, &x, &y),
-            }
+        for (k, lines) in self.curves.iter().enumerate() {
+            draw_lines(&mut svg, lines, k + 1, &x, &y);
         }
         svg.push_str("</svg>");
         svg
@@ -109,15 +97,6 @@ fn draw_lines(svg: &mut String, lines: &[Vec<(f64, f64)>], class: usize, x: &Axi
         }
         svg.push_str("\"/>");
     }
-}
-
-fn draw_stems(svg: &mut String, stems: &[(f64, f64)], class: usize, x: &Axis, y: &Axis) {
-    let zero = y.map(0.0);
-    let _ = write!(svg, "<path class=\"c{class} stem\" d=\"");
-    for (t, value) in stems {
-        let _ = write!(svg, "M{:.1} {zero:.1}V{:.1}", x.map(*t), y.map(*value));
-    }
-    svg.push_str("\"/>");
 }
 
 /// Room above and below; a constant is drawn in the middle of a range that shows it is one.
@@ -182,7 +161,7 @@ impl Axis {
         minus(&format!("{value:.*}", self.decimals))
     }
 
-    /// The unit of the labels, with their power of ten: ` [m]`, ` [10⁻³ m]`.
+    /// The unit of the labels, with their power of ten: ` \[m\]`, ` [10⁻³ m]`.
     fn unit(&self, unit: &str) -> String {
         let power = if self.exponent == 0 {
             String::new()

@@ -82,6 +82,8 @@ pub(crate) struct Curve {
     per_bucket: u64,
     /// Samples in the last bucket.
     in_last: u64,
+    /// Samples of all buckets.
+    samples: u64,
     /// The last sample had no value.
     broken: bool,
 }
@@ -92,6 +94,7 @@ impl Curve {
             buckets: Vec::with_capacity(CAPACITY),
             per_bucket: 1,
             in_last: 0,
+            samples: 0,
             broken: false,
         }
     }
@@ -108,6 +111,7 @@ impl Curve {
         } else if let Some(bucket) = self.buckets.last_mut() {
             bucket.add((t, y));
             self.in_last += 1;
+            self.samples += 1;
         }
     }
 
@@ -120,15 +124,6 @@ impl Curve {
                 self.begin((t, y), Start::Jump((y - before).abs()));
             }
             _ => self.push(t, y),
-        }
-    }
-
-    /// Adds a sample that is drawn on its own if it can be: a spike of height `y`.
-    pub(crate) fn spike(&mut self, t: f64, y: f64) {
-        if y.is_finite() && !self.broken && !self.buckets.is_empty() {
-            self.begin((t, y), Start::Jump(y.abs()));
-        } else {
-            self.push(t, y);
         }
     }
 
@@ -168,20 +163,6 @@ impl Curve {
         lines
     }
 
-    /// The extreme samples of the buckets that are not zero: the stems of a series of impulses.
-    pub(crate) fn stems(&self) -> Vec<Sample> {
-        let mut stems = Vec::new();
-        for bucket in &self.buckets {
-            if bucket.high.1 > 0.0 {
-                stems.push(bucket.high);
-            }
-            if bucket.low.1 < 0.0 {
-                stems.push(bucket.low);
-            }
-        }
-        stems
-    }
-
     #[cold]
     fn compact(&mut self) {
         self.merge_neighbours();
@@ -189,7 +170,7 @@ impl Curve {
             self.give_up_small_jumps();
             self.merge_neighbours();
         }
-        self.per_bucket *= 2;
+        self.per_bucket = (self.samples / (CAPACITY as u64 / 2)).max(1);
     }
 
     fn merge_neighbours(&mut self) {
@@ -238,6 +219,7 @@ impl Curve {
         }
         self.buckets.push(Bucket::new(sample, start));
         self.in_last = 1;
+        self.samples += 1;
         self.broken = false;
     }
 }

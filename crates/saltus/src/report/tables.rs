@@ -2,7 +2,7 @@
 
 use crate::observe::{EventKind, Outcome};
 use crate::output::RunCard;
-use crate::report::number::{count, duration, significant};
+use crate::report::number::{count, digits, duration, significant};
 use crate::report::page::escape;
 use saltus_integrators::Entry;
 use serde_json::Value;
@@ -13,81 +13,86 @@ const LISTED: usize = 20;
 /// Contacts that are listed one by one.
 const CONTACTS: usize = 40;
 
-/// Key numbers: names and values side by side.
+/// Key numbers, in three groups.
 pub(crate) fn key_numbers(outcome: &Outcome) -> String {
     let (events, energy) = (&outcome.events, &outcome.energy);
     let joules = |e: f64| format!("{}\u{a0}J", significant(e, 4));
     let seconds = |t: f64| format!("{}\u{a0}s", significant(t, 6));
-    let mut items = vec![
+    let mut run = vec![
         ("Steps", count(outcome.steps)),
-        ("Step", seconds(outcome.plan.step)),
-        ("End of the run", seconds(outcome.t_end)),
+        ("Length of a step", seconds(outcome.plan.step)),
+        ("Time reached", seconds(outcome.t_end)),
+        (
+            "Corrections per step",
+            significant(outcome.iterations_mean(), 3),
+        ),
+        ("Most in one step", count(u64::from(outcome.iterations.max))),
+        ("Wall time", duration(outcome.wall.as_secs_f64())),
+        ("Wall time per step", duration(1e-6 * outcome.step_us())),
+    ];
+    if outcome.max_redundant > 0 {
+        run.push((
+            "Redundant constraints",
+            count(u64::from(outcome.max_redundant)),
+        ));
+    }
+    let contacts = [
         ("Impacts", count(events.impacts)),
         ("Openings", count(events.openings)),
         ("Accumulations", count(events.accumulations)),
+        ("Most closed at once", count(u64::from(outcome.max_active))),
         ("Time at rest", seconds(outcome.rest.total)),
         (
             "At rest since",
             outcome.rest.since.map_or_else(|| "–".to_owned(), seconds),
         ),
-        (
-            "Most contacts in one step",
-            count(u64::from(outcome.max_active)),
-        ),
-        ("Energy at the start", joules(energy.initial.total())),
-        ("Energy at the end", joules(energy.last.total())),
-        ("External work", joules(energy.work_external)),
-        (
-            "Work of constraints and contacts",
-            joules(energy.work_contact),
-        ),
-        ("Largest gain of a step", joules(energy.max_gain)),
-        (
-            "Newton corrections, mean",
-            significant(outcome.iterations_mean(), 3),
-        ),
-        (
-            "Newton corrections, most",
-            count(u64::from(outcome.iterations.max)),
-        ),
-        ("Wall time", duration(outcome.wall.as_secs_f64())),
-        ("Wall time per step", duration(1e-6 * outcome.step_us())),
     ];
-    if outcome.max_redundant > 0 {
-        items.push((
-            "Most redundant constraints",
-            count(u64::from(outcome.max_redundant)),
-        ));
-    }
-    let mut html = "<dl class=\"keys\">".to_owned();
+    let energies = [
+        ("At the start", joules(energy.initial.total())),
+        ("At the end", joules(energy.last.total())),
+        ("External work", joules(energy.work_external)),
+        ("Work of reactions", joules(energy.work_contact)),
+        ("Largest gain", joules(energy.max_gain)),
+    ];
+    format!(
+        "<div class=\"keys\">{}{}{}</div>",
+        key_group("Run", &run),
+        key_group("Contacts", &contacts),
+        key_group("Energy", &energies)
+    )
+}
+
+fn key_group(heading: &str, items: &[(&str, String)]) -> String {
+    let mut html = format!("<div><h3>{heading}</h3><dl>");
     for (name, value) in items {
         let _ = write!(html, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     }
-    html + "</dl>"
+    html + "</dl></div>"
 }
 
 /// The certificate: every entry that applies.
 pub(crate) fn certificate(outcome: &Outcome) -> String {
-    let mut html = "<table><thead><tr><th>Entry</th><th>Status</th><th class=\"n\">Worst</th><th class=\"n\">Bound</th>\
-                    <th>Unit</th><th class=\"n\">At t [s]</th></tr></thead><tbody>"
-        .to_owned();
+    let mut html =
+        "<table><thead><tr><th>Entry</th><th>Status</th><th class=\"n\">Worst</th><th>Unit</th>\
+                    <th class=\"n\">At t [s]</th></tr></thead><tbody>"
+            .to_owned();
     let mut any = false;
     for (entry, worst, at) in outcome.certificate.iter() {
         any = true;
-        let bound = outcome.guarantees.bound(entry);
-        let (status, class) = match bound {
-            Some(bound) if worst > bound => ("not kept", " class=\"broken\""),
-            Some(_) => ("guaranteed", ""),
-            None => ("measured", " class=\"measured\""),
+        let status = match outcome.guarantees.bound(entry) {
+            Some(tolerance) => format!(
+                "guaranteed<br><small>to {}, relative</small>",
+                significant(tolerance, 3)
+            ),
+            None => "measured".to_owned(),
         };
         let _ = write!(
             html,
-            "<tr{class}><td>{}<br><small>{}</small></td><td>{status}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td>{}</td><td class=\"n\">{}</td></tr>",
+            "<tr><td>{}<br><small>{}</small></td><td>{status}</td><td class=\"n\">{}</td><td>{}</td>\
+             <td class=\"n\">{}</td></tr>",
             title(entry),
             entry.meaning(),
-            significant(worst, 3),
-            bound.map_or_else(|| "–".to_owned(), |b| significant(b, 3)),
+            digits(worst, 3),
             entry.unit(),
             if worst == 0.0 {
                 "–".to_owned()
@@ -136,9 +141,9 @@ pub(crate) fn events(outcome: &Outcome) -> String {
                 time(contact.first_impact),
                 time(contact.last_impact),
                 time(contact.accumulation),
-                significant(contact.closed_time, 4),
-                significant(contact.largest_impulse, 4),
-                significant(contact.total_impulse, 4),
+                digits(contact.closed_time, 4),
+                digits(contact.largest_impulse, 4),
+                digits(contact.total_impulse, 4),
             );
         }
         html.push_str("</tbody></table>");
@@ -171,9 +176,9 @@ fn impacts(outcome: &Outcome) -> String {
             count(event.step),
             significant(event.t, 6),
             escape(&events.contact_name(event.contact)),
-            significant(event.velocity_before, 4),
-            significant(event.velocity_after, 4),
-            significant(event.impulse, 4),
+            digits(event.velocity_before, 4),
+            digits(event.velocity_after, 4),
+            digits(event.impulse, 4),
         );
     }
     if rows.is_empty() {

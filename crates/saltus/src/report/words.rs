@@ -2,7 +2,7 @@
 
 use crate::observe::{ContactStatistics, Outcome};
 use crate::report::number::{count, counted, duration, significant};
-use saltus_integrators::Stop;
+use saltus_integrators::{Entry, Stop};
 
 /// What happened, in a few sentences.
 pub(crate) fn verdict(outcome: &Outcome) -> String {
@@ -129,35 +129,19 @@ fn energy(outcome: &Outcome) -> String {
 }
 
 fn certificate(outcome: &Outcome) -> String {
-    let guaranteed = outcome
+    let deepest = outcome
         .certificate
         .iter()
-        .filter(|(e, _, _)| outcome.guarantees.bound(*e).is_some())
-        .count();
-    let broken: Vec<_> = outcome.broken().collect();
-    match (guaranteed, broken.as_slice()) {
-        (0, _) => String::new(),
-        (1, []) => {
-            "The guaranteed entry of the certificate kept its bound in every step.".to_owned()
+        .find(|(entry, _, _)| *entry == Entry::Penetration);
+    match deepest {
+        Some((_, 0.0, _)) => "Nothing penetrated.".to_owned(),
+        Some((_, depth, at)) => {
+            format!(
+                "The deepest penetration was {}\u{a0}m, at t = {}.",
+                significant(depth, 3),
+                seconds(at)
+            )
         }
-        (n, []) => format!(
-            "All {n} guaranteed entries of the certificate kept their bounds in every step."
-        ),
-        (_, broken) => {
-            let list: Vec<_> = broken
-                .iter()
-                .map(|(entry, bound, worst, at)| {
-                    format!(
-                        "{} reached {}\u{a0}{} at t = {} (bound {})",
-                        entry.name().replace('_', " "),
-                        significant(*worst, 3),
-                        entry.unit(),
-                        seconds(*at),
-                        significant(*bound, 3)
-                    )
-                })
-                .collect();
-            format!("A guarantee was not kept: {}.", list.join("; "))
-        }
+        None => String::new(),
     }
 }

@@ -1,0 +1,71 @@
+//! A ball that bounces on a floor, written against the contract of a system.
+//!
+//! `cargo run --release -p saltus --example bouncing_ball`
+
+use saltus::{
+    Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
+    MatrixSink, Point, Scheme, Simulation, State, System,
+};
+
+struct Ball;
+
+impl Kinematics for Ball {
+    fn dims(&self) -> Dims {
+        Dims {
+            nq: 1,
+            nv: 1,
+            ng: 0,
+        }
+    }
+}
+
+impl Dynamics for Ball {
+    fn mass(&self, _: &[f64], mass: &mut dyn MatrixSink) {
+        mass.entry(0, 0, 1.0);
+    }
+
+    fn force(&self, _: Point<'_>, force: &mut [f64]) {
+        force[0] = -9.81;
+    }
+}
+
+impl Contacts for Ball {
+    fn contact_count(&self) -> usize {
+        1
+    }
+
+    fn detect(&self, _: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+        set.clear();
+        set.push(ContactId(0), ContactLaw::frictionless(0.8), q[0]);
+        set.directions.push(&[0], &[1.0]);
+        set.rate.push(0.0);
+    }
+
+    fn evaluate_contacts(&self, _: f64, q: &[f64], set: &mut ContactSet) {
+        set.gap[0] = q[0];
+    }
+}
+
+impl Constraints for Ball {}
+impl System for Ball {}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let trajectory = Simulation::new(&Ball, Scheme::MoreauJean(Default::default()))
+        .start(State::new(0.0, vec![1.0], vec![0.0]))
+        .step(1e-3)
+        .until(4.0)
+        .record()?;
+    for row in trajectory.rows().step_by(400) {
+        println!(
+            "t = {:.1} s   y = {:.4} m   v = {:+.4} m/s",
+            row[0], row[1], row[2]
+        );
+    }
+    if let Some(outcome) = trajectory.outcome() {
+        println!(
+            "{} impacts, at rest since {:?} s",
+            outcome.events.impacts, outcome.rest.since
+        );
+    }
+    Ok(())
+}

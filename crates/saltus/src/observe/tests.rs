@@ -1,0 +1,206 @@
+//! Events of contacts that come and go, fed frame by frame.
+
+#![allow(clippy::unwrap_used)]
+
+use crate::observe::rest::RestWatch;
+use crate::observe::{EventKind, EventLog, Events};
+use saltus_integrators::{
+    Certificate, Energy, Frame, Guarantees, Plan, Reactions, RunInfo, StepReport,
+};
+use saltus_system::{ContactId, ContactLaw, ContactSet, Names, State};
+
+const H: f64 = 0.5;
+
+/// A contact in a frame: identity, gap, gap velocity, impulse.
+type Contact = (u64, f64, f64, f64);
+
+fn with_frame<T>(step: u64, v: f64, contacts: &[Contact], look: impl FnOnce(&Frame<'_>) -> T) -> T {
+    let mut set = ContactSet::default();
+    for (id, gap, ..) in contacts {
+        set.push(ContactId(*id), ContactLaw::frictionless(0.5), *gap);
+    }
+    let gap_velocity: Vec<f64> = contacts.iter().map(|c| c.2).collect();
+    let impulse: Vec<f64> = contacts.iter().map(|c| c.3).collect();
+    let state = State::new(step as f64 * H, vec![1.0], vec![v]);
+    let report = StepReport {
+        h: H,
+        iterations: 0,
+        active: 0,
+        redundant: 0,
+        energy: Energy::default(),
+        work_external: 0.0,
+        work_contact: 0.0,
+        certificate: Certificate::EMPTY,
+    };
+    let reactions = Reactions {
+        bilateral_gap: &[],
+        bilateral_velocity: &[],
+        bilateral_impulse: &[],
+        bilateral_force: &[],
+        contacts: &set,
+        gap_velocity: &gap_velocity,
+        impulse: &impulse,
+        force: &[],
+    };
+    look(&Frame {
+        step,
+        state: &state,
+        report: &report,
+        reactions,
+    })
+}
+
+/// The events of a run with `names` contacts of fixed identity.
+fn events(names: usize, frames: &[&[Contact]]) -> Events {
+    let names = Names {
+        contacts: (0..names).map(|i| format!("c{i}")).collect(),
+        ..Names::default()
+    };
+    let plan = Plan::new(0.0, H, 100.0);
+    let info = RunInfo {
+        scheme: "test",
+        names: &names,
+        plan,
+        guarantees: Guarantees::default(),
+        has_forces: false,
+    };
+    let mut log = EventLog::default();
+    for (k, contacts) in frames.iter().enumerate() {
+        with_frame(k as u64, 1.0, contacts, |frame| {
+            if k == 0 {
+                log.begin(&info, frame, None);
+            } else {
+                let impacts = log.events().impacts;
+                let closed = log.update(frame);
+                assert_eq!(closed, log.events().impacts > impacts);
+            }
+        });
+    }
+    log.into_events()
+}
+
+fn kinds(events: &Events) -> Vec<(u64, u64, EventKind)> {
+    events
+        .list
+        .iter()
+        .map(|e| (e.step, e.contact.0, e.kind))
+        .collect()
+}
+
+#[test]
+fn contacts_come_and_go() {
+    use EventKind::{Impact, Opening};
+    let events = events(
+        0,
+        &[
+            &[(3, 1.0, -1.0, 0.0)],
+            &[(1, 0.0, 0.0, 2.0), (3, 0.5, -1.0, 0.0)], // 1 appears closed
+            &[(1, 0.0, 0.0, 2.0), (2, 1.0, 0.0, 0.0), (3, 0.0, 0.5, 1.0)], // 3 closes
+            &[(2, 1.0, 0.0, 0.0), (3, 0.1, 0.5, 0.0), (7, 0.0, 0.0, 1.0)], // 1 leaves closed, 3 opens, 7 appears closed
+            &[],                                                           // all leave
+        ],
+    );
+    assert_eq!(
+        kinds(&events),
+        [
+            (1, 1, Impact),
+            (2, 3, Impact),
+            (3, 1, Opening),
+            (3, 3, Opening),
+            (3, 7, Impact),
+            (4, 7, Opening)
+        ]
+    );
+    assert_eq!((events.impacts, events.openings), (3, 3));
+    let impact = events.list[1];
+    assert_eq!(
+        (
+            impact.velocity_before,
+            impact.velocity_after,
+            impact.impulse,
+            impact.t
+        ),
+        (-1.0, 0.5, 1.0, 1.0)
+    );
+    assert!(events.list[0].velocity_before.is_nan());
+    assert_eq!(events.contact_name(ContactId(7)), "contact 7");
+}
+
+#[test]
+fn a_contact_at_rest_at_the_start_is_closed_and_may_open_in_silence() {
+    let touching = (0, 0.0, 0.0, 0.0);
+    // Loaded from the start: no impact. Never loaded: no opening; its first impulse is an impact.
+    assert!(kinds(&events(1, &[&[touching], &[(0, 0.0, 0.0, 1.0)]])).is_empty());
+    let unloaded = events(1, &[&[touching], &[touching], &[(0, 0.0, 1.0, 1.0)]]);
+    assert_eq!(kinds(&unloaded), [(2, 0, EventKind::Impact)]);
+    // A contact that moves at the start was not closed.
+    let moving = events(1, &[&[(0, 0.0, -1.0, 0.0)], &[(0, 0.0, 0.5, 1.0)]]);
+    assert_eq!((moving.impacts, moving.contacts[0].impacts), (1, 1));
+}
+
+#[test]
+fn impacts_accumulate_when_their_intervals_shrink_and_contact_persists() {
+    let closed: Contact = (0, 0.0, 0.0, 1.0);
+    let open: Contact = (0, 1.0, -1.0, 0.0);
+    let run = |impacts: &[u64], persistent: u64| {
+        let last = *impacts.last().unwrap();
+        let frames: Vec<[Contact; 1]> = (0..=last + persistent)
+            .map(|k| {
+                if impacts.contains(&k) || k > last {
+                    [closed]
+                } else {
+                    [open]
+                }
+            })
+            .collect();
+        let frames: Vec<&[Contact]> = frames.iter().map(<[_; 1]>::as_slice).collect();
+        events(1, &frames)
+    };
+    // Intervals 8, 4, 2.
+    let shrinking = run(&[10, 18, 22, 24], 10);
+    assert_eq!((shrinking.impacts, shrinking.accumulations), (4, 1));
+    assert_eq!(shrinking.contacts[0].accumulation, Some(12.0));
+    assert_eq!(shrinking.accumulation_list[0].step, 24);
+    // Not persistent, too few impacts, not shrinking.
+    assert_eq!(run(&[10, 18, 22, 24], 9).accumulations, 0);
+    assert_eq!(run(&[10, 18], 20).accumulations, 0);
+    assert_eq!(run(&[10, 18, 26, 34], 20).accumulations, 0);
+    assert_eq!(run(&[10, 12, 18], 20).accumulations, 0);
+}
+
+#[test]
+fn only_the_first_thousand_events_are_kept() {
+    let (closed, open) = ([(0, 0.0, 0.0, 1.0)], [(0, 1.0, -1.0, 0.0)]);
+    let frames: Vec<&[Contact]> = (0..3000)
+        .map(|k| if k % 2 == 1 { &closed[..] } else { &open[..] })
+        .collect();
+    let events = events(1, &frames);
+    assert_eq!(
+        (events.impacts, events.openings, events.list.len()),
+        (1500, 1499, 1000)
+    );
+    assert_eq!(events.contacts[0].total_impulse, 1500.0);
+    assert_eq!(events.contacts[0].closed_time, 750.0);
+}
+
+#[test]
+fn rest_is_relative_to_the_motion() {
+    let mut watch = RestWatch::default();
+    let mut rest = Vec::new();
+    for (k, v) in [0.0, 0.0, 2.0, 1e-3, 1e-6, -1e-9, 0.0]
+        .into_iter()
+        .enumerate()
+    {
+        with_frame(k as u64, v, &[], |frame| {
+            if k == 0 {
+                watch.begin(frame)
+            } else {
+                watch.update(frame)
+            }
+        });
+        rest.push((watch.rest().since, watch.rest().total));
+    }
+    assert_eq!(rest[1], (Some(0.0), H));
+    assert_eq!(rest[3], (None, H));
+    assert_eq!(rest[6], (Some(2.0), 3.0 * H));
+}

@@ -1,0 +1,398 @@
+//! Results on disk: every format reads back, and is complete however a run ends.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use saltus::observe::StopFlag;
+use saltus::output::{Format, OutputError, read_csv};
+use saltus::{Frame, Observer, ObserverError, RunInfo, Simulation, State, Stop, Trajectory};
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::Command;
+use support::{Failing, LECTURE, directory, folder, lecture, summary};
+
+fn bits(row: &[f64]) -> Vec<Option<u64>> {
+    row.iter()
+        .map(|x| (!x.is_nan()).then_some(x.to_bits()))
+        .collect()
+}
+
+fn assert_same(a: &Trajectory, b: &Trajectory) {
+    assert_eq!(a.columns(), b.columns());
+    assert_eq!(a.len(), b.len());
+    for (a, b) in a.rows().zip(b.rows()) {
+        assert_eq!(bits(a), bits(b));
+    }
+}
+
+/// The arrays of a NumPy archive, read by hand.
+fn read_npz(path: &Path) -> Vec<(String, Vec<f64>)> {
+    let mut archive = zip::ZipArchive::new(fs::File::open(path).unwrap()).unwrap();
+    (0..archive.len())
+        .map(|i| {
+            let mut member = archive.by_index(i).unwrap();
+            let name = member
+                .name()
+                .unwrap()
+                .strip_suffix(".npy")
+                .unwrap()
+                .to_owned();
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut member, &mut bytes).unwrap();
+            assert_eq!(&bytes[..8], b"\x93NUMPY\x01\x00");
+            let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+            let values: Vec<f64> = bytes[start..]
+                .chunks_exact(8)
+                .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
+                .collect();
+            let header = String::from_utf8_lossy(&bytes[10..start]).into_owned();
+            assert!(
+                header.contains(&format!("'shape': ({},)", values.len())),
+                "{header}"
+            );
+            (name, values)
+        })
+        .collect()
+}
+
+#[test]
+fn every_format_reads_back_to_the_same_bits() {
+    let path = folder("formats");
+    let expected = lecture(&LECTURE).record().unwrap();
+    let mut files = directory(&path)
+        .formats(&[Format::Hdf5, Format::Csv, Format::Npz])
+        .report(true)
+        .open()
+        .unwrap();
+    lecture(&LECTURE).run(&mut [&mut files]).unwrap();
+
+    assert_same(&read_csv(path.join("trajectory.csv")).unwrap(), &expected);
+
+    let arrays = read_npz(&path.join("trajectory.npz"));
+    assert_eq!(arrays.len(), expected.columns().len());
+    for (name, values) in &arrays {
+        assert_eq!(
+            bits(values),
+            bits(&expected.column(name).unwrap().to_vec()),
+            "{name}"
+        );
+    }
+
+    let hdf5 = hdf5_pure::File::open(path.join("trajectory.h5")).unwrap();
+    for column in expected.columns() {
+        let values = hdf5.dataset(column.name()).unwrap().read_f64().unwrap();
+        assert_eq!(
+            bits(&values),
+            bits(&expected.column(column.name()).unwrap().to_vec())
+        );
+    }
+
+    let mut found: Vec<_> = fs::read_dir(&path)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            "report.html",
+            "summary.json",
+            "trajectory.csv",
+            "trajectory.h5",
+            "trajectory.npz"
+        ]
+    );
+}
+
+#[test]
+fn long_columns_cross_blocks() {
+    // 11 columns: a block has 65536 rows; two full ones and a part.
+    let path = folder("blocks");
+    let mut files = directory(&path)
+        .formats(&[Format::Npz, Format::Hdf5])
+        .open()
+        .unwrap();
+    lecture(&LECTURE).step(2e-5).run(&mut [&mut files]).unwrap();
+    let expected = lecture(&LECTURE).step(2e-5).record().unwrap();
+    assert_eq!(expected.len(), 200_001);
+    let hdf5 = hdf5_pure::File::open(path.join("trajectory.h5")).unwrap();
+    for (name, values) in read_npz(&path.join("trajectory.npz")) {
+        let expected = bits(&expected.column(&name).unwrap().to_vec());
+        assert!(bits(&values) == expected, "npz {name}");
+        assert!(
+            bits(&hdf5.dataset(&name).unwrap().read_f64().unwrap()) == expected,
+            "hdf5 {name}"
+        );
+    }
+    assert!(!path.join("trajectory.npz.spool").exists());
+}
+
+#[test]
+fn numpy_and_h5py_read_the_files() {
+    let python = "/usr/bin/python3";
+    let modules = Command::new(python)
+        .args(["-c", "import numpy, h5py"])
+        .output();
+    if !modules.is_ok_and(|m| m.status.success()) {
+        eprintln!(
+            "SKIPPED: {python} with numpy and h5py is not installed; the files are read by this crate only"
+        );
+        return;
+    }
+    let path = folder("python");
+    let mut files = directory(&path)
+        .formats(&[Format::Csv, Format::Npz, Format::Hdf5])
+        .open()
+        .unwrap();
+    lecture(&LECTURE).step(5e-5).run(&mut [&mut files]).unwrap();
+    let script = r#"
+import sys, numpy as np, h5py
+n = np.load(sys.argv[1] + "/trajectory.npz"); h = h5py.File(sys.argv[1] + "/trajectory.h5")
+c = np.genfromtxt(sys.argv[1] + "/trajectory.csv", delimiter=",", names=True, deletechars="")
+assert list(n.keys()) == list(c.dtype.names), (list(n.keys()), c.dtype.names)
+assert set(h.keys()) == set(n.keys())
+assert h.attrs["model"] == "lecture ball" and h.attrs["scheme"] == "moreau-jean" and h.attrs["step"] == 5e-5
+assert h["impulse.contact0"].attrs["unit"] == "N·s"
+for k in n.keys():
+    assert n[k].dtype == np.float64 and n[k].shape == (80001,)
+    assert np.array_equal(n[k], h[k][:], equal_nan=True), k
+    assert np.array_equal(n[k], c[k], equal_nan=True), k
+"#;
+    let run = Command::new(python)
+        .arg("-c")
+        .arg(script)
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+}
+
+#[test]
+fn the_summary_says_what_the_design_promises() {
+    let path = folder("summary");
+    let mut files = directory(&path).open().unwrap();
+    lecture(&LECTURE).run(&mut [&mut files]).unwrap();
+    let summary = summary(&path);
+    for key in [
+        "format",
+        "saltus",
+        "model",
+        "scheme",
+        "step",
+        "steps",
+        "t_end",
+        "wall_s",
+        "step_us",
+        "iterations_mean",
+        "iterations_max",
+        "certificate",
+        "events",
+        "energy",
+        "stop",
+        "files",
+    ] {
+        assert!(!summary[key].is_null(), "{key} is missing");
+    }
+    assert_eq!(summary["scheme"]["name"], "moreau-jean");
+    assert_eq!(summary["scheme"]["tolerance"], 1e-10);
+    assert_eq!(
+        (&summary["steps"], &summary["t_end"]),
+        (&4000.into(), &4.0.into())
+    );
+    assert_eq!(summary["stop"], "end-reached");
+    for (name, entry) in summary["certificate"].as_object().unwrap() {
+        assert!(
+            entry["guaranteed"].is_boolean() && entry["worst"].is_number(),
+            "{name}"
+        );
+        assert!(
+            entry["at"].is_number() && entry["unit"].is_string(),
+            "{name}"
+        );
+    }
+    assert!(summary["certificate"].get("cone").is_none());
+    let events = &summary["events"];
+    assert_eq!(events["accumulation"], 1);
+    assert!(events["impacts"].as_u64().unwrap() > 5);
+    assert_eq!((&events["stick"], &events["slip"]), (&0.into(), &0.into()));
+    assert_eq!(summary["energy"]["initial"], 2.0);
+    assert_eq!(
+        summary["files"],
+        serde_json::json!(["trajectory.csv", "summary.json"])
+    );
+}
+
+#[test]
+fn a_failed_step_leaves_valid_files() {
+    let path = folder("failed");
+    let mut files = directory(&path)
+        .formats(&[Format::Csv, Format::Npz, Format::Hdf5])
+        .every(100)
+        .report(true)
+        .open()
+        .unwrap();
+    let result = Simulation::new(&LECTURE, Failing::after(123))
+        .start(State::new(0.0, vec![1.0], vec![0.0]))
+        .step(1e-3)
+        .until(4.0)
+        .run(&mut [&mut files]);
+    assert!(result.is_err());
+    // Rows 0 and 100, and the last.
+    let csv = read_csv(path.join("trajectory.csv")).unwrap();
+    assert_eq!(csv.t().to_vec(), [0.0, 0.1, 0.123]);
+    assert_eq!(
+        read_npz(&path.join("trajectory.npz"))[0].1,
+        [0.0, 0.1, 0.123]
+    );
+    assert_eq!(
+        hdf5_pure::File::open(path.join("trajectory.h5"))
+            .unwrap()
+            .dataset("t")
+            .unwrap()
+            .read_f64()
+            .unwrap()
+            .len(),
+        3
+    );
+    let summary = summary(&path);
+    assert_eq!(
+        (&summary["stop"], &summary["steps"]),
+        (&"step-failed".into(), &123.into())
+    );
+    assert_eq!(summary["failed_step"], 124);
+    assert!(summary["error"].as_str().unwrap().contains("not finite"));
+    assert!(
+        fs::read_to_string(path.join("report.html"))
+            .unwrap()
+            .contains("failed")
+    );
+}
+
+#[test]
+fn an_interrupted_run_leaves_valid_files() {
+    struct RaiseAt(u64, StopFlag);
+    impl Observer for RaiseAt {
+        fn begin(&mut self, _: &RunInfo<'_>, _: &Frame<'_>) -> Result<(), ObserverError> {
+            Ok(())
+        }
+        fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
+            if frame.step == self.0 {
+                self.1.raise();
+            }
+            Ok(ControlFlow::Continue(()))
+        }
+        fn end(&mut self, _: &Stop) -> Result<(), ObserverError> {
+            Ok(())
+        }
+    }
+    let path = folder("interrupted");
+    let mut files = directory(&path).open().unwrap();
+    let mut flag = StopFlag::new();
+    let mut raise = RaiseAt(50, flag.clone());
+    let run = lecture(&LECTURE)
+        .run(&mut [&mut files, &mut raise, &mut flag])
+        .unwrap();
+    assert_eq!(run.outcome.stop, Stop::Interrupted);
+    assert_eq!(summary(&path)["stop"], "interrupted");
+    assert_eq!(read_csv(path.join("trajectory.csv")).unwrap().len(), 51);
+}
+
+#[test]
+fn the_report_loads_nothing() {
+    let path = folder("report");
+    let mut files = directory(&path).report(true).open().unwrap();
+    lecture(&LECTURE).run(&mut [&mut files]).unwrap();
+    let html = fs::read_to_string(path.join("report.html")).unwrap();
+    for foreign in [
+        "http:", "https:", "//", "src=", "href=", "url(", "@import", "<script", "<link", "<img",
+    ] {
+        assert!(!html.contains(foreign), "the report contains `{foreign}`");
+    }
+    for heading in [
+        "Positions",
+        "Velocities",
+        "Gaps",
+        "Impulses",
+        "Energy",
+        "Certificate",
+        "Parameters",
+        "How to reproduce",
+    ] {
+        assert!(html.contains(heading), "no section {heading}");
+    }
+    assert!(html.contains("impulse [N·s]"));
+    assert!(!html.contains("NaN"));
+}
+
+#[test]
+fn a_result_of_another_model_is_not_overwritten_unasked() {
+    let path = folder("other");
+    let mut files = directory(&path)
+        .formats(&[Format::Npz])
+        .report(true)
+        .open()
+        .unwrap();
+    lecture(&LECTURE).until(0.1).run(&mut [&mut files]).unwrap();
+    let other = || {
+        saltus::output::ResultDirectory::new(
+            &path,
+            saltus::output::RunCard::new("pendulum", &support::scheme()),
+        )
+    };
+    let error = other().open().err().unwrap();
+    assert!(
+        matches!(&error, OutputError::OtherModel { found, .. } if found == "lecture ball"),
+        "{error}"
+    );
+    assert!(error.to_string().contains("--force"));
+    assert!(directory(&path).open().is_ok());
+    // A forced run leaves nothing of the old result behind.
+    let mut files = other().force(true).open().unwrap();
+    assert!(path.join("report.html").exists());
+    lecture(&LECTURE).until(0.1).run(&mut [&mut files]).unwrap();
+    assert!(!path.join("report.html").exists() && !path.join("trajectory.npz").exists());
+    assert_eq!(summary(&path)["model"], "pendulum");
+}
+
+#[test]
+fn bad_paths_and_formats_are_errors_before_the_run() {
+    let path = folder("bad");
+    fs::create_dir_all(&path).unwrap();
+    let file = path.join("file");
+    fs::write(&file, "x").unwrap();
+    assert!(matches!(
+        directory(&file).open(),
+        Err(OutputError::NotADirectory { .. })
+    ));
+    assert!(matches!(
+        directory(&file.join("below")).open(),
+        Err(OutputError::Io { .. })
+    ));
+    assert!(matches!(
+        directory(&path).formats(&[Format::Vtk]).open(),
+        Err(OutputError::VtkUnavailable)
+    ));
+    assert!(
+        "vtu"
+            .parse::<Format>()
+            .unwrap_err()
+            .to_string()
+            .contains("hdf5")
+    );
+    assert!(matches!(
+        read_csv(path.join("absent.csv")),
+        Err(OutputError::Io { .. })
+    ));
+    fs::write(&file, "t,q.y\n0,1\n1,one\n").unwrap();
+    let error = read_csv(&file).unwrap_err().to_string();
+    assert!(
+        error.contains("line 3") && error.contains("`one`") && error.contains("q.y"),
+        "{error}"
+    );
+}

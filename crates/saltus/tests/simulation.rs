@@ -1,0 +1,234 @@
+//! Runs through the public door: record, go on, fail.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use saltus::observe::EventKind;
+use saltus::{Checkpoint, Recorder, RunError, Simulation, State, Stop};
+use support::{Failing, LECTURE, lecture, scheme};
+
+#[test]
+fn the_lecture_ball_impacts_where_the_closed_form_says() {
+    let h = 1e-4;
+    let trajectory = lecture(&LECTURE).step(h).record().unwrap();
+    let outcome = trajectory.outcome().unwrap();
+    assert_eq!(outcome.stop, Stop::EndReached);
+    assert_eq!((outcome.steps, trajectory.len()), (40_000, 40_001));
+    // Impacts at 1, 2, 5/2, 11/4, …: a scheme of order one knows each to a few steps.
+    let impacts: Vec<_> = outcome
+        .events
+        .list
+        .iter()
+        .filter(|e| e.kind == EventKind::Impact)
+        .collect();
+    for (event, exact) in impacts.iter().zip([1.0, 2.0, 2.5, 2.75]) {
+        assert!(
+            (event.t - exact).abs() < 5.0 * h,
+            "impact at {} instead of {exact}",
+            event.t
+        );
+    }
+    // The first arrives with velocity −2 and leaves with 1: impulse 3.
+    assert!((impacts[0].velocity_before + 2.0).abs() < 5.0 * h);
+    assert!((impacts[0].velocity_after - 1.0).abs() < 5.0 * h);
+    assert!((impacts[0].impulse - 3.0).abs() < 10.0 * h);
+    // They accumulate at 3, once, and the ball rests from then on.
+    assert_eq!(outcome.events.accumulations, 1);
+    let accumulation = outcome.events.contacts[0].accumulation.unwrap();
+    assert!(
+        (accumulation - 3.0).abs() < 100.0 * h,
+        "accumulation at {accumulation}"
+    );
+    let since = outcome.rest.since.unwrap();
+    assert!(since > 2.9 && since < 3.1, "at rest since {since}");
+    assert!((outcome.rest.total - (4.0 - since)).abs() < 2.0 * h);
+    // Energy: 2 J to 0 J. A contact that already opens and is closed again within the step gains, at most
+    // m (g h)² (1 − e) / (8 (1 + e)): the largest value of P (u⁺ + u⁻) / 2 with u⁺ = −e u⁻, u⁻ > 0.
+    assert_eq!(outcome.energy.initial.total(), 2.0);
+    assert!(outcome.energy.last.total().abs() < 1e-3);
+    let bound = (2.0 * h).powi(2) * 0.5 / (8.0 * 1.5);
+    assert!(
+        outcome.energy.max_gain < bound + 1e-15,
+        "{} > {bound}",
+        outcome.energy.max_gain
+    );
+    // Statistics agree with the columns.
+    let impulse: f64 = trajectory.column("impulse.contact0").unwrap().iter().sum();
+    assert!((outcome.events.contacts[0].total_impulse - impulse).abs() < 1e-12);
+}
+
+#[test]
+fn a_ball_that_starts_at_rest_on_the_floor_does_not_impact() {
+    let trajectory = Simulation::new(&LECTURE, scheme())
+        .start(State::new(0.0, vec![0.0], vec![0.0]))
+        .step(0.01)
+        .until(1.0);
+    let outcome = trajectory.record().unwrap().outcome().unwrap().clone();
+    assert_eq!((outcome.events.impacts, outcome.events.openings), (0, 0));
+    assert_eq!(outcome.rest.since, Some(0.0));
+    assert!((outcome.events.contacts[0].closed_time - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn the_columns_are_those_of_the_files() {
+    let trajectory = lecture(&LECTURE).until(0.01).record().unwrap();
+    let names: Vec<_> = trajectory.names().collect();
+    assert_eq!(
+        names,
+        [
+            "t",
+            "q.0",
+            "v.0",
+            "gap.contact0",
+            "gap_velocity.contact0",
+            "impulse.contact0",
+            "force.contact0",
+            "energy.kinetic",
+            "energy.potential",
+            "energy.total",
+            "newton_iterations"
+        ]
+    );
+    assert_eq!(
+        trajectory.row(0).unwrap()[..6],
+        [0.0, 1.0, 0.0, 1.0, 0.0, 0.0]
+    );
+    assert!(
+        trajectory
+            .column("force.contact0")
+            .unwrap()
+            .iter()
+            .all(f64::is_nan)
+    );
+}
+
+#[test]
+fn a_run_goes_on_bit_for_bit() {
+    let whole = lecture(&LECTURE).record().unwrap();
+    let mut first = Recorder::new();
+    let stop = lecture(&LECTURE).until(1.7).run(&mut [&mut first]).unwrap();
+    let saved = serde_json::to_string(&stop.checkpoint).unwrap();
+    let checkpoint: Checkpoint = serde_json::from_str(&saved).unwrap();
+    assert_eq!(checkpoint, stop.checkpoint);
+    let mut second = Recorder::new();
+    let end = Simulation::new(&LECTURE, scheme())
+        .resume(checkpoint)
+        .until(4.0)
+        .run(&mut [&mut second])
+        .unwrap();
+    let (first, second) = (first.into_trajectory(), second.into_trajectory());
+    assert_eq!(first.len() + second.len() - 1, whole.len());
+    let bits = |row: &[f64]| row.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    // The row of the checkpoint stands in both parts; the second does not know how it came about.
+    for (k, row) in first.rows().chain(second.rows().skip(1)).enumerate() {
+        assert_eq!(bits(row), bits(whole.row(k).unwrap()), "row {k}");
+    }
+    let impacts = stop.outcome.events.impacts + end.outcome.events.impacts;
+    assert_eq!(impacts, whole.outcome().unwrap().events.impacts);
+}
+
+#[test]
+fn a_persistent_contact_does_not_impact_again_when_a_run_goes_on() {
+    let stop = lecture(&LECTURE).until(3.5).run(&mut []).unwrap();
+    assert_eq!(stop.checkpoint.closed, [0]);
+    let end = Simulation::new(&LECTURE, scheme())
+        .resume(stop.checkpoint)
+        .until(4.0)
+        .run(&mut [])
+        .unwrap();
+    assert_eq!(end.outcome.events.impacts, 0);
+}
+
+#[test]
+fn a_shortened_last_step_starts_a_new_grid() {
+    let stop = lecture(&LECTURE)
+        .step(0.03)
+        .until(0.1)
+        .run(&mut [])
+        .unwrap();
+    assert_eq!(
+        (
+            stop.checkpoint.start,
+            stop.checkpoint.steps,
+            stop.checkpoint.t
+        ),
+        (0.1, 0, 0.1)
+    );
+    let mut recorder = Recorder::new();
+    Simulation::new(&LECTURE, scheme())
+        .resume(stop.checkpoint)
+        .until(0.16)
+        .run(&mut [&mut recorder])
+        .unwrap();
+    let times = recorder.trajectory().t().to_vec();
+    assert_eq!(times.len(), 3);
+    assert!((times[1] - 0.13).abs() < 1e-15);
+}
+
+#[test]
+fn a_recorder_keeps_what_was_computed_before_a_failure() {
+    let mut recorder = Recorder::new().every(7);
+    let result = Simulation::new(&LECTURE, Failing::after(10))
+        .start(State::new(0.0, vec![1.0], vec![0.0]))
+        .step(0.1)
+        .until(4.0)
+        .run(&mut [&mut recorder]);
+    let message = result.unwrap_err().to_string();
+    assert!(
+        message.contains("step 11") && message.contains("`y`"),
+        "{message}"
+    );
+    // Steps 0 and 7, the impact (step 10 or so) with the row before, and the last.
+    let times = recorder.trajectory().t().to_vec();
+    assert_eq!(times.last().copied(), Some(1.0));
+}
+
+#[test]
+fn thinning_keeps_every_impact_and_the_row_before() {
+    let all = lecture(&LECTURE).record().unwrap();
+    let thin = lecture(&LECTURE).every(500).record().unwrap();
+    let impacts: Vec<_> = all
+        .outcome()
+        .unwrap()
+        .events
+        .list
+        .iter()
+        .filter(|e| e.kind == EventKind::Impact)
+        .collect();
+    assert!(impacts.len() > 5);
+    let kept: Vec<u64> = thin.t().iter().map(f64::to_bits).collect();
+    for event in &impacts {
+        for k in [event.step - 1, event.step] {
+            let t = all.row(usize::try_from(k).unwrap()).unwrap()[0];
+            assert!(kept.contains(&t.to_bits()), "the row at {t} is missing");
+        }
+    }
+    assert!(thin.len() <= 9 + 2 * impacts.len());
+    assert_eq!(thin.t().last(), all.t().last());
+}
+
+#[test]
+fn what_is_missing_or_out_of_range_is_said() {
+    let start = || State::new(0.0, vec![1.0], vec![0.0]);
+    let run = |s: Simulation<'_>| s.run(&mut []).unwrap_err().to_string();
+    let new = || Simulation::new(&LECTURE, scheme());
+    assert!(run(new().step(1.0).until(1.0)).contains("`start`"));
+    assert!(run(new().start(start()).until(1.0)).contains("`step`"));
+    assert!(run(new().start(start()).step(1.0)).contains("`until`"));
+    for step in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(run(new().start(start()).step(step).until(1.0)).contains("positive"));
+    }
+    assert!(run(new().start(start()).step(0.1).until(-1.0)).contains("not before the start"));
+    assert!(run(new().start(start()).step(1e-17).until(1.0)).contains("9e15"));
+    let wrong = State::new(0.0, vec![1.0, 2.0], vec![0.0]);
+    assert!(run(new().start(wrong).step(0.1).until(1.0)).contains("2 positions, the system has 1"));
+    let mut other = lecture(&LECTURE)
+        .until(0.1)
+        .run(&mut [])
+        .unwrap()
+        .checkpoint;
+    other.scheme = "half-explicit".into();
+    let error = new().resume(other).until(1.0).run(&mut []).unwrap_err();
+    assert!(matches!(error, RunError::Checkpoint { .. }));
+}
