@@ -16,22 +16,55 @@ fn time(name: &str, system: &dyn System, state: &State, h: f64, steps: u32) {
         iterations = 0;
         let start = Instant::now();
         for k in 0..steps {
-            let report = scheme.step(system, &mut state, h, f64::from(k + 1) * h).unwrap();
+            let report = scheme
+                .step(system, &mut state, h, f64::from(k + 1) * h)
+                .unwrap();
             iterations += report.iterations;
         }
         best = best.min(start.elapsed().as_secs_f64() / f64::from(steps));
     }
     let per_step = f64::from(iterations) / f64::from(steps);
-    println!("{name:28} {:8.1} ns/step  {per_step:.2} corrections/step", best * 1e9);
+    println!(
+        "{name:28} {:8.1} ns/step  {per_step:.2} corrections/step",
+        best * 1e9
+    );
 }
 
 fn main() {
-    let ball = Ball { mass: 1.0, force: -9.81, restitution: 0.9 };
-    time("ball", &ball, &State::new(0.0, vec![1.0], vec![0.0]), 1e-4, 100_000);
+    let ball = Ball {
+        mass: 1.0,
+        force: -9.81,
+        restitution: 0.9,
+    };
+    time(
+        "ball",
+        &ball,
+        &State::new(0.0, vec![1.0], vec![0.0]),
+        1e-4,
+        100_000,
+    );
     let system = oscillator(1.221, 1430.8, 0.0, 0.8);
-    time("oscillator", &system, &State::new(0.0, vec![0.4], vec![0.4]), 1e-4, 100_000);
+    time(
+        "oscillator",
+        &system,
+        &State::new(0.0, vec![0.4], vec![0.4]),
+        1e-4,
+        100_000,
+    );
     let (q, v) = SliderCrank::start();
-    time("slider-crank", &SliderCrank::default(), &State::new(0.0, q, v), 1e-5, 20_000);
+    time(
+        "slider-crank",
+        &SliderCrank::default(),
+        &State::new(0.0, q, v),
+        1e-5,
+        20_000,
+    );
     let pendulum = BouncingPendulum::default();
-    time("bouncing pendulum", &pendulum, &State::new(0.0, pendulum.at(0.26), vec![0.0; 3]), 1e-3, 6_000);
+    time(
+        "bouncing pendulum",
+        &pendulum,
+        &State::new(0.0, pendulum.at(0.26), vec![0.0; 3]),
+        1e-3,
+        6_000,
+    );
 }

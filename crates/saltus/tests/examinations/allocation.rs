@@ -1,0 +1,60 @@
+//! After warm-up no step allocates.
+#![allow(unsafe_code)]
+
+use crate::subjects::everyone;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// The system's allocator, counting the calls of each thread.
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // A thread that is being torn down has no counter any more.
+    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
+}
+
+// SAFETY: every call is passed on unchanged to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn no_step_allocates_after_warm_up() {
+    everyone(|candidate, case, model, h, steps| {
+        let mut integrator = candidate.scheme.build().unwrap();
+        let start = &model.initial;
+        let mut state = start.clone();
+        integrator.prepare(&model.system, &state, h).unwrap();
+        let mut calls = 0;
+        // The second round takes the same way, with every buffer at its largest size.
+        for _ in 0..2 {
+            state.t = start.t;
+            state.q.copy_from_slice(&start.q);
+            state.v.copy_from_slice(&start.v);
+            let before = CALLS.get();
+            for k in 0..steps.min(1000) {
+                let end = start.t + (k + 1) as f64 * h;
+                integrator.step(&model.system, &mut state, h, end).unwrap();
+            }
+            calls = CALLS.get() - before;
+        }
+        assert_eq!(calls, 0, "{} on {case}", candidate.name);
+    });
+}

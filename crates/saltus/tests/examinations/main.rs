@@ -1,0 +1,13 @@
+//! The examinations: what every scheme must show on every case, whatever its name.
+//!
+//! A new scheme enters by one line in [`subjects::candidates`]; nothing else here knows a scheme.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod allocation;
+mod energy;
+mod invariance;
+mod order;
+mod rest;
+mod restart;
+mod subjects;
+mod transformed;

@@ -1,0 +1,117 @@
+//! Orders of convergence: on smooth motion and across impacts, in L¹, averaged over several step lengths per
+//! octave because a single sequence of steps meets the impacts in step with itself.
+
+use crate::subjects::{candidates, model, run};
+use saltus_system::State;
+
+/// Slope of `log error` over `log h` by least squares.
+fn fitted_order(samples: &[(f64, f64)]) -> f64 {
+    let n = samples.len() as f64;
+    let (mut sx, mut sy, mut sxx, mut sxy) = (0.0, 0.0, 0.0, 0.0);
+    for (h, e) in samples {
+        let (x, y) = (h.ln(), e.ln());
+        sx += x;
+        sy += y;
+        sxx += x * x;
+        sxy += x * y;
+    }
+    (n * sxy - sx * sy) / (n * sxx - sx * sx)
+}
+
+/// Mean error of each octave, over step numbers that share no factor with each other.
+fn order(octaves: &[[u64; 5]], end: f64, error: impl Fn(f64, u64) -> f64) -> f64 {
+    let samples: Vec<(f64, f64)> = octaves
+        .iter()
+        .map(|numbers| {
+            let mean =
+                |f: &dyn Fn(u64) -> f64| numbers.iter().map(|n| f(*n).ln()).sum::<f64>() / 5.0;
+            (
+                mean(&|n| end / n as f64).exp(),
+                mean(&|n| error(end / n as f64, n)).exp(),
+            )
+        })
+        .collect();
+    fitted_order(&samples)
+}
+
+const OCTAVES: [[u64; 5]; 4] = [
+    [211, 257, 293, 331, 389],
+    [431, 503, 577, 673, 787],
+    [859, 997, 1153, 1361, 1583],
+    [1741, 2003, 2297, 2713, 3163],
+];
+
+#[test]
+fn order_on_smooth_motion_is_that_of_the_scheme() {
+    // Before its first impact the double pendulum is smooth and nonlinear.
+    let model = model("double-pendulum");
+    let end = 0.3;
+    let start = State::new(0.0, vec![1.2, 0.9], vec![0.0, 0.0]);
+    let fine = saltus_integrators::Scheme::by_name("moreau-jean").unwrap();
+    let exact = run(&model.system, &fine, &start, end / 40_000.0, 40_000)
+        .pop()
+        .unwrap()
+        .state;
+    for candidate in candidates() {
+        let measured = order(&OCTAVES, end, |h, n| {
+            let last = run(&model.system, &candidate.scheme, &start, h, n)
+                .pop()
+                .unwrap()
+                .state;
+            last.q
+                .iter()
+                .zip(&exact.q)
+                .fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()))
+        });
+        println!(
+            "{}: {measured:.3} (declared {})",
+            candidate.name, candidate.smooth_order
+        );
+        assert!(
+            (measured - candidate.smooth_order).abs() < 0.15,
+            "{}: {measured}",
+            candidate.name
+        );
+    }
+}
+
+/// Motion of the oscillator over a stop at its rest position: arcs of equal length.
+fn oscillator(t: f64) -> (f64, f64) {
+    let arc = ((t + std::f64::consts::FRAC_PI_2) / std::f64::consts::PI).floor();
+    let amplitude = 0.8_f64.powf(arc);
+    let phase = t - (arc - 0.5) * std::f64::consts::PI;
+    if arc < 0.5 {
+        (t.cos(), -t.sin())
+    } else {
+        (amplitude * phase.sin(), amplitude * phase.cos())
+    }
+}
+
+#[test]
+fn order_across_impacts_is_one() {
+    let model = model("linear-oscillator");
+    let end = 10.0;
+    for candidate in candidates() {
+        for velocity in [false, true] {
+            let measured = order(&OCTAVES, end, |h, n| {
+                run(&model.system, &candidate.scheme, &model.initial, h, n)
+                    .iter()
+                    .map(|r| {
+                        let (q, v) = oscillator(r.state.t);
+                        h * if velocity {
+                            (r.state.v[0] - v).abs()
+                        } else {
+                            (r.state.q[0] - q).abs()
+                        }
+                    })
+                    .sum()
+            });
+            println!(
+                "{}: L1 order of {} {measured:.3}",
+                candidate.name,
+                if velocity { "v" } else { "q" }
+            );
+            assert!(measured > 0.85, "{}: {measured}", candidate.name);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! A run that was saved goes on bit for bit.
+
+use crate::subjects::everyone;
+use saltus::{Checkpoint, Simulation};
+
+#[test]
+fn a_saved_run_goes_on_bit_for_bit() {
+    everyone(|candidate, case, model, h, steps| {
+        let until = |k: u64| model.initial.t + k as f64 * h;
+        let whole = Simulation::new(&model.system, candidate.scheme.clone())
+            .start(model.initial.clone())
+            .step(h)
+            .until(until(steps))
+            .run(&mut [])
+            .unwrap();
+        for part in [steps / 3, steps / 2] {
+            let first = Simulation::new(&model.system, candidate.scheme.clone())
+                .start(model.initial.clone())
+                .step(h)
+                .until(until(part))
+                .run(&mut [])
+                .unwrap();
+            let saved = serde_json::to_string(&first.checkpoint).unwrap();
+            let read: Checkpoint = serde_json::from_str(&saved).unwrap();
+            let second = Simulation::new(&model.system, candidate.scheme.clone())
+                .resume(read)
+                .until(until(steps))
+                .run(&mut [])
+                .unwrap();
+            let bits = |c: &Checkpoint| {
+                c.q.iter()
+                    .chain(&c.v)
+                    .chain(&c.memory)
+                    .map(|x| x.to_bits())
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(
+                bits(&whole.checkpoint),
+                bits(&second.checkpoint),
+                "{} on {case} from {part}",
+                candidate.name
+            );
+        }
+    });
+}

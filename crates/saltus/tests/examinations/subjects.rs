@@ -1,0 +1,161 @@
+//! Who is examined, on what.
+
+use saltus_integrators::{
+    Evaluation, Forecast, Integrator, MoreauJeanOptions, Scheme, StepReport, Variant,
+};
+use saltus_model::Model;
+use saltus_system::{State, System};
+use std::path::PathBuf;
+
+/// A scheme with the promises it is held to.
+pub struct Candidate {
+    pub name: String,
+    pub scheme: Scheme,
+    /// Order on smooth motion.
+    pub smooth_order: f64,
+    /// How much deeper than before a step may penetrate, over
+    /// `h (|u_k| + |u_{k+1}|) + h² |ζ|`: 0 where the scheme
+    /// guarantees that nothing does.
+    pub penetration: f64,
+}
+
+/// Every scheme, in every form that solves a step differently.
+pub fn candidates() -> Vec<Candidate> {
+    let mut all = Vec::new();
+    let mut moreau_jean = |name: &str, smooth_order: f64, options: MoreauJeanOptions| {
+        all.push(Candidate {
+            name: format!("moreau-jean ({name})"),
+            scheme: Scheme::MoreauJean(options),
+            smooth_order,
+            penetration: 1.0,
+        });
+    };
+    let options = MoreauJeanOptions::default;
+    moreau_jean("default", 2.0, options());
+    moreau_jean(
+        "theta 1",
+        1.0,
+        MoreauJeanOptions {
+            theta: Some(1.0),
+            ..options()
+        },
+    );
+    moreau_jean(
+        "weighted forces, position forecast",
+        1.0,
+        MoreauJeanOptions {
+            evaluation: Evaluation::WeightedForces,
+            forecast: Forecast::Position,
+            ..options()
+        },
+    );
+    moreau_jean(
+        "weighted accelerations, predicted forecast",
+        1.0,
+        MoreauJeanOptions {
+            rho_inf: Some(0.8),
+            evaluation: Evaluation::WeightedAccelerations,
+            forecast: Forecast::Predicted,
+            gamma: 0.0,
+            ..options()
+        },
+    );
+    moreau_jean(
+        "dissipative, smooth forecast",
+        1.0,
+        MoreauJeanOptions {
+            theta: Some(0.7),
+            variant: Variant::Dissipative,
+            forecast: Forecast::Smooth,
+            ..options()
+        },
+    );
+    all
+}
+
+/// The cases, by folder, with a step and a number of steps that show impacts but take little time.
+pub const CASES: &[(&str, f64, u64)] = &[
+    ("ball-in-a-box", 5e-3, 400),
+    ("bouncing-ball", 2e-3, 2000),
+    ("bouncing-ball-lecture", 0.013, 385),
+    ("bouncing-pendulum", 2e-3, 1500),
+    ("corner", 1e-2, 20),
+    ("double-pendulum", 1e-3, 1500),
+    ("linear-oscillator", 1e-2, 1000),
+    ("newtons-cradle", 1e-3, 300),
+    ("pendulum-wall", 2e-3, 1500),
+    ("rocking-block", 1e-2, 300),
+    ("slider-crank", 1e-5, 3000),
+    ("two-balls", 1e-3, 2000),
+    ("two-mass-oscillator", 1e-3, 1000),
+];
+
+/// The model of a case.
+pub fn model(case: &str) -> Model {
+    let path = root().join("cases").join(case).join("model.toml");
+    Model::load(&path, &[]).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// One accepted step.
+pub struct Row {
+    pub state: State,
+    pub report: StepReport,
+    pub impulse: Vec<f64>,
+}
+
+/// Runs `steps` steps and keeps every one.
+pub fn run(system: &dyn System, scheme: &Scheme, start: &State, h: f64, steps: u64) -> Vec<Row> {
+    let mut integrator = scheme.build().unwrap();
+    let mut state = start.clone();
+    let first = integrator.prepare(system, &state, h).unwrap();
+    let mut rows = vec![row(&*integrator, &state, first)];
+    for k in 0..steps {
+        let end = start.t + (k + 1) as f64 * h;
+        match integrator.step(system, &mut state, h, end) {
+            Ok(report) => rows.push(row(&*integrator, &state, report)),
+            Err(error) => panic!("{} step {}: {error}", integrator.name(), k + 1),
+        }
+    }
+    rows
+}
+
+fn row(integrator: &dyn Integrator, state: &State, report: StepReport) -> Row {
+    Row {
+        state: state.clone(),
+        report,
+        impulse: integrator.reactions().impulse.to_vec(),
+    }
+}
+
+/// Every candidate on every case.
+pub fn everyone(mut examine: impl FnMut(&Candidate, &str, &Model, f64, u64)) {
+    let candidates = candidates();
+    for (case, h, steps) in CASES {
+        let model = model(case);
+        for candidate in &candidates {
+            examine(candidate, case, &model, *h, *steps);
+        }
+    }
+}
+
+#[test]
+fn every_scheme_and_every_case_is_examined() {
+    let candidates = candidates();
+    for info in Scheme::ALL {
+        assert!(
+            candidates.iter().any(|c| c.scheme.name() == info.name),
+            "{} is not examined",
+            info.name
+        );
+    }
+    let mut folders: Vec<String> = std::fs::read_dir(root().join("cases"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    folders.sort();
+    assert_eq!(folders, CASES.iter().map(|c| c.0).collect::<Vec<_>>());
+}
