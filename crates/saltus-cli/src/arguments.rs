@@ -14,7 +14,22 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 2 the input is wrong, nothing was run; 3 a step failed, what was computed is on disk.";
+Exit codes:
+  0    done
+  1    the result could not be written to its end
+  2    the input is wrong, nothing was run
+  3    a step failed, what was computed is on disk
+  130  ended by Ctrl-C, what was computed is on disk";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  saltus run cases/bouncing-ball/model.toml --report
+  saltus run model.toml --step 1e-4 --until 2 --out results/fine
+  saltus run model.toml --set parameters.m=2 --set system.unilateral.floor.restitution=0.5
+  saltus run model.toml --scheme moreau-jean --set simulation.scheme.theta=0.7 --format npz --every 10
+
+The result is a directory with trajectory.csv, summary.json and what else was asked for. Where it already
+holds a result of the same model, that is replaced.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -24,6 +39,9 @@ Examples:
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Simulate a model and write the result
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArguments),
     /// Check a model file and say everything that is wrong with it
     #[command(after_help = CHECK_EXAMPLES)]
     Check(ModelArguments),
@@ -31,6 +49,58 @@ pub enum Command {
     Schemes,
     /// Print the JSON schema of model files, for editors and other tools
     Schema,
+}
+
+/// A model file, what changes it, and what is written.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    #[command(flatten)]
+    pub model: ModelArguments,
+
+    /// Directory of the result; out/NAME where not given, NAME being the name of the model file, or of its
+    /// folder if the file is called model
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Another format of the trajectory beside csv: npz, hdf5; may be repeated
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Vec<String>,
+
+    /// Write every N-th step only; steps with impacts are always written
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub every: Option<String>,
+
+    /// Write report.html too: plots and the certificate, in one page
+    #[arg(long)]
+    pub report: bool,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// Replace the result of another model in the directory
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl RunArguments {
+    /// The changes of the model, in the order they are made.
+    pub fn overrides(&self) -> Vec<Override> {
+        let mut overrides = Vec::new();
+        if !self.format.is_empty() {
+            let names: Vec<String> = self.format.iter().map(|name| format!("{name:?}")).collect();
+            overrides.push(Override::flag(
+                "--format",
+                "output.formats",
+                format!("[{}]", names.join(", ")),
+            ));
+        }
+        if let Some(every) = &self.every {
+            overrides.push(Override::flag("--every", "output.every", every));
+        }
+        overrides.extend(self.model.overrides());
+        overrides
+    }
 }
 
 /// A model file and what changes it.

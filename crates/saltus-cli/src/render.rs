@@ -36,6 +36,16 @@ pub fn errors(model: &Path, errors: &ModelErrors) {
     );
 }
 
+/// Writes one error that is not about a place in a text.
+pub fn error(message: &str) {
+    let _ = writeln!(std::io::stderr(), "  × {message}");
+}
+
+/// Writes something worth knowing.
+pub fn note(message: &str) {
+    let _ = writeln!(std::io::stderr(), "note: {message}");
+}
+
 fn handler(terminal: bool) -> GraphicalReportHandler {
     let colours = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let theme = if colours {

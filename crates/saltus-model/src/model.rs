@@ -31,6 +31,8 @@ pub struct Model {
     pub description: Option<String>,
     /// What is simulated.
     pub system: FormulaSystem,
+    /// Its parameters, evaluated.
+    pub parameters: Vec<(String, f64)>,
     /// How.
     pub scheme: Scheme,
     /// From when to when, in which steps.
@@ -127,6 +129,7 @@ impl Model {
                 title: document.title.clone(),
                 description: document.description.clone(),
                 system: parts.system,
+                parameters: parts.parameters,
                 scheme: parts.scheme,
                 plan: parts.plan,
                 initial: parts.initial,
@@ -243,6 +246,7 @@ fn notes(mut notes: Vec<String>, projection: Option<Projection>) -> Vec<String> 
 /// What is assembled from a document.
 struct Parts {
     system: FormulaSystem,
+    parameters: Vec<(String, f64)>,
     scheme: Scheme,
     plan: Plan,
     initial: State,
@@ -277,6 +281,7 @@ impl Parts {
         }
         Some(Self {
             system,
+            parameters: scope.parameters().to_vec(),
             scheme: scheme?,
             plan,
             initial,

@@ -340,3 +340,7 @@ fn none_or_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
         list
     }
 }
+
+#[cfg(test)]
+#[path = "set_tests.rs"]
+mod tests;

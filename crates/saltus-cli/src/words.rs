@@ -1,0 +1,169 @@
+//! A run in a few words and numbers, for the terminal.
+
+use saltus::observe::Outcome;
+use saltus::output::ResultWriter;
+use saltus::{Entry, Stop};
+use saltus_model::Model;
+use saltus_model::number::general;
+use std::fmt::Write as _;
+
+/// What happened in the run whose result is in `files`.
+pub fn summary(model: &Model, files: &ResultWriter) -> String {
+    let mut text = String::new();
+    let Some(outcome) = files.outcome() else {
+        return text;
+    };
+    let title = model
+        .title
+        .as_ref()
+        .map_or_else(String::new, |title| format!(": {title}"));
+    let mut line = |value: String| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{value}");
+    };
+    line(format!("{}{title}", model.name));
+    line(format!("  {}", steps(outcome)));
+    line(format!("  {}", impacts(outcome)));
+    line(format!("  {}", rest(outcome)));
+    line(format!("  {}", energy(outcome)));
+    line(format!("  {}", iterations(outcome)));
+    line("  certificate, worst of all steps:".to_owned());
+    for (entry, worst, at) in outcome.certificate.iter() {
+        line(format!("    {}", certificate(outcome, entry, worst, at)));
+    }
+    let step = general(three_digits(outcome.step_us()));
+    line(format!(
+        "  {step} µs per step, {} s in all",
+        general(three_digits(outcome.wall.as_secs_f64()))
+    ));
+    let names: Vec<String> = files
+        .files()
+        .iter()
+        .filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()))
+        .collect();
+    line(format!(
+        "  written to {}: {}",
+        files.path().display(),
+        names.join(", ")
+    ));
+    text
+}
+
+fn steps(outcome: &Outcome) -> String {
+    let plan = outcome.plan;
+    let how = format!("of {} s with {}", general(plan.step), outcome.scheme);
+    let when = format!(
+        "from {} s to {} s",
+        general(plan.start),
+        general(outcome.t_end)
+    );
+    let end = match outcome.stop {
+        Stop::EndReached => String::new(),
+        Stop::StepFailed { .. } => ", where a step failed".to_owned(),
+        _ => ", where it was interrupted".to_owned(),
+    };
+    format!(
+        "{} {how}, {when}{end}",
+        count(outcome.steps, "step", "steps")
+    )
+}
+
+fn impacts(outcome: &Outcome) -> String {
+    let events = &outcome.events;
+    let (Some(first), Some(last)) = (events.first_impact, events.last_impact) else {
+        return "no impacts".to_owned();
+    };
+    let mut text = count(events.impacts, "impact", "impacts");
+    if first == last {
+        let _ = write!(text, " at {} s", general(first));
+    } else {
+        let _ = write!(
+            text,
+            " between {} s and {} s",
+            general(first),
+            general(last)
+        );
+    }
+    for event in events.accumulation_list.iter().take(3) {
+        let _ = write!(
+            text,
+            "; they accumulate on \"{}\" at {} s",
+            events.contact_name(event.contact),
+            general(event.t)
+        );
+    }
+    if events.accumulations > 3 {
+        let _ = write!(text, " and {} times more", events.accumulations - 3);
+    }
+    text
+}
+
+fn rest(outcome: &Outcome) -> String {
+    let rest = outcome.rest;
+    match rest.since {
+        Some(since) => format!(
+            "at rest for {} s, since {} s until the end",
+            general(rest.total),
+            general(since)
+        ),
+        None if rest.total > 0.0 => format!(
+            "at rest for {} s, in motion at the end",
+            general(rest.total)
+        ),
+        None => "never at rest".to_owned(),
+    }
+}
+
+fn energy(outcome: &Outcome) -> String {
+    let energy = &outcome.energy;
+    let (first, last) = (
+        general(energy.initial.total()),
+        general(energy.last.total()),
+    );
+    let mut text = format!("energy {first} J at the start, {last} J at the end");
+    if energy.max_gain > 0.0 {
+        let gain = general(three_digits(energy.max_gain));
+        let _ = write!(
+            text,
+            ", largest gain of a step {gain} J at {} s",
+            general(energy.max_gain_at)
+        );
+    }
+    text
+}
+
+fn iterations(outcome: &Outcome) -> String {
+    if outcome.iterations.max == 0 {
+        return "no step needed a correction of Newton's method".to_owned();
+    }
+    let mean = general(three_digits(outcome.iterations_mean()));
+    format!(
+        "corrections of Newton's method per step: {mean} in the mean, {} at most",
+        outcome.iterations.max
+    )
+}
+
+fn certificate(outcome: &Outcome, entry: Entry, worst: f64, at: f64) -> String {
+    let word = if outcome.guarantees.bound(entry).is_some() {
+        "guaranteed"
+    } else {
+        "measured"
+    };
+    let value = format!("{} {}", general(three_digits(worst)), entry.unit());
+    let at = if worst == 0.0 {
+        String::new()
+    } else {
+        format!("at {} s", general(at))
+    };
+    format!("{:<26} {value:<16} {word:<11} {at}", entry.name())
+        .trim_end()
+        .to_owned()
+}
+
+fn count(n: u64, one: &str, several: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { several })
+}
+
+fn three_digits(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}

@@ -1,0 +1,253 @@
+//! `saltus run` from outside: exit codes, files, and what it says.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A new empty directory that goes away with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("saltus-run-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_saltus"));
+        command
+            .args(arguments)
+            .current_dir(&self.0)
+            .env("NO_COLOR", "1");
+        command
+    }
+
+    fn saltus(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self.command(arguments).output().unwrap();
+        (
+            status.code(),
+            String::from_utf8(stdout).unwrap(),
+            String::from_utf8(stderr).unwrap(),
+        )
+    }
+
+    fn summary(&self, directory: &str) -> Value {
+        serde_json::from_str(
+            &std::fs::read_to_string(self.0.join(directory).join("summary.json")).unwrap(),
+        )
+        .unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn good(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/good")
+        .join(name)
+        .display()
+        .to_string()
+}
+
+#[test]
+fn a_run_writes_its_result_and_says_what_happened() {
+    let folder = Folder::new("result");
+    let (code, out, err) =
+        folder.saltus(&["run", &good("ball.toml"), "--report", "--format", "npz"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    for part in [
+        "Bouncing ball",
+        "2000 steps",
+        "impacts",
+        "at rest",
+        "certificate",
+        "µs per step",
+        "out/ball",
+    ] {
+        assert!(out.contains(part), "no {part:?} in {out}");
+    }
+    for file in [
+        "trajectory.csv",
+        "trajectory.npz",
+        "summary.json",
+        "report.html",
+    ] {
+        assert!(folder.0.join("out/ball").join(file).is_file(), "no {file}");
+    }
+    let summary = folder.summary("out/ball");
+    assert_eq!(summary["model"], "ball");
+    assert_eq!(summary["steps"], 2000);
+    assert_eq!(summary["stop"], "end-reached");
+    assert_eq!(summary["scheme"]["name"], "moreau-jean");
+    assert_eq!(summary["parameters"]["e"], 0.8);
+    let rows = std::fs::read_to_string(folder.0.join("out/ball/trajectory.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 2002);
+}
+
+#[test]
+fn flags_change_the_run() {
+    let folder = Folder::new("flags");
+    let (code, out, err) = folder.saltus(&[
+        "run",
+        &good("ball.toml"),
+        "--step",
+        "1e-3",
+        "--until",
+        "gap0",
+        "--every",
+        "100",
+        "--out",
+        "here",
+        "--set",
+        "simulation.scheme.theta=0.75",
+        "--set",
+        "parameters.R=0.001",
+        "--quiet",
+    ]);
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "", ""));
+    let summary = folder.summary("here");
+    assert_eq!(summary["step"], 1e-3);
+    assert_eq!(summary["steps"], 1000);
+    assert_eq!(summary["scheme"]["theta"], 0.75);
+    let rows = std::fs::read_to_string(folder.0.join("here/trajectory.csv"))
+        .unwrap()
+        .lines()
+        .count();
+    assert!((12..100).contains(&rows), "{rows} rows");
+}
+
+#[test]
+fn the_result_of_another_model_is_kept_unless_forced() {
+    let folder = Folder::new("force");
+    let run = |model: &str, more: &[&str]| {
+        folder.saltus(&[&["run", &good(model), "--out", "same"], more].concat())
+    };
+    assert_eq!(run("ball.toml", &[]).0, Some(0));
+    assert_eq!(run("ball.toml", &["--step", "4e-3"]).0, Some(0));
+    let (code, out, err) = run("wall.toml", &[]);
+    assert_eq!((code, out.as_str()), (Some(2), ""));
+    assert!(err.contains("ball") && err.contains("--force"), "{err}");
+    assert_eq!(folder.summary("same")["model"], "ball");
+    assert_eq!(run("wall.toml", &["--force"]).0, Some(0));
+    assert_eq!(folder.summary("same")["model"], "wall");
+}
+
+#[test]
+fn wrong_input_runs_nothing() {
+    let folder = Folder::new("wrong");
+    let file = folder.0.join("file");
+    std::fs::write(&file, "").unwrap();
+    let ball = good("ball.toml");
+    let friction = [
+        "--set",
+        "system.unilateral.floor.friction=0.3",
+        "--set",
+        "system.unilateral.floor.tangential=y",
+    ];
+    let cases: [&[&str]; 6] = [
+        &["run", &ball, "--step", "0"],
+        &["run", &ball, "--format", "vtk"],
+        &["run", &ball, "--every", "0"],
+        &["run", &ball, "--out", "file"],
+        &["run", &ball, "--out", "file/below"],
+        &[&["run", &ball], &friction[..]].concat(),
+    ];
+    for arguments in cases {
+        let (code, out, err) = folder.saltus(arguments);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+        assert!(err.contains("nothing was run"), "{arguments:?}: {err}");
+        assert!(!folder.0.join("out").exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_failed_step_leaves_what_was_computed() {
+    let folder = Folder::new("failed");
+    let (code, _, err) = folder.saltus(&["run", &good("leaves_domain.toml"), "--out", "kept"]);
+    assert_eq!(code, Some(3), "{err}");
+    assert!(
+        err.contains("step 11") && err.contains('y') && err.contains("kept"),
+        "{err}"
+    );
+    let summary = folder.summary("kept");
+    assert_eq!(summary["stop"], "step-failed");
+    assert_eq!(summary["failed_step"], 11);
+    let rows = std::fs::read_to_string(folder.0.join("kept/trajectory.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 12);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_valid_files() {
+    let folder = Folder::new("interrupt");
+    let ball = good("ball.toml");
+    let mut child = folder
+        .command(&[
+            "run", &ball, "--step", "1e-9", "--every", "1000", "--out", "cut", "--quiet",
+        ])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // The run of 4e9 steps has begun once there is a table of steps.
+    let table = folder.0.join("cut/trajectory.csv");
+    let begun = (0..1000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        table.is_file()
+    });
+    assert!(begun, "no table of steps after ten seconds");
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(sent.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(folder.summary("cut")["stop"], "interrupted");
+    let rows = std::fs::read_to_string(&table).unwrap();
+    assert!(
+        rows.ends_with('\n') && rows.starts_with("t,"),
+        "the table is not whole"
+    );
+}
+
+#[test]
+fn check_describes_a_good_model() {
+    let folder = Folder::new("check");
+    let (code, out, err) = folder.saltus(&["check", &good("wall.toml")]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    for part in [
+        "phi",
+        "wall: gap 1.2 m",
+        "moreau-jean",
+        "3000 steps",
+        "agree with finite differences",
+    ] {
+        assert!(out.contains(part), "no {part:?} in {out}");
+    }
+}
+
+#[test]
+fn schemes_and_schema_are_printed() {
+    let folder = Folder::new("lists");
+    let (code, out, _) = folder.saltus(&["schemes"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        out.contains("moreau-jean") && out.contains("theta"),
+        "{out}"
+    );
+    let (code, out, _) = folder.saltus(&["schema"]);
+    assert_eq!(code, Some(0));
+    let schema: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(schema["properties"]["saltus"]["type"], "integer");
+    assert_eq!(folder.saltus(&["--help"]).0, Some(0));
+}

@@ -1,0 +1,157 @@
+//! Initial states: refused, projected or allowed where they are not consistent.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use saltus_model::{Format, Model, ModelErrors, Override};
+
+/// A pendulum in Cartesian coordinates above a table.
+const PENDULUM: &str = r#"
+saltus = 1
+[parameters]
+L = 2
+[system]
+coordinates = ["x", "y"]
+mass = [1, 1]
+force = [0, -9.81]
+[[system.bilateral]]
+name = "rod"
+g = "hypot(x, y) - L"
+[[system.unilateral]]
+name = "table"
+gap = "y + 3"
+restitution = 0.5
+[initial]
+q = { x = "L" }
+v = { y = 1 }
+[simulation]
+scheme = "moreau-jean"
+step = 1e-3
+until = 1
+"#;
+
+fn load(overrides: &[&str]) -> Result<Model, ModelErrors> {
+    let overrides: Vec<Override> = overrides.iter().map(|text| Override::set(*text)).collect();
+    Model::parse(
+        "pendulum",
+        "pendulum.toml",
+        PENDULUM.to_owned(),
+        Format::Toml,
+        &overrides,
+    )
+}
+
+fn messages(outcome: Result<Model, ModelErrors>) -> Vec<String> {
+    outcome
+        .unwrap_err()
+        .diagnostics
+        .into_iter()
+        .map(|d| d.message)
+        .collect()
+}
+
+#[test]
+fn a_consistent_state_is_taken_as_it_is() {
+    let model = load(&[]).unwrap();
+    assert_eq!(
+        (model.initial.q, model.initial.v),
+        (vec![2.0, 0.0], vec![0.0, 1.0])
+    );
+    assert_eq!(model.projection, None);
+    assert!(model.notes.is_empty());
+}
+
+#[test]
+fn an_inconsistent_state_is_refused_with_its_residuals() {
+    let found = messages(load(&["initial.q.x=1.5", "initial.v.x=0.25"]));
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found[0].contains("\"rod\": its residual is -0.5 m"),
+        "{found:?}"
+    );
+    assert!(
+        found[1].contains("\"rod\": its rate is 0.25 m/s"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn projection_goes_to_the_nearest_state() {
+    // The nearest point of the circle lies on the ray; the nearest velocity has no radial part.
+    let model = load(&[
+        "initial.q={ x = 3, y = -4 }",
+        "initial.v={ x = 3, y = -4 }",
+        "initial.project=true",
+    ])
+    .unwrap();
+    let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-11);
+    assert!(
+        close(&model.initial.q, &[1.2, -1.6]),
+        "{:?}",
+        model.initial.q
+    );
+    assert!(
+        close(&model.initial.v, &[0.0, 0.0]),
+        "{:?}",
+        model.initial.v
+    );
+    assert!(model.projection.is_some());
+    assert!(
+        model.notes[0].contains("positions changed by up to 2.4, velocities by up to 4"),
+        "{:?}",
+        model.notes
+    );
+}
+
+#[test]
+fn overlap_is_refused_projected_or_allowed() {
+    let low = [
+        "system.unilateral.table.gap='y + 1'",
+        "initial.q={ x = 0, y = '-L' }",
+        "initial.v.y=0",
+        "initial.v.x=1",
+    ];
+    let with = |choice: &str| {
+        let set = format!("initial.overlap={choice}");
+        load(&[&low[..], &[set.as_str()]].concat())
+    };
+    let found = messages(with("error"));
+    assert_eq!(
+        found,
+        ["the constraint \"table\" is violated at the start: its gap is -1 m"]
+    );
+    assert_eq!(with("allow").unwrap().initial.q, [0.0, -2.0]);
+}
+
+#[test]
+fn overlap_alone_is_projected_without_touching_the_rest() {
+    let model = load(&[
+        "system.bilateral=[]",
+        "initial.q={ x = 7, y = -5 }",
+        "initial.v={ x = 1, y = -1 }",
+        "initial.overlap=project",
+    ])
+    .unwrap();
+    assert!(
+        (model.initial.q[1] + 3.0).abs() < 1e-11,
+        "{:?}",
+        model.initial.q
+    );
+    assert_eq!(model.initial.q[0], 7.0);
+    assert_eq!(model.initial.v, [1.0, -1.0]);
+}
+
+#[test]
+fn a_scheme_that_cannot_run_the_system_says_so_before_the_run() {
+    let model = load(&[
+        "system.unilateral.table.tangential=x",
+        "system.unilateral.table.friction=0.3",
+    ])
+    .unwrap();
+    let errors = model.ready().unwrap_err();
+    assert!(
+        errors
+            .to_string()
+            .starts_with("--set:1:34: contact \"table\" has friction"),
+        "{errors}"
+    );
+    assert!(load(&[]).unwrap().ready().is_ok());
+}
