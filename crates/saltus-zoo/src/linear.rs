@@ -141,6 +141,67 @@ pub fn oscillator(mass: f64, stiffness: f64, floor: f64, restitution: f64) -> Li
     }
 }
 
+/// A mass over a floor at height 0 on a spring whose relaxed position is `centre`.
+#[must_use]
+pub fn spring_over_floor(mass: f64, stiffness: f64, centre: f64, restitution: f64) -> Linear {
+    Linear {
+        load: vec![stiffness * centre],
+        ..oscillator(mass, stiffness, 0.0, restitution)
+    }
+}
+
+/// Balls in a row, each touching the next at the displacements 0 (Newton's cradle).
+#[must_use]
+pub fn newtons_cradle(masses: &[f64], restitution: f64) -> Linear {
+    let n = masses.len();
+    Linear {
+        n,
+        mass: masses.iter().enumerate().map(|(i, m)| (i, i, *m)).collect(),
+        load: vec![0.0; n],
+        contacts: (1..n)
+            .map(|i| (0.0, vec![(i - 1, -1.0), (i, 1.0)], restitution))
+            .collect(),
+        ..Linear::default()
+    }
+}
+
+/// A unit point mass in the plane between walls through the origin with the given inward `normals`.
+#[must_use]
+pub fn corner(normals: &[[f64; 2]], restitution: f64) -> Linear {
+    Linear {
+        n: 2,
+        mass: vec![(0, 0, 1.0), (1, 1, 1.0)],
+        load: vec![0.0; 2],
+        contacts: normals
+            .iter()
+            .map(|n| (0.0, vec![(0, n[0]), (1, n[1])], restitution))
+            .collect(),
+        ..Linear::default()
+    }
+}
+
+/// Two masses on a vertical line joined by a spring of relaxed length `length`, in gravity; the lower
+/// one is a ball of the given `radius` over a floor at height 0.
+#[must_use]
+pub fn two_masses(
+    mass: f64,
+    stiffness: f64,
+    length: f64,
+    radius: f64,
+    gravity: f64,
+    restitution: f64,
+) -> Linear {
+    let k = stiffness;
+    Linear {
+        n: 2,
+        mass: vec![(0, 0, mass), (1, 1, mass)],
+        stiffness: vec![(0, 0, k), (0, 1, -k), (1, 0, -k), (1, 1, k)],
+        load: vec![-mass * gravity - k * length, -mass * gravity + k * length],
+        contacts: vec![(-radius, vec![(0, 1.0)], restitution)],
+        ..Linear::default()
+    }
+}
+
 /// An elastic bar of `nodes` nodes, length `l` per element, that hits a wall with its first node.
 #[must_use]
 pub fn bar(

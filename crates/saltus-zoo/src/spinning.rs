@@ -14,7 +14,7 @@ pub struct SpinningBody {
     pub force: [f64; 3],
 }
 
-fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
@@ -22,7 +22,7 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     ]
 }
 
-fn skew(a: [f64; 3]) -> [f64; 9] {
+pub(crate) fn skew(a: [f64; 3]) -> [f64; 9] {
     [0.0, -a[2], a[1], a[2], 0.0, -a[0], -a[1], a[0], 0.0]
 }
 
@@ -102,7 +102,7 @@ impl Kinematics for SpinningBody {
     }
 }
 
-fn product(p: [f64; 4], r: [f64; 4]) -> [f64; 4] {
+pub(crate) fn product(p: [f64; 4], r: [f64; 4]) -> [f64; 4] {
     [
         p[0] * r[0] - p[1] * r[1] - p[2] * r[2] - p[3] * r[3],
         p[0] * r[1] + p[1] * r[0] + p[2] * r[3] - p[3] * r[2],

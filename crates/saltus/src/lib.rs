@@ -2,9 +2,11 @@
 //!
 //! * [`Simulation`] runs a [`System`] with a [`Scheme`] and records a [`Trajectory`], or shows every
 //!   step to [`Observer`]s.
+//! * [`analysis`] measures errors and orders of convergence across impacts.
 //! * [`observe`] has the observers: recorder, event log, audit of certificate and energy.
 //! * [`output`] writes a result to disk: CSV, NumPy, HDF5, a summary, and a report, one self-contained HTML page.
 
+pub mod analysis;
 mod checkpoint;
 mod columns;
 pub mod observe;

@@ -1,0 +1,20 @@
+//! The Moreau–Jean scheme against published and independently computed values.
+//!
+//! The values are read from `../shared/reference` and `../shared/data` beside the repository. Where these are absent
+//! the tests say so and pass, unless `SALTUS_REQUIRE_SHARED=1`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod alpha_bar;
+mod alpha_block;
+mod alpha_golden;
+mod alpha_masses;
+mod alpha_pendulum;
+mod capture_energy;
+mod capture_order;
+mod capture_projection;
+mod capture_steps;
+mod entries;
+mod event_driven;
+mod lemmas;
+mod run;
+mod siconos;
