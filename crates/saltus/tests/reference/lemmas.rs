@@ -150,25 +150,20 @@ fn lemmas() {
     let Some(entries) = read("generalized-alpha.json") else {
         return;
     };
-    check(
-        "energy lemmas",
-        &entries,
-        is_lemma,
-        |entry| {
-            let lemma = if entry.scheme == "Moreau-Jean" {
-                Lemma::Standard
-            } else {
-                Lemma::Dissipative
-            };
-            let found = residuals(lemma, entry.number("theta"), false, 0.02);
-            if entry.quantity.starts_with("max |lemma residual|") {
-                Outcome::Ours(vec![found.identity])
-            } else {
-                // The claim is that nothing is gained; how much is lost depends on the systems drawn.
-                Outcome::AtMost(vec![found.gain])
-            }
-        },
-    );
+    check("energy lemmas", &entries, is_lemma, |entry| {
+        let lemma = if entry.scheme == "Moreau-Jean" {
+            Lemma::Standard
+        } else {
+            Lemma::Dissipative
+        };
+        let found = residuals(lemma, entry.number("theta"), false, 0.02);
+        if entry.quantity.starts_with("max |lemma residual|") {
+            Outcome::Ours(vec![found.identity])
+        } else {
+            // The claim is that nothing is gained; how much is lost depends on the systems drawn.
+            Outcome::AtMost(vec![found.gain])
+        }
+    });
 }
 
 pub fn is_lemma(entry: &Entry) -> bool {
