@@ -77,6 +77,14 @@ impl Scheme {
         }
     }
 
+    /// The same scheme with every parameter that follows from others written out, for the record.
+    #[must_use]
+    pub fn effective(&self) -> Self {
+        match self {
+            Self::MoreauJean(options) => Self::MoreauJean(options.effective()),
+        }
+    }
+
     /// Checks every parameter.
     ///
     /// # Errors

@@ -66,9 +66,8 @@ pub struct MoreauJeanOptions {
     /// How positions follow velocities.
     pub variant: Variant,
     /// The tolerance ε of the forecast [m], ≥ 0; a gap that is zero up to round-off counts as closed.
-    /// Left out: 1e-12 of the length scale of the model.
+    /// Left out (`null` in a summary): 1e-12 of the length scale of the model.
     #[schemars(range(min = 0.0))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub activation_tolerance: Option<f64>,
     /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-3].
     #[schemars(range(min = 0.0, max = 1e-3))]
@@ -102,6 +101,15 @@ impl MoreauJeanOptions {
             (Some(theta), _) => theta,
             (None, Some(rho)) => 1.0 / (1.0 + rho),
             (None, None) => 0.5,
+        }
+    }
+
+    /// The same options with `theta` written out.
+    #[must_use]
+    pub fn effective(&self) -> Self {
+        Self {
+            theta: Some(self.theta()),
+            ..self.clone()
         }
     }
 

@@ -43,7 +43,7 @@ impl RunCard {
     /// A card with the name or path of the model and the scheme.
     #[must_use]
     pub fn new(model: impl Into<String>, scheme: &Scheme) -> Self {
-        let scheme = serde_json::to_value(scheme).unwrap_or(Value::Null);
+        let scheme = serde_json::to_value(scheme.effective()).unwrap_or(Value::Null);
         Self {
             model: model.into(),
             scheme,
