@@ -5,7 +5,7 @@ use crate::{WRONG_INPUT, render};
 use saltus_model::number::general;
 use saltus_model::{Model, ModelErrors};
 use saltus_system::{
-    Constraints, ContactSet, Contacts, Dynamics, ForceKind, Kinematics, MassKind, System,
+    Constraints, ContactSet, Contacts, Dynamics, ForceKind, Kinematics, MassKind, Names, System,
 };
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -36,83 +36,82 @@ fn checked(arguments: &ModelArguments) -> Result<Model, ModelErrors> {
 
 /// The model in a few lines.
 fn description(model: &Model) -> String {
-    let mut text = match &model.title {
-        Some(title) => format!("{}: {title}\n", model.name),
-        None => format!("{}\n", model.name),
-    };
-    let mut line = |what: &str, value: String| {
+    let title = model
+        .title
+        .as_ref()
+        .map_or_else(String::new, |title| format!(": {title}"));
+    let (system, state, plan) = (&model.system, &model.initial, model.plan);
+    let names = system.names();
+    let kinetic = general(system.kinetic_energy(&state.q, &state.v));
+    let potential = general(system.potential_energy(state.t, &state.q));
+    let (start, until, step) = (general(plan.start), general(plan.until), general(plan.step));
+    let mut lines = vec![
+        ("coordinates", counted(&names.positions)),
+        ("bilateral", counted(&names.bilateral)),
+        ("unilateral", counted(&names.contacts)),
+        ("structure", structure(model)),
+        ("scheme", model.scheme.name().to_owned()),
+        (
+            "time",
+            format!(
+                "{start} s to {until} s in {} steps of {step} s",
+                plan.steps()
+            ),
+        ),
+        (
+            "energy",
+            format!("kinetic {kinetic} J, potential {potential} J at the start"),
+        ),
+    ];
+    lines.extend(contacts(model, &names).map(|text| ("contact", text)));
+    lines.extend(constraints(model, &names).map(|text| ("constraint", text)));
+    lines.extend(model.notes.iter().map(|note| ("note", note.clone())));
+    lines.extend(audit(model).into_iter().map(|text| ("derivatives", text)));
+    let mut text = format!("{}{title}\n", model.name);
+    for (what, value) in lines {
         // Writing to a string does not fail.
         let _ = writeln!(text, "  {what:<14} {value}");
-    };
+    }
+    text.push_str("The model is in order.\n");
+    text
+}
+
+/// Gap, rate and law of every contact at the start.
+fn contacts<'a>(model: &'a Model, names: &'a Names) -> impl Iterator<Item = String> + 'a {
     let (system, state) = (&model.system, &model.initial);
-    let names = system.names();
-    let dims = system.dims();
-    line(
-        "coordinates",
-        format!("{}: {}", dims.nq, names.positions.join(", ")),
-    );
-    line("bilateral", counted(&names.bilateral));
-    line("unilateral", counted(&names.contacts));
-    line("structure", structure(model));
-    let plan = model.plan;
-    line("scheme", model.scheme.name().to_owned());
-    line(
-        "time",
-        format!(
-            "{} s to {} s in {} steps of {} s",
-            plan.start,
-            plan.until,
-            plan.steps(),
-            plan.step
-        ),
-    );
-    let kinetic = system.kinetic_energy(&state.q, &state.v);
-    let potential = system.potential_energy(state.t, &state.q);
-    line(
-        "energy",
-        format!(
-            "kinetic {} J, potential {} J at the start",
-            general(kinetic),
-            general(potential)
-        ),
-    );
-    let mut contacts = ContactSet::default();
-    system.detect(state.t, &state.q, f64::INFINITY, &mut contacts);
-    for (i, id) in contacts.id.iter().enumerate() {
-        let name = usize::try_from(id.0)
+    let mut set = ContactSet::default();
+    system.detect(state.t, &state.q, f64::INFINITY, &mut set);
+    (0..set.len()).map(move |i| {
+        let name = usize::try_from(set.id[i].0)
             .ok()
             .and_then(|id| names.contacts.get(id))
             .map_or("", String::as_str);
-        let law = contacts.law[i];
+        let law = set.law[i];
         let friction = if law.mu > 0.0 {
             format!(", mu = {}", general(law.mu))
         } else {
             String::new()
         };
-        let velocity = contacts.normal_velocity(i, &state.v);
-        line(
-            "contact",
-            format!(
-                "{name}: gap {} m, rate {} m/s, e = {}{friction}",
-                general(contacts.gap[i]),
-                general(velocity),
-                general(law.e_n)
-            ),
+        let (gap, rate) = (
+            general(set.gap[i]),
+            general(set.normal_velocity(i, &state.v)),
         );
-    }
-    let mut g = vec![0.0; dims.ng];
-    system.g(state.t, &state.q, &mut g);
-    for (name, g) in names.bilateral.iter().zip(&g) {
-        line("constraint", format!("{name}: g = {} m", general(*g)));
-    }
-    for note in &model.notes {
-        line("note", note.clone());
-    }
-    for finding in audit(model) {
-        line("derivatives", finding);
-    }
-    text.push_str("The model is in order.\n");
-    text
+        format!(
+            "{name}: gap {gap} m, rate {rate} m/s, e = {}{friction}",
+            general(law.e_n)
+        )
+    })
+}
+
+/// Residual of every bilateral constraint at the start.
+fn constraints<'a>(model: &'a Model, names: &'a Names) -> impl Iterator<Item = String> + 'a {
+    let mut g = vec![0.0; model.system.dims().ng];
+    model.system.g(model.initial.t, &model.initial.q, &mut g);
+    names
+        .bilateral
+        .iter()
+        .zip(g)
+        .map(|(name, g)| format!("{name}: g = {} m", general(g)))
 }
 
 /// Every derivative against finite differences, at the initial state and near it.

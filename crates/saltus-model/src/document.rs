@@ -87,11 +87,11 @@ pub struct System {
     pub mass: Option<Vec<MassEntry>>,
     /// Generalised forces f(t, q, v), one per coordinate; 0 where not given.
     pub force: Option<Vec<Quantity>>,
-    /// Kinetic energy T(q, v) [J], instead of `mass`: mass and gyroscopic forces follow by Lagrange's equations.
+    /// Kinetic energy T(q, v) \[J\], instead of `mass`: mass and gyroscopic forces follow by Lagrange's equations.
     pub kinetic: Option<Quantity>,
-    /// Potential energy V(t, q) [J]: adds the force −∂V/∂q.
+    /// Potential energy V(t, q) \[J\]: adds the force −∂V/∂q.
     pub potential: Option<Quantity>,
-    /// Rayleigh's dissipation function R(q, v) [W]: adds the force −∂R/∂v.
+    /// Rayleigh's dissipation function R(q, v) \[W\]: adds the force −∂R/∂v.
     pub dissipation: Option<Quantity>,
     /// Bilateral constraints g(t, q) = 0.
     #[serde(default)]
@@ -127,7 +127,7 @@ pub struct Bilateral {
 pub struct Unilateral {
     /// Its name in results and messages.
     pub name: String,
-    /// Signed distance [m], not negative when apart.
+    /// Signed distance \[m\], not negative when apart.
     pub gap: Quantity,
     /// Coefficient of restitution, in [0, 1]; a number or a formula of parameters.
     #[schemars(extend("minimum" = 0, "maximum" = 1))]
@@ -212,11 +212,11 @@ pub enum Overlap {
 pub struct Simulation {
     /// The scheme: its name, or a table of its name and its options.
     pub scheme: SchemeChoice,
-    /// Time step [s], above 0.
+    /// Time step \[s\], above 0.
     pub step: Quantity,
-    /// Time at which the simulation ends [s].
+    /// Time at which the simulation ends \[s\].
     pub until: Quantity,
-    /// Time at which it starts [s]; 0 where not given.
+    /// Time at which it starts \[s\]; 0 where not given.
     pub start: Option<Quantity>,
 }
 
@@ -281,5 +281,25 @@ pub enum OutputFormat {
 /// The JSON schema of a model file.
 #[must_use]
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Document).to_value()
+    let mut schema = schemars::schema_for!(Document).to_value();
+    unescape(&mut schema);
+    schema
+}
+
+/// Descriptions come from comments, where brackets are escaped for rustdoc.
+fn unescape(schema: &mut serde_json::Value) {
+    match schema {
+        serde_json::Value::Object(entries) => {
+            for (key, value) in entries {
+                match value {
+                    serde_json::Value::String(text) if key == "description" => {
+                        *text = text.replace("\\[", "[").replace("\\]", "]");
+                    }
+                    value => unescape(value),
+                }
+            }
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(unescape),
+        _ => {}
+    }
 }

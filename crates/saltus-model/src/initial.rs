@@ -2,7 +2,7 @@
 
 use crate::build::path;
 use crate::diagnostic::Diagnostic;
-use crate::document::{Document, Overlap};
+use crate::document::{Document, MassEntry, Overlap};
 use crate::findings::Findings;
 use crate::number::general;
 use crate::tree::Path;
@@ -63,7 +63,7 @@ fn project(
     }
 }
 
-/// Lengths below this are zero [m].
+/// Lengths below this are zero \[m\].
 fn roundoff(state: &State) -> f64 {
     1e-12 * max_abs(&state.q).max(1.0)
 }
@@ -97,64 +97,75 @@ fn mass(system: &dyn System, state: &State, document: &Document, findings: &mut 
         matrix: (n <= DENSE_MASS).then(|| Dense::zeros(n, n)),
     };
     system.mass(&state.q, &mut mass);
-    let kinetic = document.system.kinetic.is_some();
-    let full = document.system.mass.as_ref().is_some_and(|m| {
-        m.iter()
-            .any(|entry| matches!(entry, crate::document::MassEntry::Row(_)))
-    });
-    let place = |i: usize, j: usize| match (kinetic, full) {
-        (true, _) => path(["system", "kinetic"]),
-        (false, true) => path(["system", "mass"]).index(i).index(j),
-        (false, false) => path(["system", "mass"]).index(i),
-    };
     let names = &document.system.coordinates;
     let before = findings.diagnostics.len();
     for (i, &value) in mass.diagonal.iter().enumerate() {
-        if value > 0.0 && value.is_finite() || findings.reported(&place(i, i)) {
+        let place = place_of_mass(document, i, i);
+        if value > 0.0 && value.is_finite() || findings.reported(&place) {
             continue;
         }
-        let what = if kinetic {
+        let what = if document.system.kinetic.is_some() {
             "mass that follows from the kinetic energy"
         } else {
             "mass"
         };
+        let value = general(value);
         let diagnostic = Diagnostic::new(format!(
             "the {what} of \"{}\" is {value}, expected a number > 0",
             names[i]
         ))
         .label(format!("is {value} at the initial state"));
-        findings.at(&place(i, i), diagnostic);
+        findings.at(&place, diagnostic);
     }
     let Some(matrix) = mass.matrix.filter(|_| findings.diagnostics.len() == before) else {
         return;
     };
-    for i in 0..n {
-        for j in 0..i {
-            let (a, b) = (matrix[(i, j)], matrix[(j, i)]);
-            if (a - b).abs() > 1e-12 * (a.abs() + b.abs()) || !(a + b).is_finite() {
-                let diagnostic = Diagnostic::new(format!(
-                    "the mass matrix is not symmetric: entry ({i}, {j}) is {a}, entry ({j}, {i}) is {b}"
-                ))
-                .label("at the initial state");
-                findings.at(&place(i, j), diagnostic);
-                return;
-            }
-        }
-    }
-    if let Some((i, pivot)) = indefinite(&matrix, system.dims().ng > 0) {
+    if let Some((i, j)) = unsymmetric(&matrix) {
+        let (a, b) = (general(matrix[(i, j)]), general(matrix[(j, i)]));
+        let message = format!(
+            "the mass matrix is not symmetric: entry ({i}, {j}) is {a}, entry ({j}, {i}) is {b}"
+        );
+        findings.at(
+            &place_of_mass(document, i, j),
+            Diagnostic::new(message).label("at the initial state"),
+        );
+    } else if let Some((i, pivot)) = indefinite(&matrix, system.dims().ng > 0) {
         let diagnostic =
             Diagnostic::new("the mass matrix is not positive definite at the initial state")
                 .label(format!("pivot {} at \"{}\"", general(pivot), names[i]))
                 .help("a kinetic energy must be positive for every motion");
-        findings.at(
-            &if kinetic {
-                path(["system", "kinetic"])
-            } else {
-                path(["system", "mass"])
-            },
-            diagnostic,
-        );
+        let key = if document.system.kinetic.is_some() {
+            "kinetic"
+        } else {
+            "mass"
+        };
+        findings.at(&path(["system", key]), diagnostic);
     }
+}
+
+/// Where entry (i, j) of the mass matrix is written.
+fn place_of_mass(document: &Document, i: usize, j: usize) -> Path {
+    if document.system.kinetic.is_some() {
+        return path(["system", "kinetic"]);
+    }
+    let row = path(["system", "mass"]).index(i);
+    let entries = document.system.mass.as_deref().unwrap_or_default();
+    if matches!(entries.get(i), Some(MassEntry::Row(_))) {
+        row.index(j)
+    } else {
+        row
+    }
+}
+
+/// The first pair of entries that differ by more than round-off, or are not finite.
+fn unsymmetric(matrix: &Dense) -> Option<(usize, usize)> {
+    let differs = |&(i, j): &(usize, usize)| {
+        let (a, b) = (matrix[(i, j)], matrix[(j, i)]);
+        (a - b).abs() > 1e-12 * (a.abs() + b.abs()) || !(a + b).is_finite()
+    };
+    (0..matrix.rows())
+        .flat_map(|i| (0..i).map(move |j| (i, j)))
+        .find(differs)
 }
 
 /// The first pivot of Cholesky's factorisation that is negative, or zero unless `singular` is allowed.

@@ -123,23 +123,41 @@ impl Model {
         let parts = Parts::of(&document, &mut findings);
         let Findings { diagnostics, .. } = findings;
         match parts {
-            Some(parts) if diagnostics.is_empty() => Ok(Self {
-                notes: notes(applied.notes, parts.projection),
-                name: name.to_owned(),
-                title: document.title.clone(),
-                description: document.description.clone(),
-                system: parts.system,
-                parameters: parts.parameters,
-                scheme: parts.scheme,
-                plan: parts.plan,
-                initial: parts.initial,
-                projection: parts.projection,
-                output: document.output.clone(),
+            Some(parts) if diagnostics.is_empty() => Ok(Self::assembled(
+                name,
+                parts,
                 document,
+                applied.notes,
                 tree,
                 sources,
-            }),
+            )),
             _ => Err(ModelErrors::new(sources, diagnostics)),
+        }
+    }
+
+    fn assembled(
+        name: &str,
+        parts: Parts,
+        document: Document,
+        notes: Vec<String>,
+        tree: Node,
+        sources: Vec<SourceText>,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            title: document.title.clone(),
+            description: document.description.clone(),
+            system: parts.system,
+            parameters: parts.parameters,
+            scheme: parts.scheme,
+            plan: parts.plan,
+            initial: parts.initial,
+            projection: parts.projection,
+            output: document.output.clone(),
+            notes: self::notes(notes, parts.projection),
+            document,
+            tree,
+            sources,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::suggest;
 use crate::tree::Format;
 use std::path::Path;
 
-/// No model text is longer [bytes].
+/// No model text is longer \[bytes\].
 const LONGEST: u64 = 256 * 1024 * 1024;
 
 /// Text and format of the model file at `path`.

@@ -112,7 +112,7 @@ fn apply_one(
         Some(value) => value,
         None => return Ok(()),
     };
-    insert(tree, &path, &spans, 0, source, value)
+    insert(tree, &path, &spans, source, value)
 }
 
 /// The value at the byte `start` of `text`.
@@ -189,108 +189,128 @@ fn find_mut<'a>(node: &'a mut Node, path: &Path) -> Option<&'a mut Node> {
         })
 }
 
-/// Puts `value` at `path` below `node`, which is `depth` steps down already.
+/// Puts `value` at `path`; `spans` are the bytes of its steps in the text number `source`.
 fn insert(
-    node: &mut Node,
+    tree: &mut Node,
     path: &Path,
     spans: &[Range<usize>],
-    depth: usize,
     source: usize,
     value: Node,
 ) -> Result<(), Refusal> {
-    let Some(step) = path.0.get(depth) else {
-        *node = value;
-        return Ok(());
-    };
-    let at = Location::new(source, spans.get(depth).cloned().unwrap_or(0..0));
-    let here = Path(path.0[..depth].to_vec());
+    let mut node = tree;
+    for (depth, step) in path.0.iter().enumerate() {
+        let here = Path(path.0[..depth].to_vec());
+        let at = Location::new(source, spans.get(depth).cloned().unwrap_or(0..0));
+        node = child(node, step, &here, at)
+            .map_err(|refusal| Box::new(refusal.at(at).about(path.to_string())))?;
+    }
+    *node = value;
+    Ok(())
+}
+
+/// One step down from `node`, which is at the path `here`; `at` is where an absent key is said to stand.
+fn child<'a>(
+    node: &'a mut Node,
+    step: &Step,
+    here: &Path,
+    at: Location,
+) -> Result<&'a mut Node, Refusal> {
     if matches!(step, Step::Key(_)) {
-        unfold_scheme(node, &here);
+        unfold_scheme(node, here);
     }
     let described = node.describe();
-    let refuse =
-        |message: String| Box::new(Diagnostic::new(message).at(at).about(path.to_string()));
-    match (&mut node.value, step) {
-        (Value::Table(entries), Step::Key(key)) => {
-            let position = match entries.iter().position(|e| e.key == *key) {
-                Some(position) => position,
-                None if is_map(&here) => {
-                    let known = || entries.iter().map(|e| e.key.as_str());
-                    let message = format!(
-                        "there is no \"{key}\" in {here}{}",
-                        suggest::did_you_mean(key, known())
-                    );
-                    return Err(Box::new(
-                        refuse(message)
-                            .label("not in the file")
-                            .help(format!("{here} has {}", none_or_list(known()))),
-                    ));
-                }
-                None => {
-                    let node = Node {
-                        value: Value::Table(Vec::new()),
-                        location: at,
-                    };
-                    entries.push(Entry {
-                        key: key.clone(),
-                        location: at,
-                        node,
-                    });
-                    entries.len() - 1
-                }
-            };
-            insert(
-                &mut entries[position].node,
-                path,
-                spans,
-                depth + 1,
-                source,
-                value,
-            )
-        }
-        (Value::List(items), Step::Index(index)) => {
-            let count = items.len();
-            match items.get_mut(*index) {
-                Some(item) => insert(item, path, spans, depth + 1, source, value),
-                None => Err(Box::new(
-                    refuse(format!("there is no entry {index} in {here}"))
-                        .label("not in the file")
-                        .help(format!(
-                            "{here} has {}, numbered from 0",
-                            suggest::count(count, "entry", "entries")
-                        )),
-                )),
-            }
-        }
-        (Value::List(items), Step::Key(key)) => match position_of(items, key) {
-            Some(position) => insert(&mut items[position], path, spans, depth + 1, source, value),
-            None => {
-                let names: Vec<&str> = items.iter().filter_map(name_of).collect();
-                let message = format!(
-                    "there is no \"{key}\" in {here}{}",
-                    suggest::did_you_mean(key, names.iter().copied())
-                );
-                let help = if names.is_empty() {
-                    format!(
-                        "{here} has {}, numbered from 0",
-                        suggest::count(items.len(), "entry", "entries")
-                    )
-                } else {
-                    format!("{here} has {}", suggest::list(names.iter().copied()))
-                };
-                Err(Box::new(
-                    refuse(message).label("not in the file").help(help),
-                ))
-            }
-        },
-        (_, Step::Key(key)) => Err(Box::new(
-            refuse(format!("{here} is {described}, which has no \"{key}\"")).label("leads nowhere"),
-        )),
-        (_, Step::Index(index)) => Err(Box::new(
-            refuse(format!("{here} is {described}, which has no entry {index}"))
+    let leads_nowhere = |what: String| {
+        Box::new(
+            Diagnostic::new(format!("{here} is {described}, which has no {what}"))
                 .label("leads nowhere"),
-        )),
+        )
+    };
+    match (&mut node.value, step) {
+        (Value::Table(entries), Step::Key(key)) => entry(entries, key, here, at),
+        (Value::List(items), Step::Key(key)) => item_by_name(items, key, here),
+        (Value::List(items), Step::Index(index)) => {
+            let help = numbered(items, here);
+            items.get_mut(*index).ok_or_else(|| {
+                let message = format!("there is no entry {index} in {here}");
+                Box::new(Diagnostic::new(message).label("not in the file").help(help))
+            })
+        }
+        (_, Step::Key(key)) => Err(leads_nowhere(format!("\"{key}\""))),
+        (_, Step::Index(index)) => Err(leads_nowhere(format!("entry {index}"))),
     }
+}
+
+/// The value of `key`, which is added where that may be.
+fn entry<'a>(
+    entries: &'a mut Vec<Entry>,
+    key: &str,
+    here: &Path,
+    at: Location,
+) -> Result<&'a mut Node, Refusal> {
+    let position = match entries.iter().position(|e| e.key == key) {
+        Some(position) => position,
+        None if is_map(here) => {
+            return Err(absent(
+                key,
+                entries.iter().map(|e| e.key.as_str()).collect(),
+                here,
+            ));
+        }
+        None => {
+            let node = Node {
+                value: Value::Table(Vec::new()),
+                location: at,
+            };
+            entries.push(Entry {
+                key: key.to_owned(),
+                location: at,
+                node,
+            });
+            entries.len() - 1
+        }
+    };
+    Ok(&mut entries[position].node)
+}
+
+/// The entry of a list that is called `name`, or has that number.
+fn item_by_name<'a>(
+    items: &'a mut [Node],
+    name: &str,
+    here: &Path,
+) -> Result<&'a mut Node, Refusal> {
+    if let Some(position) = position_of(items, name) {
+        return Ok(&mut items[position]);
+    }
+    let names: Vec<&str> = items.iter().filter_map(name_of).collect();
+    let nameless = names.is_empty();
+    let refusal = absent(name, names, here);
+    Err(if nameless {
+        Box::new(refusal.help(numbered(items, here)))
+    } else {
+        refusal
+    })
+}
+
+/// There is no `key` at `here`, but there are `known` ones.
+fn absent(key: &str, known: Vec<&str>, here: &Path) -> Refusal {
+    let message = format!(
+        "there is no \"{key}\" in {here}{}",
+        suggest::did_you_mean(key, known.iter().copied())
+    );
+    let known = suggest::list(known);
+    let known = if known.is_empty() { "nothing" } else { &known };
+    Box::new(
+        Diagnostic::new(message)
+            .label("not in the file")
+            .help(format!("{here} has {known}")),
+    )
+}
+
+fn numbered(items: &[Node], here: &Path) -> String {
+    format!(
+        "{here} has {}, numbered from 0",
+        suggest::count(items.len(), "entry", "entries")
+    )
 }
 
 /// A scheme given by its name becomes a table that can take options; an empty value becomes a table.
@@ -330,15 +350,6 @@ fn position_of(items: &[Node], key: &str) -> Option<usize> {
                 .ok()
                 .filter(|&index: &usize| index < items.len())
         })
-}
-
-fn none_or_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let list = suggest::list(names);
-    if list.is_empty() {
-        "nothing".to_owned()
-    } else {
-        list
-    }
 }
 
 #[cfg(test)]
