@@ -9,15 +9,15 @@ use saltus_system::{
 /// 2014, §10.4). Contact 0 is the right corner where `θ > 0` lifts it, `y − (l/2) cos θ + (L/2) sin θ`.
 #[derive(Debug, Clone, Copy)]
 pub struct RockingBlock {
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
-    /// Moment of inertia about the centre of mass [kg m²].
+    /// Moment of inertia about the centre of mass \[kg m²\].
     pub inertia: f64,
-    /// Width `L` of the base [m].
+    /// Width `L` of the base \[m\].
     pub width: f64,
-    /// Height `l` [m].
+    /// Height `l` \[m\].
     pub height: f64,
-    /// Gravity [m/s²].
+    /// Gravity \[m/s²\].
     pub gravity: f64,
     /// Restitution of both corners.
     pub restitution: f64,

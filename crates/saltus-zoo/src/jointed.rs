@@ -7,16 +7,16 @@ use saltus_system::{Constraints, Contacts, Dims, Dynamics, Kinematics, MatrixSin
 /// What ties the body to the ground.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Joint {
-    /// The body point `arm` (body frame) [m] stays at `centre` (inertial frame) [m]: 3 constraints.
+    /// The body point `arm` (body frame) \[m\] stays at `centre` (inertial frame) \[m\]: 3 constraints.
     Spherical {
-        /// Point of the body, body frame [m].
+        /// Point of the body, body frame \[m\].
         arm: [f64; 3],
-        /// Where it stays, inertial frame [m].
+        /// Where it stays, inertial frame \[m\].
         centre: [f64; 3],
     },
     /// The centre of mass keeps its `x` and `y`, the body its orientation: 5 constraints.
     Prismatic {
-        /// `x` and `y` [m].
+        /// `x` and `y` \[m\].
         axis: [f64; 2],
         /// The orientation it keeps.
         orientation: [f64; 4],

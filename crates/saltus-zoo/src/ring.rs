@@ -11,15 +11,15 @@ use saltus_system::{
 /// The gap has no gradient at the very centre of the ring; there the contact direction is zero.
 #[derive(Debug, Clone, Copy)]
 pub struct RingPendulum {
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
-    /// Moment of inertia about the centre of mass [kg m²].
+    /// Moment of inertia about the centre of mass \[kg m²\].
     pub inertia: f64,
-    /// Distance `l` of the pin from the centre of mass [m].
+    /// Distance `l` of the pin from the centre of mass \[m\].
     pub length: f64,
-    /// Radial clearance [m].
+    /// Radial clearance \[m\].
     pub clearance: f64,
-    /// Gravity [m/s²].
+    /// Gravity \[m/s²\].
     pub gravity: f64,
     /// Restitution.
     pub restitution: f64,

@@ -11,7 +11,7 @@ use saltus_system::{
 pub struct DoublePendulumAtWall {
     /// What swings.
     pub pendulum: DoublePendulum,
-    /// Position of the wall [m].
+    /// Position of the wall \[m\].
     pub wall: f64,
     /// Restitution.
     pub restitution: f64,

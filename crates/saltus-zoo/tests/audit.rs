@@ -6,7 +6,9 @@ use saltus_system::{
     Constraints, Contacts, Dims, Dynamics, Kinematics, MatrixSink, Point, State, System,
 };
 use saltus_zoo::{
-    Ball, BouncingPendulum, DoublePendulum, SliderCrank, SpinningBody, bar, oscillator,
+    Ball, BouncingPendulum, DoublePendulum, DoublePendulumAtWall, Joint, JointedBody, RingPendulum,
+    RockingBlock, SliderCrank, SpinningBody, bar, corner, newtons_cradle, oscillator,
+    spring_over_floor, two_masses,
 };
 
 fn clean(name: &str, system: &dyn System, q: Vec<f64>, v: Vec<f64>) {
@@ -63,6 +65,63 @@ fn the_zoo_is_clean() {
         vec![0.1, 0.2, 0.3, half, 0.0, half, 0.0],
         vec![1.0, 0.0, 2.0, 0.5, -1.0, 2.0],
     );
+}
+
+#[test]
+fn linear_contact_systems_are_clean() {
+    let systems = [
+        ("spring", spring_over_floor(1.0, 4.0, 0.3, 0.8)),
+        ("cradle", newtons_cradle(&[1.0, 2.0], 0.5)),
+        ("corner", corner(&[[0.0, 1.0], [0.6, 0.8]], 0.5)),
+        ("masses", two_masses(1.0, 1e3, 1.0, 0.2, 10.0, 0.8)),
+    ];
+    for (name, system) in systems {
+        let n = system.n;
+        clean(name, &system, vec![0.4; n], vec![-0.3; n]);
+    }
+}
+
+#[test]
+fn curved_contacts_are_clean() {
+    let q = vec![0.1, 0.9, 0.2];
+    let v = vec![0.3, -0.4, 0.7];
+    clean("block", &RockingBlock::default(), q, v.clone());
+    let ring = RingPendulum::new(0.1, 0.5);
+    clean("ring", &ring, vec![0.52, -0.1, 1.4], v);
+    let wall = DoublePendulumAtWall {
+        pendulum: DoublePendulum { gravity: 10.0 },
+        wall: -0.3,
+        restitution: 0.5,
+    };
+    clean("wall", &wall, vec![0.3, -0.8], vec![1.0, -2.0]);
+}
+
+#[test]
+fn joints_are_clean() {
+    let body = SpinningBody {
+        mass: 1.0,
+        inertia: [0.1, 0.1, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0, 1.0],
+        force: [0.0, 0.0, -9.81],
+    };
+    let joints = [
+        Joint::Spherical {
+            arm: [0.3, -0.2, 0.5],
+            centre: [0.1, 0.0, 0.2],
+        },
+        Joint::Prismatic {
+            axis: [0.1, 0.2],
+            orientation: [0.8, 0.0, 0.6, 0.0],
+        },
+    ];
+    let half = std::f64::consts::FRAC_1_SQRT_2;
+    for joint in joints {
+        clean(
+            "joint",
+            &JointedBody { body, joint },
+            vec![0.1, 0.2, 0.3, half, 0.0, 0.0, half],
+            vec![1.0, 0.0, 2.0, 0.5, -1.0, 2.0],
+        );
+    }
 }
 
 /// A pendulum whose stiffness has the wrong sign.

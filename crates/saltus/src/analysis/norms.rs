@@ -19,7 +19,7 @@ impl GridNorms {
     }
 
     /// Adds the error at one grid point, of any sign. `weight` is the length of the step that ends
-    /// there [s], for the first point that of the first step.
+    /// there \[s\], for the first point that of the first step.
     #[inline]
     pub fn add(&mut self, weight: f64, error: f64) {
         let size = error.abs();
@@ -31,19 +31,19 @@ impl GridNorms {
         }
     }
 
-    /// `h Σ |e|` [unit of the error times s].
+    /// `h Σ |e|` \[unit of the error times s\].
     #[must_use]
     pub fn l1(&self) -> f64 {
         self.sum
     }
 
-    /// `(h Σ e²)^½` [unit of the error times s^½].
+    /// `(h Σ e²)^½` \[unit of the error times s^½\].
     #[must_use]
     pub fn l2(&self) -> f64 {
         self.squares.sqrt()
     }
 
-    /// `max |e|` [unit of the error].
+    /// `max |e|` \[unit of the error\].
     #[must_use]
     pub fn linf(&self) -> f64 {
         self.largest

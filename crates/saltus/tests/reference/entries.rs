@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::PathBuf;
 
 /// One reference value.
@@ -60,8 +61,11 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     }
     let required = std::env::var("SALTUS_REQUIRE_SHARED").is_ok_and(|v| v == "1");
     assert!(!required, "../shared/{path} is required and absent");
-    println!(
-        "SKIPPED: ../shared/{path} is absent; set SALTUS_REQUIRE_SHARED=1 to make that a failure"
+    // Not `println!`, which is hidden where a test passes.
+    let cure = "set SALTUS_REQUIRE_SHARED=1 to make that a failure";
+    let _ = writeln!(
+        std::io::stderr(),
+        "SKIPPED: ../shared/{path} is absent; {cure}"
     );
     None
 }

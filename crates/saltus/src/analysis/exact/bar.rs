@@ -4,47 +4,47 @@
 /// far end and comes back, after which the bar leaves undeformed with its speed reversed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ImpactingBar {
-    /// Young's modulus [Pa].
+    /// Young's modulus \[Pa\].
     pub young: f64,
-    /// Density [kg/m³].
+    /// Density \[kg/m³\].
     pub density: f64,
-    /// Length [m].
+    /// Length \[m\].
     pub length: f64,
-    /// Cross section [m²].
+    /// Cross section \[m²\].
     pub section: f64,
-    /// Speed towards the wall [m/s], > 0.
+    /// Speed towards the wall \[m/s\], > 0.
     pub speed: f64,
-    /// Initial distance to the wall [m].
+    /// Initial distance to the wall \[m\].
     pub distance: f64,
 }
 
 impl ImpactingBar {
-    /// Speed of waves `√(E/ρ)` [m/s].
+    /// Speed of waves `√(E/ρ)` \[m/s\].
     #[must_use]
     pub fn wave_speed(&self) -> f64 {
         (self.young / self.density).sqrt()
     }
 
-    /// First and last instant of contact [s].
+    /// First and last instant of contact \[s\].
     #[must_use]
     pub fn contact(&self) -> (f64, f64) {
         let start = self.distance / self.speed;
         (start, start + 2.0 * self.length / self.wave_speed())
     }
 
-    /// Contact force while in contact, `ρ c v₀ A` [N].
+    /// Contact force while in contact, `ρ c v₀ A` \[N\].
     #[must_use]
     pub fn force(&self) -> f64 {
         self.density * self.wave_speed() * self.speed * self.section
     }
 
-    /// Total energy [J].
+    /// Total energy \[J\].
     #[must_use]
     pub fn energy(&self) -> f64 {
         0.5 * self.density * self.section * self.length * self.speed * self.speed
     }
 
-    /// Distance of the near end to the wall at time `t` ≥ 0 [m].
+    /// Distance of the near end to the wall at time `t` ≥ 0 \[m\].
     #[must_use]
     pub fn gap(&self, t: f64) -> f64 {
         let (start, end) = self.contact();

@@ -14,7 +14,7 @@ enum Law {
 }
 
 impl Law {
-    /// Position and velocity a time `s` [s] after `(q, v)`.
+    /// Position and velocity a time `s` \[s\] after `(q, v)`.
     fn flow(self, q: f64, v: f64, s: f64) -> (f64, f64) {
         match self {
             Self::Constant(a) => (q + s * (v + 0.5 * a * s), v + a * s),
@@ -29,7 +29,7 @@ impl Law {
         }
     }
 
-    /// Time from `(q ≥ 0, v)` to the floor [s], infinite if it is never reached.
+    /// Time from `(q ≥ 0, v)` to the floor \[s\], infinite if it is never reached.
     fn time_to_floor(self, q: f64, v: f64) -> f64 {
         match self {
             Self::Constant(a) if a < 0.0 => (v + (v * v - 2.0 * a * q).sqrt()) / -a,
@@ -49,7 +49,7 @@ impl Law {
         }
     }
 
-    /// Time of flight from the floor back to it after leaving it with `v` > 0 [s].
+    /// Time of flight from the floor back to it after leaving it with `v` > 0 \[s\].
     fn flight(self, v: f64) -> f64 {
         match self {
             Self::Constant(a) if a < 0.0 => 2.0 * v / -a,
@@ -67,7 +67,7 @@ impl Law {
         }
     }
 
-    /// Acceleration at rest on the floor [m/s²].
+    /// Acceleration at rest on the floor \[m/s²\].
     fn pull(self) -> f64 {
         match self {
             Self::Constant(a) => a,
@@ -92,14 +92,14 @@ pub struct ImpactingMass {
 }
 
 impl ImpactingMass {
-    /// Under the constant acceleration `a` [m/s²], from `(q0 ≥ 0, v0)` at time 0, known up to `until` [s].
+    /// Under the constant acceleration `a` \[m/s²\], from `(q0 ≥ 0, v0)` at time 0, known up to `until` \[s\].
     #[must_use]
     pub fn under_force(a: f64, restitution: f64, q0: f64, v0: f64, until: f64) -> Self {
         Self::new(Law::Constant(a), restitution, q0, v0, until)
     }
 
-    /// On a spring: `q̈ = −ω² (q − centre)` with `omega` [rad/s], from `(q0 ≥ 0, v0)` at time 0, known up to
-    /// `until` [s].
+    /// On a spring: `q̈ = −ω² (q − centre)` with `omega` \[rad/s\], from `(q0 ≥ 0, v0)` at time 0, known up to
+    /// `until` \[s\].
     #[must_use]
     pub fn on_spring(
         omega: f64,
@@ -146,7 +146,7 @@ impl ImpactingMass {
         }
     }
 
-    /// Position [m] and velocity [m/s] at time `t` ≥ 0.
+    /// Position \[m\] and velocity \[m/s\] at time `t` ≥ 0.
     #[must_use]
     pub fn at(&self, t: f64) -> (f64, f64) {
         if self.rest.is_some_and(|rest| t >= rest) {
@@ -163,19 +163,19 @@ impl ImpactingMass {
         &self.impacts
     }
 
-    /// When the impacts accumulate and the mass comes to rest [s], if that is before the end.
+    /// When the impacts accumulate and the mass comes to rest \[s\], if that is before the end.
     #[must_use]
     pub fn accumulation(&self) -> Option<f64> {
         self.rest
     }
 
-    /// The filled graph of the velocity on `[0, until]`, with points at most `spacing` [s] apart.
+    /// The filled graph of the velocity on `[0, until]`, with points at most `spacing` \[s\] apart.
     #[must_use]
     pub fn velocity_graph(&self, until: f64, spacing: f64) -> FilledGraph {
         self.graph(until, spacing, |state| state.1)
     }
 
-    /// The graph of the position on `[0, until]`, with points at most `spacing` [s] apart.
+    /// The graph of the position on `[0, until]`, with points at most `spacing` \[s\] apart.
     #[must_use]
     pub fn position_graph(&self, until: f64, spacing: f64) -> FilledGraph {
         self.graph(until, spacing, |state| state.0)

@@ -17,10 +17,10 @@ pub use two_masses::TwoMasses;
 /// One impact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Impact {
-    /// Instant [s].
+    /// Instant \[s\].
     pub t: f64,
-    /// Normal velocity before [m/s], ≤ 0.
+    /// Normal velocity before \[m/s\], ≤ 0.
     pub before: f64,
-    /// Normal velocity after [m/s], ≥ 0.
+    /// Normal velocity after \[m/s\], ≥ 0.
     pub after: f64,
 }

@@ -9,20 +9,20 @@ use super::Impact;
 /// after the square root at the turning point is substituted away.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ImpactingPendulum {
-    /// Moment of inertia about the pin [kg m²].
+    /// Moment of inertia about the pin \[kg m²\].
     pub inertia: f64,
-    /// Moment of the weight about the pin when horizontal, `m g L` [N m].
+    /// Moment of the weight about the pin when horizontal, `m g L` \[N m\].
     pub moment: f64,
-    /// Angle of the stop [rad], in (−π/2, 0].
+    /// Angle of the stop \[rad\], in (−π/2, 0].
     pub stop: f64,
-    /// Angle of release [rad], above the stop and below π/2.
+    /// Angle of release \[rad\], above the stop and below π/2.
     pub release: f64,
     /// Newton's restitution.
     pub restitution: f64,
 }
 
 impl ImpactingPendulum {
-    /// The first impact; velocities are angular [rad/s], towards the stop negative.
+    /// The first impact; velocities are angular \[rad/s\], towards the stop negative.
     #[must_use]
     pub fn first_impact(&self) -> Impact {
         let fall = difference_of_sines(self.release, self.stop);
@@ -34,7 +34,7 @@ impl ImpactingPendulum {
         }
     }
 
-    /// When the impacts accumulate [s]; infinite for `restitution` 1.
+    /// When the impacts accumulate \[s\]; infinite for `restitution` 1.
     #[must_use]
     pub fn accumulation(&self) -> f64 {
         let first = self.first_impact();

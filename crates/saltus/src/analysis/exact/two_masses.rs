@@ -19,8 +19,8 @@ pub struct TwoMasses {
 }
 
 impl TwoMasses {
-    /// Masses `mass` [kg], spring `stiffness` [N/m] and `length` [m], `radius` [m], `gravity` [m/s²], from rest positions
-    /// `y` [m] and velocities `v` [m/s] at time 0, known up to `until` [s]. Motions in which impacts accumulate
+    /// Masses `mass` \[kg\], spring `stiffness` \[N/m\] and `length` \[m\], `radius` \[m\], `gravity` \[m/s²\], from rest positions
+    /// `y` \[m\] and velocities `v` \[m/s\] at time 0, known up to `until` \[s\]. Motions in which impacts accumulate
     /// before `until` are known up to the hundred-thousandth impact only.
     #[must_use]
     #[allow(clippy::too_many_arguments)] // the parameters of the problem
@@ -105,7 +105,7 @@ impl TwoMasses {
         )
     }
 
-    /// Positions [m] and velocities [m/s] at time `t` ≥ 0.
+    /// Positions \[m\] and velocities \[m/s\] at time `t` ≥ 0.
     #[must_use]
     pub fn at(&self, t: f64) -> ([f64; 2], [f64; 2]) {
         let i = self.arcs.partition_point(|arc| arc.0 <= t).max(1) - 1;
