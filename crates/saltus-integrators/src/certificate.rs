@@ -21,7 +21,8 @@ pub enum Entry {
     ComplementarityPosition,
     /// Natural map of `0 ≤ u⁺ + e u⁻ ⟂ P ≥ 0` in velocity units, over the contacts the step activated.
     ComplementarityVelocity,
-    /// `max |u⁺ + e u⁻|` over the contacts that carry an impulse, with directions at the end of the step.
+    /// `max |u⁺ + e u⁻|` over the contacts that carry an impulse, both velocities along the directions at the
+    /// end of the step.
     ImpactLaw,
     /// Distance of the reactions from their friction cones.
     Cone,
@@ -165,7 +166,7 @@ impl Default for WorstCertificate {
 }
 
 impl WorstCertificate {
-    /// Takes the certificate of the step that ended at `t` [s] into account.
+    /// Takes the certificate of the step that ended at `t` \[s\] into account.
     #[inline]
     pub fn update(&mut self, t: f64, certificate: &Certificate) {
         for (k, value) in certificate.0.iter().enumerate() {
@@ -177,7 +178,7 @@ impl WorstCertificate {
         }
     }
 
-    /// Entry, worst value and time [s] of everything that applied in some step.
+    /// Entry, worst value and time \[s\] of everything that applied in some step.
     pub fn iter(&self) -> impl Iterator<Item = (Entry, f64, f64)> + '_ {
         Entry::ALL
             .into_iter()

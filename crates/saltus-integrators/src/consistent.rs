@@ -18,11 +18,11 @@ use saltus_system::{ContactSet, State, System};
 /// How far a state is from being consistent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Consistency {
-    /// `g` of every bilateral constraint (ng) [m].
+    /// `g` of every bilateral constraint (ng) \[m\].
     pub position: Vec<f64>,
     /// `G v + ∂g/∂t` of every bilateral constraint (ng) [m/s].
     pub velocity: Vec<f64>,
-    /// Gap of every contact of fixed identity, and of every other that is near [m].
+    /// Gap of every contact of fixed identity, and of every other that is near \[m\].
     pub gap: Vec<f64>,
 }
 
@@ -73,7 +73,7 @@ pub enum ProjectionError {
     NotConverged {
         /// Linearisations used.
         iterations: u32,
-        /// Remaining violation [m].
+        /// Remaining violation \[m\].
         residual: f64,
     },
     /// The linearised constraints contradict each other.
@@ -91,7 +91,7 @@ const LIMIT: u32 = 50;
 const SETTLED: f64 = 1e-11;
 
 /// Moves `state` to the nearest consistent one: bilateral constraints at position and velocity level,
-/// and gaps `≥ 0` where `contacts` is set. Violations below `tolerance` [m] count as none.
+/// and gaps `≥ 0` where `contacts` is set. Violations below `tolerance` \[m\] count as none.
 ///
 /// # Errors
 /// [`ProjectionError`]; `state` is then unchanged.

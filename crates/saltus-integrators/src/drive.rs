@@ -8,11 +8,11 @@ use std::ops::ControlFlow;
 /// When to start, how far to step, when to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
-    /// Time of step 0 [s].
+    /// Time of step 0 \[s\].
     pub start: f64,
-    /// Length of a step [s], > 0.
+    /// Length of a step \[s\], > 0.
     pub step: f64,
-    /// Time at which to stop [s]; the last step is shortened to end there.
+    /// Time at which to stop \[s\]; the last step is shortened to end there.
     pub until: f64,
     /// Number of the first step to take; 0 unless a saved run goes on.
     pub first: u64,
@@ -39,7 +39,7 @@ impl Plan {
         (exact - 1e-9 * exact.max(1.0)).ceil().max(0.0) as u64
     }
 
-    /// Time after `k` steps [s].
+    /// Time after `k` steps \[s\].
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn time(&self, k: u64) -> f64 {
@@ -51,7 +51,7 @@ impl Plan {
         }
     }
 
-    /// Length of the step number `k` (from 0) [s].
+    /// Length of the step number `k` (from 0) \[s\].
     fn length(&self, k: u64, steps: u64) -> f64 {
         let end = self.start + (k + 1) as f64 * self.step;
         if k + 1 == steps && end - self.until > 1e-9 * self.step {
@@ -126,7 +126,7 @@ pub enum Stop {
     StepFailed {
         /// Number of the step that failed, from 1.
         step: u64,
-        /// Time at which it started [s].
+        /// Time at which it started \[s\].
         t: f64,
         /// Why.
         error: StepError,
@@ -145,7 +145,7 @@ pub enum DriveError {
     Step {
         /// Number of the step, from 1.
         step: u64,
-        /// Time at which it started [s].
+        /// Time at which it started \[s\].
         t: f64,
         /// Why.
         error: StepError,

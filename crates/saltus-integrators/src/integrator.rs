@@ -3,7 +3,7 @@
 use crate::certificate::{Certificate, Guarantees};
 use saltus_system::{ContactSet, State, System};
 
-/// Energy of a state [J].
+/// Energy of a state \[J\].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Energy {
     /// `½ vᵀ M v`.
@@ -23,7 +23,7 @@ impl Energy {
 /// What one step did, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepReport {
-    /// Length of the step [s].
+    /// Length of the step \[s\].
     pub h: f64,
     /// Correction solves of the Newton loop; 0 if the prediction was accepted at the first check.
     pub iterations: u32,
@@ -33,9 +33,9 @@ pub struct StepReport {
     pub redundant: u32,
     /// Energy at the end of the step.
     pub energy: Energy,
-    /// Work of all forces without a potential, damping included [J].
+    /// Work of all forces without a potential, damping included \[J\].
     pub work_external: f64,
-    /// Work of all contact impulses and bilateral reactions [J].
+    /// Work of all contact impulses and bilateral reactions \[J\].
     pub work_contact: f64,
     /// The proof.
     pub certificate: Certificate,
@@ -52,7 +52,7 @@ pub struct Reactions<'a> {
     pub bilateral_velocity: &'a [f64],
     /// Total impulse over the step (ng) [N·s].
     pub bilateral_impulse: &'a [f64],
-    /// Non-impulsive part (ng) [N], or empty.
+    /// Non-impulsive part (ng) \[N\], or empty.
     pub bilateral_force: &'a [f64],
     /// The contacts, with gaps and directions at the end of the step.
     pub contacts: &'a ContactSet,
@@ -60,7 +60,7 @@ pub struct Reactions<'a> {
     pub gap_velocity: &'a [f64],
     /// Total normal impulse of each contact over the step [N·s].
     pub impulse: &'a [f64],
-    /// Non-impulsive normal force of each contact [N], or empty.
+    /// Non-impulsive normal force of each contact \[N\], or empty.
     pub force: &'a [f64],
 }
 
@@ -131,7 +131,7 @@ pub enum StepError {
         quantity: &'static str,
         /// The coordinate or constraint.
         place: String,
-        /// Time [s].
+        /// Time \[s\].
         t: f64,
     },
 }
@@ -156,7 +156,7 @@ pub trait Integrator: Send {
         h: f64,
     ) -> Result<StepReport, StepError>;
 
-    /// Advances `state` by `h` [s] to the time `end` [s], which is `state.t + h` up to the round-off
+    /// Advances `state` by `h` \[s\] to the time `end` \[s\], which is `state.t + h` up to the round-off
     /// that the caller chooses. On error the state is unchanged.
     ///
     /// # Errors

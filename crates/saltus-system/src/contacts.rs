@@ -44,7 +44,7 @@ pub struct ContactSet {
     pub id: Vec<ContactId>,
     /// Law of each contact.
     pub law: Vec<ContactLaw>,
-    /// Signed distance [m], negative when penetrating.
+    /// Signed distance \[m\], negative when penetrating.
     pub gap: Vec<f64>,
     /// First row of each contact in `directions` and `rate`.
     pub first_row: Vec<usize>,
@@ -106,7 +106,7 @@ pub trait Contacts: Kinematics {
         true
     }
 
-    /// Fills `set` with every contact whose gap at `(t, q)` is below `margin` [m], evaluated there.
+    /// Fills `set` with every contact whose gap at `(t, q)` is below `margin` \[m\], evaluated there.
     ///
     /// Contacts of fixed identity may be in the set whatever their gap.
     fn detect(&self, t: f64, q: &[f64], margin: f64, set: &mut ContactSet) {

@@ -122,7 +122,7 @@ pub trait Dynamics: Kinematics {
         }
     }
 
-    /// Kinetic energy `½ vᵀ M v` [J].
+    /// Kinetic energy `½ vᵀ M v` \[J\].
     fn kinetic_energy(&self, q: &[f64], v: &[f64]) -> f64 {
         let mut form = QuadraticForm {
             x: v,
@@ -133,7 +133,7 @@ pub trait Dynamics: Kinematics {
         0.5 * form.value
     }
 
-    /// Potential energy [J] of the forces that have one; 0 where none was declared.
+    /// Potential energy \[J\] of the forces that have one; 0 where none was declared.
     fn potential_energy(&self, t: f64, q: &[f64]) -> f64 {
         let _ = (t, q);
         0.0

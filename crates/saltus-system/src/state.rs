@@ -5,7 +5,7 @@ use crate::kinematics::Dims;
 /// A borrowed point of the state space.
 #[derive(Debug, Clone, Copy)]
 pub struct Point<'a> {
-    /// Time [s].
+    /// Time \[s\].
     pub t: f64,
     /// Positions (nq).
     pub q: &'a [f64],
@@ -16,7 +16,7 @@ pub struct Point<'a> {
 /// An owned point of the state space.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct State {
-    /// Time [s].
+    /// Time \[s\].
     pub t: f64,
     /// Positions (nq).
     pub q: Vec<f64>,
@@ -25,7 +25,7 @@ pub struct State {
 }
 
 impl State {
-    /// A state at time `t` [s] with positions `q` (nq) and velocities `v` (nv).
+    /// A state at time `t` \[s\] with positions `q` (nq) and velocities `v` (nv).
     #[must_use]
     pub fn new(t: f64, q: Vec<f64>, v: Vec<f64>) -> Self {
         Self { t, q, v }

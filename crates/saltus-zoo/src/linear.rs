@@ -237,12 +237,12 @@ pub fn bar(
 pub mod ball {
     use super::*;
 
-    /// A ball of mass `mass` [kg] under the constant force `force` [N] over a floor at height 0.
+    /// A ball of mass `mass` \[kg\] under the constant force `force` \[N\] over a floor at height 0.
     #[derive(Debug, Clone, Copy)]
     pub struct Ball {
-        /// Mass [kg].
+        /// Mass \[kg\].
         pub mass: f64,
-        /// Force, upwards positive [N].
+        /// Force, upwards positive \[N\].
         pub force: f64,
         /// Restitution of the floor.
         pub restitution: f64,

@@ -9,15 +9,15 @@ use saltus_system::{
 /// `x = x_min` (Brüls, Acary, Cardona 2014, §10.2).
 #[derive(Debug, Clone, Copy)]
 pub struct BouncingPendulum {
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
     /// Moment of inertia about the far end [kg m²].
     pub inertia: f64,
-    /// Length [m].
+    /// Length \[m\].
     pub length: f64,
     /// Gravity [m/s²].
     pub gravity: f64,
-    /// Position of the wall [m].
+    /// Position of the wall \[m\].
     pub wall: f64,
     /// Restitution of the wall.
     pub restitution: f64,

@@ -8,9 +8,9 @@ use saltus_system::{
 /// The mechanism of Flores, Leine, Glocker (2010), Table 1, without friction.
 #[derive(Debug, Clone, Copy)]
 pub struct SliderCrank {
-    /// Lengths of crank and rod [m].
+    /// Lengths of crank and rod \[m\].
     pub length: [f64; 2],
-    /// Half length and half height of the block, and its clearance to each wall [m].
+    /// Half length and half height of the block, and its clearance to each wall \[m\].
     pub block: [f64; 3],
     /// Coefficients of the constant part of the mass matrix: crank, rod, block [kg m²].
     inertia: [f64; 3],

@@ -6,11 +6,11 @@ use saltus_system::{Constraints, Contacts, Dims, Dynamics, Kinematics, MatrixSin
 /// `v` = velocity of the centre of mass (inertial) and angular velocity (body).
 #[derive(Debug, Clone, Copy)]
 pub struct SpinningBody {
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
     /// Moments and products of inertia, row-major [kg m²].
     pub inertia: [f64; 9],
-    /// Force on the centre of mass, inertial frame [N].
+    /// Force on the centre of mass, inertial frame \[N\].
     pub force: [f64; 3],
 }
 

@@ -24,7 +24,7 @@ impl MoreauJean {
         let before = self.energy;
         let algorithmic = self.algorithmic_dissipation(system, state, end);
         self.shift_start(system, end)?;
-        self.certify_end(system, end, &mut certificate);
+        self.certify_end(system, end, &state.v, &mut certificate);
         self.energy = self.energy_at_start(system);
         let gain = self.energy.total() - before.total();
         certificate.set(
@@ -66,7 +66,7 @@ impl MoreauJean {
             c.velocity[i] = c.set.normal_velocity(i, &state.v);
         }
         let mut certificate = Certificate::EMPTY;
-        self.certify_end(system, state.t, &mut certificate);
+        self.certify_end(system, state.t, &state.v, &mut certificate);
         Ok(StepReport {
             h,
             iterations: 0,
@@ -192,8 +192,14 @@ impl MoreauJean {
         Ok(())
     }
 
-    /// Constraints and contacts at the end of the step.
-    fn certify_end(&mut self, system: &dyn System, end: f64, certificate: &mut Certificate) {
+    /// Constraints and contacts at the end of the step that began with `v_start`.
+    fn certify_end(
+        &mut self,
+        system: &dyn System,
+        end: f64,
+        v_start: &[f64],
+        certificate: &mut Certificate,
+    ) {
         let q = &self.start.q;
         if self.dims.ng > 0 {
             let b = &mut self.bilateral;
@@ -215,7 +221,8 @@ impl MoreauJean {
             c.velocity[i] = c.set.normal_velocity(i, &self.start.v);
             if c.impulse[i] > 0.0 {
                 carrying = carrying.max(c.set.gap[i].abs());
-                law = law.max((c.velocity[i] + c.set.law[i].e_n * c.start_velocity[i]).abs());
+                let before = c.set.normal_velocity(i, v_start);
+                law = law.max((c.velocity[i] + c.set.law[i].e_n * before).abs());
             }
         }
         certificate.set(Entry::Penetration, penetration);

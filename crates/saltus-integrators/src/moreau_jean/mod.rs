@@ -49,7 +49,7 @@ pub struct MoreauJean {
     contacts_are_fixed: bool,
     /// Step length the factored iteration matrix of a time-invariant system belongs to.
     factored_for: f64,
-    /// ε of the forecast [m].
+    /// ε of the forecast \[m\].
     epsilon: f64,
     /// Momentum scale of the motion so far, `max |M v|ᵢ / √Mᵢᵢ` [√J]: what tolerances are relative to.
     scale: f64,

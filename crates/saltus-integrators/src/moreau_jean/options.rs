@@ -65,7 +65,7 @@ pub struct MoreauJeanOptions {
     pub evaluation: Evaluation,
     /// How positions follow velocities.
     pub variant: Variant,
-    /// The tolerance ε of the forecast [m], ≥ 0; a gap that is zero up to round-off counts as closed.
+    /// The tolerance ε of the forecast \[m\], ≥ 0; a gap that is zero up to round-off counts as closed.
     /// Left out (`null` in a summary): 1e-12 of the length scale of the model.
     #[schemars(range(min = 0.0))]
     pub activation_tolerance: Option<f64>,
