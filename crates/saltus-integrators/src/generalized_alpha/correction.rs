@@ -88,6 +88,7 @@ impl Engine {
     /// Sets the multipliers of open rows to what they must be.
     fn release(&mut self, h: f64, levels: &[Level]) {
         for &level in levels {
+            let mut changed = false;
             for j in 0..self.rows.len() {
                 let change = match level {
                     Level::Smooth if !self.sets.smooth[j] => -self.trial.lambda[j],
@@ -105,9 +106,12 @@ impl Engine {
                     Level::Velocity => (&mut t.imp[j], &mut t.residual.jump),
                 };
                 *multiplier += change;
+                changed = true;
                 Self::shift_residual(&self.rows, residual, j, change);
             }
-            self.collect_impulses(h);
+            if changed {
+                self.collect_impulses(h);
+            }
         }
     }
 

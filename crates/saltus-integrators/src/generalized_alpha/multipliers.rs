@@ -39,6 +39,9 @@ pub(super) struct Condensed {
     pub(super) momenta: Momenta,
     /// Unknowns of the simultaneous solve.
     pub(super) whole: Vec<f64>,
+    /// `M⁻¹ Gᵀ`, one row (nv) per row of `G`, and which of them are known in this correction.
+    inverse: Dense,
+    inverse_known: Vec<bool>,
     lu: Lu,
     minimum: MinimumNorm,
     cache: Cache,
@@ -79,6 +82,9 @@ impl Condensed {
         self.base.clear();
         self.base.resize(PARTS * n, 0.0);
         self.cache.h = f64::NAN;
+        self.inverse.reset(m, n);
+        self.inverse_known.clear();
+        self.inverse_known.resize(m, false);
         let k = 3 * m;
         self.matrix.reset(k, k);
         self.columns.reset(k, PARTS * n);
@@ -168,7 +174,7 @@ impl Engine {
     pub(super) fn full_form(&self) -> Form {
         if !self.settings.formulation.has_jumps() {
             Form::Smooth
-        } else if self.is_linear() {
+        } else if self.is_linear() || !(self.tangent.curved || self.tangent.corrected) {
             Form::Triangular
         } else {
             Form::Coupled
@@ -215,6 +221,7 @@ impl Engine {
             }
         } else {
             self.condensed.columns.reset(k, PARTS * n);
+            self.condensed.inverse_known.fill(false);
             for p in 0..k {
                 let mut columns = std::mem::take(&mut self.condensed.columns);
                 self.column(form, h, self.condensed.unknowns[p], columns.row_mut(p));
@@ -248,9 +255,24 @@ impl Engine {
     /// The motion caused by a unit multiplier.
     fn column(&mut self, form: Form, h: f64, (level, j): (Level, usize), out: &mut [f64]) {
         let tie = self.tie(h) + self.follows(j, h);
+        let gradient = self.rows.gradient();
+        if tie == 0.0 && self.response.decouples(form, level, &self.tangent) {
+            // The three levels share `M⁻¹ Gᵀ`.
+            let n = self.dims.nv;
+            let c = &mut self.condensed;
+            let unit = c.inverse.row_mut(j);
+            if !c.inverse_known[j] {
+                unit.fill(0.0);
+                gradient.axpy(j, 1.0, unit);
+                self.response.solve_mass(unit);
+                c.inverse_known[j] = true;
+            }
+            self.response
+                .answer_unit(level, unit, &mut out[..PARTS * n]);
+            return;
+        }
         let b = &mut self.condensed.momenta;
         b.clear();
-        let gradient = self.rows.gradient();
         match level {
             Level::Smooth => gradient.axpy(j, 1.0, &mut b.smooth),
             Level::Position => gradient.axpy(j, 1.0, &mut b.correction),
@@ -363,6 +385,7 @@ impl Engine {
         if self.settings.modified || !fits || self.response.factor(form, &self.tangent).is_err() {
             return;
         }
+        self.condensed.inverse_known.fill(false);
         let mut cache = std::mem::take(&mut self.condensed.cache);
         cache.columns.reset(3 * m, PARTS * n);
         cache.matrix.reset(3 * m, 3 * m);

@@ -13,7 +13,8 @@
 //! `(M + Gₚ + κK) ξ = b₂ + κ b₁` without damping, or the pair `(ξ, v)` with it, is exact however
 //! large the step. All solves are of size `nv` or `2 nv`; multipliers are solved for afterwards.
 
-use saltus_linear::{LinearError, MatrixSink, Shifted, SquareMatrix};
+use super::multipliers::Level;
+use saltus_linear::{LinearError, MatrixSink, Shifted, SquareMatrix, axpy};
 
 /// Which blocks take part, and in which order they are eliminated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,6 +153,8 @@ pub(super) struct Response {
     /// κ the factors of `smooth` belong to, where they stay valid.
     smooth_for: f64,
     smooth_is_constant: bool,
+    /// Whether `S = M`, factored already.
+    smooth_is_mass: bool,
 }
 
 impl Response {
@@ -168,6 +171,7 @@ impl Response {
             mass_is_factored: false,
             smooth_for: f64::NAN,
             smooth_is_constant,
+            smooth_is_mass: false,
         }
     }
 
@@ -211,7 +215,38 @@ impl Response {
         }
     }
 
+    /// Whether the column of a multiplier is `M⁻¹ Gᵀ` in its own block and nothing elsewhere.
+    pub(super) fn decouples(&self, form: Form, level: Level, t: &Tangent) -> bool {
+        match (form, level) {
+            _ if !t.is_flat => false,
+            (Form::Triangular, Level::Smooth) => !(t.stiff || t.damped),
+            (Form::Triangular, Level::Position) => !t.stiff,
+            (Form::Triangular | Form::Coupled, Level::Velocity) => !t.damped,
+            (Form::Jumps, Level::Velocity) => true,
+            (Form::Corrections, Level::Position) => !t.corrected,
+            _ => false,
+        }
+    }
+
+    /// The motion of a decoupled multiplier, from `M⁻¹ Gᵀ`.
+    pub(super) fn answer_unit(&self, level: Level, unit: &[f64], out: &mut [f64]) {
+        let n = unit.len();
+        out.fill(0.0);
+        let (block, chi, v) = match level {
+            Level::Smooth => (0, self.kappa, self.rho),
+            Level::Position => (1, 1.0, 0.0),
+            Level::Velocity => (2, 0.0, 1.0),
+        };
+        out[block * n..(block + 1) * n].copy_from_slice(unit);
+        axpy(chi, unit, &mut out[3 * n..4 * n]);
+        axpy(v, unit, &mut out[4 * n..]);
+    }
+
     fn factor_smooth(&mut self, t: &Tangent) -> Result<(), LinearError> {
+        self.smooth_is_mass = !(t.stiff || t.damped) && self.mass_is_factored;
+        if self.smooth_is_mass {
+            return Ok(());
+        }
         if self.smooth_is_constant && self.smooth_for == self.kappa {
             return Ok(());
         }
@@ -273,7 +308,7 @@ impl Response {
                 if form == Form::Triangular {
                     self.jumps_first(t, b, (&mut *x, &mut *u, &mut *w));
                 }
-                self.smooth.solve(x);
+                self.solve_smooth(x);
             }
             Form::Corrections => {
                 x.fill(0.0);
@@ -308,6 +343,14 @@ impl Response {
             xi.copy_from_slice(chi);
             chi.fill(0.0);
             t.turn.apply_add(1.0, xi, chi);
+        }
+    }
+
+    fn solve_smooth(&self, x: &mut [f64]) {
+        if self.smooth_is_mass {
+            self.mass.solve(x);
+        } else {
+            self.smooth.solve(x);
         }
     }
 
