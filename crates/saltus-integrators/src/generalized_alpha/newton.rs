@@ -10,8 +10,36 @@ use saltus_system::{DynamicsParts, Point, System, Tangents};
 /// Largest residual relative to its tolerance, and where it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Defect {
+    /// Of everything: ≤ 1 is a solution.
     pub(super) ratio: f64,
+    /// Of the active rows, relative to the tolerance they are given as long as it can be reached.
+    pub(super) rows: f64,
     pub(super) place: Place,
+}
+
+/// Active rows are converged to this fraction of the tolerance: a correction that brings the momentum
+/// balances there has mostly brought the constraints there too, and drift is what users look at.
+const TIGHT: f64 = 1e-5;
+/// Round-off of a sum, relative to the size of its terms.
+const ROUND_OFF: f64 = 8.0 * f64::EPSILON;
+
+/// What counts as zero along a row: by the tolerance of the scheme, and by round-off.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Zero {
+    wanted: f64,
+    round_off: f64,
+}
+
+impl Zero {
+    /// Residual relative to what counts as zero, and to the tight tolerance.
+    fn ratios(self, residual: f64) -> (f64, f64) {
+        let floor = self.round_off.max(f64::MIN_POSITIVE);
+        let residual = residual.abs();
+        (
+            residual / self.wanted.max(floor),
+            residual / (TIGHT * self.wanted).max(floor),
+        )
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +51,14 @@ pub(super) enum Place {
 impl Defect {
     fn worse(&mut self, ratio: f64, place: Place) {
         if ratio > self.ratio || ratio.is_nan() {
-            *self = Self { ratio, place };
+            self.ratio = ratio;
+            self.place = place;
         }
+    }
+
+    fn active(&mut self, (ratio, tight): (f64, f64), place: Place) {
+        self.worse(ratio, place);
+        self.rows = self.rows.max(tight);
     }
 }
 
@@ -37,6 +71,7 @@ impl Engine {
         self.predict();
         let mut spent = 0;
         let mut fresh = true;
+        let mut settled = false;
         loop {
             let with_tangents = fresh && !self.is_time_invariant();
             fresh = false;
@@ -44,9 +79,13 @@ impl Engine {
             self.evaluate(system, h, end, with_tangents);
             self.activate(h);
             let defect = self.defect(h);
-            if defect.ratio <= 1.0 {
+            // One correction is spent on tight rows, not more: round-off may keep them from it. The
+            // sequential solve ends where the papers' does.
+            let sequential = self.settings.linear_solve == LinearSolve::Sequential;
+            if defect.ratio <= 1.0 && (defect.rows <= 1.0 || settled || sequential) {
                 return Ok(());
             }
+            settled = defect.ratio <= 1.0;
             if !defect.ratio.is_finite() && !self.take_together() {
                 return Err(self.not_finite(system, end));
             }
@@ -340,6 +379,7 @@ impl Engine {
         let momentum = (tolerance * self.scale).max(f64::MIN_POSITIVE);
         let mut defect = Defect {
             ratio: 0.0,
+            rows: 0.0,
             place: Place::Velocity(0),
         };
         let r = &self.trial.residual;
@@ -353,52 +393,90 @@ impl Engine {
             defect.worse(w * largest / momentum, Place::Velocity(i));
         }
         for j in 0..self.rows.len() {
-            defect.worse(self.row_defect(j, h, momentum), Place::Row(j));
+            self.row_defect(j, h, momentum, &mut defect);
         }
         defect
     }
 
-    /// The largest residual of row `j` at any level, relative to its tolerance.
-    fn row_defect(&self, j: usize, h: f64, momentum: f64) -> f64 {
+    /// The residuals of row `j` at every level: of its condition where it is active, of its multiplier
+    /// where it is open.
+    fn row_defect(&self, j: usize, h: f64, momentum: f64, defect: &mut Defect) {
         let (rows, t, formulation) = (&self.rows, &self.trial, self.settings.formulation);
         let reach = rows.reach[j].max(f64::MIN_POSITIVE);
-        let velocity = (reach * momentum).max(f64::MIN_POSITIVE);
-        let mut ratio = 0.0_f64;
-        let mut note = |value: f64| {
-            if value > ratio || value.is_nan() {
-                ratio = value;
-            }
-        };
+        let velocity = self.velocity_zero(j, momentum);
+        let place = Place::Row(j);
         if self.sets.smooth[j] {
-            note(match formulation.smooth_row() {
+            let ratios = match formulation.smooth_row() {
                 Some(SmoothRow::Position) => {
-                    rows.gap[j].abs() / self.gap_tolerance(j, h * velocity)
+                    self.gap_zero(j, h * velocity.wanted).ratios(rows.gap[j])
                 }
-                Some(SmoothRow::Velocity) => rows.smooth_velocity[j].abs() / velocity,
+                Some(SmoothRow::Velocity) => velocity.ratios(rows.smooth_velocity[j]),
                 Some(SmoothRow::Acceleration) => {
-                    rows.acceleration[j].abs() / self.acceleration_tolerance(j)
+                    self.acceleration_zero(j).ratios(rows.acceleration[j])
                 }
-                None => 0.0,
-            });
+                None => (0.0, 0.0),
+            };
+            defect.active(ratios, place);
         } else {
-            note(h * t.lambda[j].abs() * reach / momentum);
+            defect.worse(h * t.lambda[j].abs() * reach / momentum, place);
         }
         if formulation.has_corrections() {
             if self.sets.position[j] {
-                note(rows.gap[j].abs() / self.gap_tolerance(j, h * velocity));
+                let zero = self.gap_zero(j, h * velocity.wanted);
+                defect.active(zero.ratios(rows.gap[j]), place);
             } else {
-                note(self.loose_correction(j, h).abs() * reach / (h * momentum));
+                let loose = self.loose_correction(j, h).abs();
+                defect.worse(loose * reach / (h * momentum), place);
             }
         }
         if formulation.has_jumps() {
             if self.sets.velocity[j] {
                 let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
-                note(law.abs() / velocity);
+                defect.active(velocity.ratios(law), place);
             } else {
-                note(self.loose_impulse(j).abs() * reach / momentum);
+                defect.worse(self.loose_impulse(j).abs() * reach / momentum, place);
             }
         }
-        ratio
+    }
+
+    /// `Σ |G_jk x_k|`.
+    fn size_along(&self, j: usize, x: &[f64]) -> f64 {
+        let rows = self.rows.gradient();
+        let terms = rows.cols(j).iter().zip(rows.values(j));
+        terms.map(|(&k, g)| (g * x[k]).abs()).sum()
+    }
+
+    /// Velocity along row `j` that counts as zero.
+    fn velocity_zero(&self, j: usize, momentum: f64) -> Zero {
+        let size = self.size_along(j, &self.trial.v) + self.rows.rate[j].abs();
+        Zero {
+            wanted: self.rows.reach[j] * momentum,
+            round_off: ROUND_OFF * size,
+        }
+    }
+
+    /// Gap that counts as zero: a distance moved by the velocity tolerance.
+    fn gap_zero(&self, j: usize, moved: f64) -> Zero {
+        let size: f64 = if self.is_flat {
+            self.size_along(j, &self.trial.q)
+        } else {
+            let row = self.rows.gradient().values(j);
+            max_abs(&self.trial.q) * row.iter().map(|g| g.abs()).sum::<f64>()
+        };
+        Zero {
+            wanted: moved,
+            round_off: ROUND_OFF * size,
+        }
+    }
+
+    /// Acceleration along row `j` that counts as zero.
+    fn acceleration_zero(&self, j: usize) -> Zero {
+        let size = self.size_along(j, &self.trial.x) + self.rows.bias[j].abs();
+        let scale = self.rows.reach[j] * (self.force_scale + self.bias_scale);
+        Zero {
+            wanted: self.settings.tolerance * scale,
+            round_off: ROUND_OFF * size,
+        }
     }
 
     /// What must vanish of `ν` on a row that is open.
@@ -420,36 +498,6 @@ impl Engine {
         } else {
             self.trial.imp[j]
         }
-    }
-
-    /// Gap that counts as zero: a distance moved by the velocity tolerance, and never below round-off.
-    fn gap_tolerance(&self, j: usize, moved: f64) -> f64 {
-        let rows = self.rows.gradient();
-        let size: f64 = if self.is_flat {
-            rows.cols(j)
-                .iter()
-                .zip(rows.values(j))
-                .map(|(&k, g)| (g * self.trial.q[k]).abs())
-                .sum()
-        } else {
-            max_abs(&self.trial.q) * rows.values(j).iter().map(|g| g.abs()).sum::<f64>()
-        };
-        moved.max(4.0 * f64::EPSILON * size)
-    }
-
-    /// Acceleration along row `j` that counts as zero.
-    pub(super) fn acceleration_tolerance(&self, j: usize) -> f64 {
-        let rows = self.rows.gradient();
-        let size: f64 = rows
-            .cols(j)
-            .iter()
-            .zip(rows.values(j))
-            .map(|(&k, g)| (g * self.trial.x[k]).abs())
-            .sum();
-        let scale = self.rows.reach[j] * (self.force_scale + self.bias_scale);
-        (self.settings.tolerance * scale)
-            .max(16.0 * f64::EPSILON * (size + self.rows.bias[j].abs()))
-            .max(f64::MIN_POSITIVE)
     }
 
     /// Adds `change` to the multiplier of row `j` in the residual of its momentum balance.
