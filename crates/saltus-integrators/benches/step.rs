@@ -1,16 +1,63 @@
 //! Time of a step of hand-written systems: ball, oscillator, slider–crank, pendulum.
 #![allow(clippy::unwrap_used)]
 
-use saltus_integrators::{Integrator, MoreauJean, MoreauJeanOptions};
+use saltus_integrators::{
+    Integrator, LinearSolve, MoreauJean, MoreauJeanOptions, NonsmoothFormulation,
+    NonsmoothGeneralizedAlpha, NonsmoothGeneralizedAlphaOptions,
+};
 use saltus_system::{State, System};
 use saltus_zoo::{Ball, BouncingPendulum, SliderCrank, oscillator};
 use std::time::Instant;
 
 fn time(name: &str, system: &dyn System, state: &State, h: f64, steps: u32) {
+    let moreau =
+        || Box::new(MoreauJean::new(MoreauJeanOptions::default()).unwrap()) as Box<dyn Integrator>;
+    measure(
+        &format!("{name}, moreau-jean"),
+        &moreau,
+        system,
+        state,
+        h,
+        steps,
+    );
+    for formulation in [NonsmoothFormulation::Pvv, NonsmoothFormulation::Pva] {
+        for linear_solve in [
+            LinearSolve::Auto,
+            LinearSolve::Sequential,
+            LinearSolve::Monolithic,
+        ] {
+            let alpha = || {
+                let options = NonsmoothGeneralizedAlphaOptions {
+                    formulation,
+                    linear_solve,
+                    ..Default::default()
+                };
+                Box::new(NonsmoothGeneralizedAlpha::new(options).unwrap()) as Box<dyn Integrator>
+            };
+            measure(
+                &format!("{name}, {formulation:?} {linear_solve:?}"),
+                &alpha,
+                system,
+                state,
+                h,
+                steps,
+            );
+        }
+    }
+}
+
+fn measure(
+    name: &str,
+    scheme: &dyn Fn() -> Box<dyn Integrator>,
+    system: &dyn System,
+    state: &State,
+    h: f64,
+    steps: u32,
+) {
     let mut best = f64::INFINITY;
     let mut iterations = 0;
     for _ in 0..5 {
-        let mut scheme = MoreauJean::new(MoreauJeanOptions::default()).unwrap();
+        let mut scheme = scheme();
         let mut state = state.clone();
         scheme.prepare(system, &state, h).unwrap();
         iterations = 0;
@@ -25,7 +72,7 @@ fn time(name: &str, system: &dyn System, state: &State, h: f64, steps: u32) {
     }
     let per_step = f64::from(iterations) / f64::from(steps);
     println!(
-        "{name:28} {:8.1} ns/step  {per_step:.2} corrections/step",
+        "{name:36} {:8.1} ns/step  {per_step:.2} corrections/step",
         best * 1e9
     );
 }

@@ -31,6 +31,9 @@ pub struct StepReport {
     pub active: u32,
     /// Constraint rows minus their rank in the last solve: multipliers that are not unique.
     pub redundant: u32,
+    /// What was done, beyond corrections, to solve the step: activation parameters raised, contacts
+    /// relaxed, another linear solve, the step taken in parts. 0 in an ordinary step.
+    pub remedies: u32,
     /// Energy at the end of the step.
     pub energy: Energy,
     /// Work of all forces without a potential, damping included \[J\].
@@ -79,6 +82,26 @@ pub enum StepError {
         mu: f64,
         /// Name of the scheme.
         scheme: &'static str,
+    },
+    /// The formulation has no place for contacts.
+    #[error("scheme `{scheme}` cannot close contact `{contact}`; {cure}")]
+    ContactsUnsupported {
+        /// Name of the first contact.
+        contact: String,
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// What to use instead.
+        cure: &'static str,
+    },
+    /// The given initial accelerations do not fit the system.
+    #[error(
+        "`initial_acceleration` has {given} entries, the system has {expected} velocities; give one per velocity"
+    )]
+    InitialAcceleration {
+        /// Entries given.
+        given: usize,
+        /// Velocities of the system.
+        expected: usize,
     },
     /// The Newton loop did not reach its tolerance.
     #[error(

@@ -7,6 +7,7 @@
 mod certificate;
 pub mod consistent;
 mod drive;
+mod generalized_alpha;
 mod integrator;
 mod moreau_jean;
 mod one_step;
@@ -14,6 +15,12 @@ mod scheme;
 
 pub use certificate::{Certificate, Entry, Guarantees, WorstCertificate};
 pub use drive::{DriveError, Frame, Observer, ObserverError, Plan, RunInfo, Stop, drive};
+pub use generalized_alpha::{
+    Coefficients, GeneralizedAlpha, GeneralizedAlphaOptions, Inactive, Levels, LinearSolve,
+    NonsmoothFormulation, NonsmoothGeneralizedAlpha, NonsmoothGeneralizedAlphaOptions,
+    NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark, NonsmoothNewmarkOptions, Prediction,
+    Preset, SmoothFormulation,
+};
 pub use integrator::{Energy, Integrator, Reactions, StepError, StepReport};
 pub use moreau_jean::{Evaluation, Forecast, MoreauJean, MoreauJeanOptions, Variant};
 pub use scheme::{OptionsError, Scheme, SchemeInfo};

@@ -1,5 +1,10 @@
 //! Every scheme by its name: the one list that files, the command line and the tests read.
 
+use crate::generalized_alpha::{
+    GeneralizedAlpha, GeneralizedAlphaOptions, NonsmoothGeneralizedAlpha,
+    NonsmoothGeneralizedAlphaOptions, NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark,
+    NonsmoothNewmarkOptions,
+};
 use crate::integrator::Integrator;
 use crate::moreau_jean::{MoreauJean, MoreauJeanOptions};
 use schemars::JsonSchema;
@@ -12,6 +17,14 @@ use serde::{Deserialize, Serialize};
 pub enum Scheme {
     /// Moreau–Jean θ-scheme.
     MoreauJean(MoreauJeanOptions),
+    /// Generalized-α for smooth constrained systems.
+    GeneralizedAlpha(GeneralizedAlphaOptions),
+    /// Nonsmooth generalized-α.
+    NonsmoothGeneralizedAlpha(NonsmoothGeneralizedAlphaOptions),
+    /// Nonsmooth Newmark.
+    NonsmoothNewmark(NonsmoothNewmarkOptions),
+    /// Nonsmooth HHT.
+    NonsmoothHht(NonsmoothHhtOptions),
 }
 
 /// One line of the list of schemes.
@@ -47,16 +60,40 @@ impl OptionsError {
 
 impl Scheme {
     /// All schemes.
-    pub const ALL: &'static [SchemeInfo] = &[SchemeInfo {
-        name: "moreau-jean",
-        summary: "Moreau–Jean θ-scheme: contact at velocity level, robust with many contacts, order 1",
-    }];
+    pub const ALL: &'static [SchemeInfo] = &[
+        SchemeInfo {
+            name: "moreau-jean",
+            summary: "Moreau–Jean θ-scheme: contact at velocity level, robust with many contacts, order 1",
+        },
+        SchemeInfo {
+            name: "generalized-alpha",
+            summary: "generalized-α for smooth systems: constraints at position, velocity or acceleration level, order 2",
+        },
+        SchemeInfo {
+            name: "nonsmooth-generalized-alpha",
+            summary: "nonsmooth generalized-α: no drift, no penetration, order 2 between impacts, numerical damping by rho_inf",
+        },
+        SchemeInfo {
+            name: "nonsmooth-newmark",
+            summary: "nonsmooth Newmark: contact at velocity level as Moreau–Jean, Newmark's rule for the smooth motion",
+        },
+        SchemeInfo {
+            name: "nonsmooth-hht",
+            summary: "nonsmooth HHT: as nonsmooth-newmark, with numerical damping of high frequencies by alpha",
+        },
+    ];
 
     /// The scheme of that name with default parameters.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         match name {
             "moreau-jean" => Some(Self::MoreauJean(MoreauJeanOptions::default())),
+            "generalized-alpha" => Some(Self::GeneralizedAlpha(GeneralizedAlphaOptions::default())),
+            "nonsmooth-generalized-alpha" => Some(Self::NonsmoothGeneralizedAlpha(
+                NonsmoothGeneralizedAlphaOptions::default(),
+            )),
+            "nonsmooth-newmark" => Some(Self::NonsmoothNewmark(NonsmoothNewmarkOptions::default())),
+            "nonsmooth-hht" => Some(Self::NonsmoothHht(NonsmoothHhtOptions::default())),
             _ => None,
         }
     }
@@ -66,6 +103,10 @@ impl Scheme {
     pub fn name(&self) -> &'static str {
         match self {
             Self::MoreauJean(_) => "moreau-jean",
+            Self::GeneralizedAlpha(_) => "generalized-alpha",
+            Self::NonsmoothGeneralizedAlpha(_) => "nonsmooth-generalized-alpha",
+            Self::NonsmoothNewmark(_) => "nonsmooth-newmark",
+            Self::NonsmoothHht(_) => "nonsmooth-hht",
         }
     }
 
@@ -73,7 +114,11 @@ impl Scheme {
     #[must_use]
     pub fn solves_friction(&self) -> bool {
         match self {
-            Self::MoreauJean(_) => false,
+            Self::MoreauJean(_)
+            | Self::GeneralizedAlpha(_)
+            | Self::NonsmoothGeneralizedAlpha(_)
+            | Self::NonsmoothNewmark(_)
+            | Self::NonsmoothHht(_) => false,
         }
     }
 
@@ -92,6 +137,10 @@ impl Scheme {
     pub fn validate(&self) -> Result<(), OptionsError> {
         match self {
             Self::MoreauJean(options) => options.validate(),
+            Self::GeneralizedAlpha(options) => options.validate(),
+            Self::NonsmoothGeneralizedAlpha(options) => options.validate(),
+            Self::NonsmoothNewmark(options) => options.validate(),
+            Self::NonsmoothHht(options) => options.validate(),
         }
     }
 
@@ -102,6 +151,16 @@ impl Scheme {
     pub fn build(&self) -> Result<Box<dyn Integrator>, OptionsError> {
         match self {
             Self::MoreauJean(options) => Ok(Box::new(MoreauJean::new(options.clone())?)),
+            Self::GeneralizedAlpha(options) => {
+                Ok(Box::new(GeneralizedAlpha::new(options.clone())?))
+            }
+            Self::NonsmoothGeneralizedAlpha(options) => {
+                Ok(Box::new(NonsmoothGeneralizedAlpha::new(options.clone())?))
+            }
+            Self::NonsmoothNewmark(options) => {
+                Ok(Box::new(NonsmoothNewmark::new(options.clone())?))
+            }
+            Self::NonsmoothHht(options) => Ok(Box::new(NonsmoothHht::new(options.clone())?)),
         }
     }
 }

@@ -49,6 +49,7 @@ impl Frames {
             iterations: 0,
             active: 0,
             redundant: 0,
+            remedies: 0,
             energy,
             work_external: 0.0,
             work_contact: 0.0,

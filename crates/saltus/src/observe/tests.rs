@@ -27,6 +27,7 @@ fn with_frame<T>(step: u64, v: f64, contacts: &[Contact], look: impl FnOnce(&Fra
         iterations: 0,
         active: 0,
         redundant: 0,
+        remedies: 0,
         energy: Energy::default(),
         work_external: 0.0,
         work_contact: 0.0,

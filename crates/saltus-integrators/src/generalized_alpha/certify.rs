@@ -1,0 +1,278 @@
+//! The end of the step: it becomes the start of the next one, with energy and certificate.
+
+use super::engine::Engine;
+use super::settings::SmoothRow;
+use super::settings::{Formulation, Inactive};
+use crate::certificate::{Certificate, Entry, Guarantees};
+use crate::integrator::{Energy, StepError, StepReport};
+use saltus_linear::{dot, max_abs};
+use saltus_system::{Point, System};
+
+impl Engine {
+    /// Which entries hold in every step.
+    pub(super) fn guarantees(&self) -> Guarantees {
+        let tolerance = self.settings.tolerance;
+        let formulation = self.settings.formulation;
+        let star = self.settings.inactive == Inactive::Star;
+        let mut g = Guarantees::default()
+            .with(Entry::Dynamics, tolerance)
+            .with(Entry::QuaternionNorm, tolerance);
+        let positions = formulation.has_corrections() || formulation == Formulation::Position;
+        if positions {
+            g = g
+                .with(Entry::BilateralPosition, tolerance)
+                .with(Entry::Penetration, tolerance);
+        }
+        if formulation.has_jumps() || formulation == Formulation::Velocity {
+            g = g.with(Entry::BilateralVelocity, tolerance);
+        }
+        if formulation.smooth_row() == Some(SmoothRow::Acceleration) {
+            g = g.with(Entry::BilateralAcceleration, 1e-9_f64.max(tolerance));
+        }
+        if formulation.has_jumps() && star {
+            g = g
+                .with(Entry::ComplementarityVelocity, tolerance)
+                .with(Entry::ImpactLaw, tolerance);
+        }
+        if formulation.has_memory() && star || formulation == Formulation::Position {
+            g = g.with(Entry::ComplementarityPosition, tolerance);
+        }
+        g
+    }
+
+    /// Accepts the trial state and reports on it, together with the earlier `parts` of the same step.
+    pub(super) fn finish(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+        parts: Option<StepReport>,
+    ) -> Result<StepReport, StepError> {
+        let mut certificate = Certificate::EMPTY;
+        self.certify_motion(h, &mut certificate);
+        self.take_impulses(h);
+        let work_contact = self.work_of_reactions();
+        let work_external = self.work_of_forces(system, h, end);
+        let before = self.energy;
+        self.keep_for_interpolation(h);
+        self.shift(system, end);
+        self.certify_end(system, &mut certificate);
+        self.energy = self.energy_at_start(system);
+        let gain = self.energy.total() - before.total();
+        certificate.set(Entry::EnergyBalance, gain - work_external - work_contact);
+        self.update_scales(h);
+        let ng = self.dims.ng;
+        let active = self.impulse[ng..].iter().filter(|p| **p > 0.0).count();
+        let report = StepReport {
+            h,
+            iterations: self.watch.iterations,
+            active: u32::try_from(active).unwrap_or(u32::MAX),
+            redundant: std::mem::take(&mut self.redundant),
+            remedies: self.watch.remedies,
+            energy: self.energy,
+            work_external,
+            work_contact,
+            certificate,
+        };
+        Ok(parts.map_or(report, |parts| join(&parts, report)))
+    }
+
+    /// Residuals of the momentum balances and of the impact law, with the directions of the end.
+    fn certify_motion(&self, h: f64, certificate: &mut Certificate) {
+        let r = &self.trial.residual;
+        let worst = (h * max_abs(&r.smooth))
+            .max(max_abs(&r.correction) / h)
+            .max(max_abs(&r.jump));
+        certificate.set(Entry::Dynamics, worst);
+        if self.rows.contacts() == 0 || !self.settings.formulation.has_jumps() {
+            return;
+        }
+        let (mut natural, mut law) = (0.0_f64, 0.0_f64);
+        for j in self.dims.ng..self.rows.len() {
+            if !self.sets.velocity[j] {
+                continue;
+            }
+            let u = self.residual_of((super::multipliers::Level::Velocity, j));
+            let p = self.trial.imp_star[j] / self.activation[j];
+            natural = natural.max(u.min(p).abs());
+            law = law.max(u.abs());
+        }
+        certificate.set(Entry::ComplementarityVelocity, natural);
+        certificate.set(Entry::ImpactLaw, law);
+    }
+
+    /// Total impulses of this part of the step.
+    fn take_impulses(&mut self, h: f64) {
+        let t = &self.trial;
+        let memory = self.settings.formulation.has_memory();
+        for (j, total) in self.impulse.iter_mut().enumerate() {
+            let smooth = if memory { 0.0 } else { h * t.lambda[j] };
+            self.along[j] = t.imp_star[j] + smooth;
+            *total += self.along[j];
+        }
+    }
+
+    /// Work of impulses and reactions, with the mean of the velocities at both ends.
+    fn work_of_reactions(&self) -> f64 {
+        let rows = &self.rows;
+        (0..rows.len())
+            .map(|j| {
+                let before = self.start.velocity[j] - self.start.rate[j];
+                let after = rows.velocity[j] - rows.rate[j];
+                0.5 * self.along[j] * (before + after)
+            })
+            .sum()
+    }
+
+    /// Work of the forces without a potential, by the trapezoidal rule; leaves them in `start`.
+    fn work_of_forces(&mut self, system: &dyn System, h: f64, end: f64) -> f64 {
+        let before = dot(&self.start.active, &self.start.v);
+        let t = &self.trial;
+        let at = Point {
+            t: end,
+            q: &t.q,
+            v: &t.v,
+        };
+        system.active_force(at, &mut self.start.active);
+        0.5 * h * (before + dot(&self.start.active, &t.v))
+    }
+
+    fn keep_for_interpolation(&mut self, h: f64) {
+        let (b, t) = (&mut self.before, &self.trial);
+        if b.h != h {
+            // A step taken in parts is interpolated over its last part.
+            b.h = h;
+            b.q.copy_from_slice(&self.start.q);
+            b.v.copy_from_slice(&self.start.v);
+        }
+        b.vt.copy_from_slice(&t.vt);
+        for i in 0..b.xi.len() {
+            b.xi[i] = t.xi[i] - t.u[i];
+        }
+    }
+
+    /// The end becomes the start.
+    fn shift(&mut self, system: &dyn System, end: f64) {
+        let (s, t) = (&mut self.start, &self.trial);
+        s.t = end;
+        for (to, from) in [
+            (&mut s.q, &t.q),
+            (&mut s.v, &t.v),
+            (&mut s.x, &t.x),
+            (&mut s.a, &t.a),
+            (&mut s.lambda, &t.lambda),
+            (&mut s.eta, &t.eta),
+            (&mut s.velocity, &self.rows.velocity),
+            (&mut s.rate, &self.rows.rate),
+        ] {
+            to.copy_from_slice(from);
+        }
+        if self.is_flat && self.structure.is_time_invariant() || self.mass_is_constant() {
+            // The mass matrix is what it was.
+        } else {
+            self.tangent.mass.clear();
+            system.mass(&self.start.q, &mut self.tangent.mass);
+        }
+        self.start.momentum.fill(0.0);
+        self.tangent
+            .mass
+            .apply_add(1.0, &self.start.v, &mut self.start.momentum);
+    }
+
+    /// Constraints and contacts at the end.
+    fn certify_end(&mut self, system: &dyn System, certificate: &mut Certificate) {
+        let ng = self.dims.ng;
+        if let Some(defect) = system.quaternion_defect(&self.start.q) {
+            certificate.set(Entry::QuaternionNorm, defect);
+        }
+        if ng > 0 {
+            if self.settings.formulation.smooth_row() != Some(SmoothRow::Acceleration) {
+                self.evaluate_end_bias(system);
+            }
+            let rows = &self.rows;
+            let accelerations =
+                (0..ng).map(|j| rows.gradient().dot(j, &self.start.x) + rows.bias[j]);
+            let worst = accelerations.fold(0.0_f64, |m, a| m.max(a.abs()));
+            certificate.set(Entry::BilateralPosition, max_abs(&rows.gap[..ng]));
+            certificate.set(
+                Entry::BilateralVelocity,
+                max_abs(&self.start.velocity[..ng]),
+            );
+            certificate.set(Entry::BilateralAcceleration, worst);
+        }
+        if self.rows.contacts() == 0 {
+            return;
+        }
+        let (mut penetration, mut carrying) = (0.0_f64, 0.0_f64);
+        for (gap, p) in self.rows.gap[ng..].iter().zip(&self.impulse[ng..]) {
+            penetration = penetration.max(-gap);
+            if *p > 0.0 {
+                carrying = carrying.max(gap.abs());
+            }
+        }
+        certificate.set(Entry::Penetration, penetration);
+        certificate.set(Entry::ComplementarityPosition, carrying);
+    }
+
+    /// The report of the initial state.
+    pub(super) fn initial_report(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+    ) -> Result<StepReport, StepError> {
+        self.rows.velocity.copy_from_slice(&self.start.velocity);
+        self.impulse.fill(0.0);
+        self.energy = self.energy_at_start(system);
+        let mut certificate = Certificate::EMPTY;
+        self.certify_end(system, &mut certificate);
+        Ok(StepReport {
+            certificate,
+            ..self.still(h)
+        })
+    }
+
+    /// A report of nothing.
+    pub(super) fn still(&self, h: f64) -> StepReport {
+        StepReport {
+            h,
+            iterations: 0,
+            active: 0,
+            redundant: 0,
+            remedies: 0,
+            energy: self.energy,
+            work_external: 0.0,
+            work_contact: 0.0,
+            certificate: Certificate::EMPTY,
+        }
+    }
+
+    /// Energy of the state in `start`, whose momentum is known.
+    pub(super) fn energy_at_start(&self, system: &dyn System) -> Energy {
+        let start = &self.start;
+        Energy {
+            kinetic: 0.5 * dot(&start.v, &start.momentum),
+            potential: system.potential_energy(start.t, &start.q),
+        }
+    }
+}
+
+/// The report of two parts of one step.
+fn join(first: &StepReport, last: StepReport) -> StepReport {
+    let mut certificate = last.certificate;
+    for (entry, value) in first.certificate.iter() {
+        let sum = entry == Entry::EnergyBalance;
+        let joined = if sum {
+            value + certificate.get(entry)
+        } else {
+            value.max(certificate.get(entry))
+        };
+        certificate.set(entry, joined);
+    }
+    StepReport {
+        redundant: first.redundant.max(last.redundant),
+        work_external: first.work_external + last.work_external,
+        work_contact: first.work_contact + last.work_contact,
+        certificate,
+        ..last
+    }
+}

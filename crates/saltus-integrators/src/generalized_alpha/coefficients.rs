@@ -1,0 +1,217 @@
+//! The weights of the generalized-α family and where they come from.
+
+use crate::scheme::OptionsError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A named set of coefficients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// `α_m = α_f = 0`, `γ = 1/2`, `β = (γ + 1/2)²/4`: the trapezoidal rule unless `gamma` or `beta` is given.
+    Newmark,
+    /// `α_m = 0`, `α_f = alpha`, `γ = 1/2 + alpha`, `β = (1 + alpha)²/4` (Hilber, Hughes, Taylor).
+    Hht,
+}
+
+/// Weights of one step: `(1−α_m) a_{n+1} + α_m a_n = (1−α_f) v̇_{n+1} + α_f v̇_n`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Coefficients {
+    /// `α_m`.
+    pub alpha_m: f64,
+    /// `α_f`.
+    pub alpha_f: f64,
+    /// `β`.
+    pub beta: f64,
+    /// `γ`.
+    pub gamma: f64,
+}
+
+impl Coefficients {
+    /// The second-order set with spectral radius `rho_inf` in [0, 1] at infinite frequency
+    /// (Chung and Hulbert 1993; Brüls, Acary, Cardona 2014, eq. 31).
+    #[must_use]
+    pub fn from_rho(rho_inf: f64) -> Self {
+        let alpha_m = (2.0 * rho_inf - 1.0) / (rho_inf + 1.0);
+        let alpha_f = rho_inf / (rho_inf + 1.0);
+        Self::second_order(alpha_m, alpha_f)
+    }
+
+    /// `γ` and `β` that make given `α` of second order, with the largest damping of high frequencies.
+    fn second_order(alpha_m: f64, alpha_f: f64) -> Self {
+        let gamma = 0.5 + alpha_f - alpha_m;
+        Self {
+            alpha_m,
+            alpha_f,
+            beta: 0.25 * (gamma + 0.5).powi(2),
+            gamma,
+        }
+    }
+
+    /// `c_a = ∂a/∂v̇ = (1−α_f)/(1−α_m)`.
+    #[must_use]
+    pub fn c_a(&self) -> f64 {
+        (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
+    }
+
+    /// `x_{n+1}` of the recursion `(1−α_m) x_{n+1} + α_m x_n = (1−α_f) y_{n+1} + α_f y_n`.
+    #[inline]
+    pub(super) fn filter(&self, x: f64, y: f64, y_end: f64) -> f64 {
+        ((1.0 - self.alpha_f) * y_end + self.alpha_f * y - self.alpha_m * x) / (1.0 - self.alpha_m)
+    }
+
+    /// `(1−γ) x_n + γ x_{n+1}`.
+    #[inline]
+    pub(super) fn mean(&self, x: f64, x_end: f64) -> f64 {
+        (1.0 - self.gamma) * x + self.gamma * x_end
+    }
+
+    /// `(1/2−β) x_n + β x_{n+1}`.
+    #[inline]
+    pub(super) fn double_mean(&self, x: f64, x_end: f64) -> f64 {
+        (0.5 - self.beta) * x + self.beta * x_end
+    }
+}
+
+/// Coefficients as they are written in a model file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Given {
+    pub(super) rho_inf: Option<f64>,
+    pub(super) preset: Option<Preset>,
+    pub(super) alpha: Option<f64>,
+    pub(super) alpha_m: Option<f64>,
+    pub(super) alpha_f: Option<f64>,
+    pub(super) beta: Option<f64>,
+    pub(super) gamma: Option<f64>,
+}
+
+/// Spectral radius at infinity where nothing is said.
+const DEFAULT_RHO: f64 = 0.8;
+
+impl Given {
+    /// The coefficients.
+    ///
+    /// # Errors
+    /// Where one is out of range, or given in two ways.
+    pub(super) fn resolve(&self) -> Result<Coefficients, OptionsError> {
+        let by_hand = [
+            ("alpha_m", self.alpha_m),
+            ("alpha_f", self.alpha_f),
+            ("beta", self.beta),
+            ("gamma", self.gamma),
+        ];
+        if let Some(rho) = self.rho_inf {
+            in_range("rho_inf", rho, 0.0, 1.0, "a number in [0, 1]")?;
+            for (option, value) in by_hand.into_iter().chain([("alpha", self.alpha)]) {
+                if let Some(value) = value {
+                    return Err(OptionsError::new(
+                        option,
+                        value,
+                        "no such option beside `rho_inf`",
+                    ));
+                }
+            }
+            if self.preset.is_some() {
+                return Err(OptionsError::new(
+                    "rho_inf",
+                    rho,
+                    "no `rho_inf` beside `preset`",
+                ));
+            }
+            return Ok(Coefficients::from_rho(rho));
+        }
+        if self.preset.is_none() && by_hand.iter().all(|(_, v)| v.is_none()) {
+            if let Some(alpha) = self.alpha {
+                return Err(OptionsError::new(
+                    "alpha",
+                    alpha,
+                    "`preset = \"hht\"` beside it",
+                ));
+            }
+            return Ok(Coefficients::from_rho(DEFAULT_RHO));
+        }
+        let base = match self.preset {
+            Some(Preset::Hht) => {
+                let alpha = self.alpha.unwrap_or(0.1);
+                in_range("alpha", alpha, 0.0, 1.0 / 3.0, "a number in [0, 1/3]")?;
+                (0.0, alpha)
+            }
+            _ => (0.0, 0.0),
+        };
+        let mut c = Coefficients::second_order(
+            self.alpha_m.unwrap_or(base.0),
+            self.alpha_f.unwrap_or(base.1),
+        );
+        in_range("alpha_m", c.alpha_m, -1.0, 0.5, "a number in [-1, 1/2]")?;
+        in_range("alpha_f", c.alpha_f, 0.0, 0.5, "a number in [0, 1/2]")?;
+        if let Some(gamma) = self.gamma {
+            c.gamma = gamma;
+            c.beta = 0.25 * (gamma + 0.5).powi(2);
+        }
+        c.beta = self.beta.unwrap_or(c.beta);
+        let positive = "a number in (0, 2]";
+        in_range("gamma", c.gamma, f64::MIN_POSITIVE, 2.0, positive)?;
+        in_range("beta", c.beta, f64::MIN_POSITIVE, 2.0, positive)?;
+        Ok(c)
+    }
+}
+
+/// Whether `value` is in `[low, high]`.
+pub(super) fn in_range(
+    option: &'static str,
+    value: f64,
+    low: f64,
+    high: f64,
+    expected: &str,
+) -> Result<(), OptionsError> {
+    if value >= low && value <= high {
+        Ok(())
+    } else {
+        Err(OptionsError::new(option, value, expected))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn rho_gives_the_printed_fractions() {
+        let c = Coefficients::from_rho(0.8);
+        for (x, y) in [
+            (c.alpha_m, 1.0 / 3.0),
+            (c.alpha_f, 4.0 / 9.0),
+            (c.gamma, 11.0 / 18.0),
+            (c.beta, 25.0 / 81.0),
+            (c.c_a(), 5.0 / 6.0),
+        ] {
+            assert!((x - y).abs() < 1e-15, "{x} {y}");
+        }
+        let c = Coefficients::from_rho(1.0);
+        assert_eq!((c.alpha_m, c.gamma, c.beta, c.c_a()), (0.5, 0.5, 0.25, 1.0));
+    }
+
+    #[test]
+    fn presets_and_hand_given_values() {
+        let hht = Given {
+            preset: Some(Preset::Hht),
+            alpha: Some(0.1),
+            ..Given::default()
+        };
+        let c = hht.resolve().unwrap();
+        assert_eq!((c.alpha_m, c.alpha_f, c.gamma), (0.0, 0.1, 0.6));
+        assert!((c.beta - 0.3025).abs() < 1e-15);
+        let newmark = Given {
+            gamma: Some(1.0),
+            ..Given::default()
+        };
+        let c = newmark.resolve().unwrap();
+        assert_eq!((c.alpha_f, c.gamma, c.beta), (0.0, 1.0, 0.5625));
+        let both = Given {
+            rho_inf: Some(0.5),
+            ..newmark
+        };
+        assert!(both.resolve().is_err());
+    }
+}

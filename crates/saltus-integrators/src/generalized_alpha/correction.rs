@@ -1,0 +1,216 @@
+//! One correction of Newton's method, in one of the ways to solve its linear system.
+
+use super::engine::Engine;
+use super::multipliers::Level;
+use super::response::{Form, Tangent};
+use super::settings::{Formulation, LinearSolve, SmoothRow};
+use super::watch::Remedy;
+use crate::integrator::StepError;
+use saltus_linear::{LinearError, max_abs};
+use saltus_system::{Point, System};
+
+impl Engine {
+    /// Corrects the trial state once; the active sets stay as they are.
+    pub(super) fn correct(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+        with_tangents: bool,
+    ) -> Result<(), StepError> {
+        if !self.is_time_invariant() && !with_tangents {
+            self.evaluate(system, h, end, true);
+        }
+        self.assemble(system, h, end);
+        self.redundant = 0;
+        let together = self.watch.remedy == Remedy::Together;
+        match self.settings.linear_solve {
+            LinearSolve::Sequential if !together => self.sweep(system, h, end),
+            LinearSolve::Monolithic => {
+                self.release(h, &Level::ALL);
+                self.solve_monolithic(h)
+            }
+            _ => self.correct_condensed(h),
+        }
+        .map_err(|source| StepError::Singular {
+            source,
+            scheme: self.settings.scheme,
+        })
+    }
+
+    fn correct_condensed(&mut self, h: f64) -> Result<(), LinearError> {
+        self.release(h, &Level::ALL);
+        let corrections = self.settings.formulation.has_corrections();
+        let levels: &[Level] = match (corrections, self.settings.formulation) {
+            (true, _) => &Level::ALL,
+            (_, Formulation::HalfStep) => &[Level::Velocity],
+            _ => &[Level::Smooth],
+        };
+        match self.pass(self.full_form(), levels, h) {
+            Err(LinearError::Singular { .. })
+                if self.settings.formulation != Formulation::HalfStep =>
+            {
+                self.solve_monolithic(h)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Three subproblems one after the other (2014, Algorithm 1).
+    fn sweep(&mut self, system: &dyn System, h: f64, end: f64) -> Result<(), LinearError> {
+        let formulation = self.settings.formulation;
+        self.release(h, &[Level::Smooth]);
+        self.pass(Form::Smooth, &[Level::Smooth], h)?;
+        if formulation.has_corrections() {
+            self.refresh(system, h, end);
+            self.release(h, &[Level::Position]);
+            self.assemble_corrections(system, end);
+            if !self.is_flat {
+                let d = &mut self.tangent;
+                d.correction.multiply_right(&d.turn);
+            }
+            self.pass(Form::Corrections, &[Level::Position], h)?;
+        }
+        if formulation.has_jumps() {
+            self.refresh(system, h, end);
+            self.release(h, &[Level::Velocity]);
+            self.pass(Form::Jumps, &[Level::Velocity], h)?;
+        }
+        Ok(())
+    }
+
+    /// Moves to the corrected unknowns, with the sets as they are.
+    fn refresh(&mut self, system: &dyn System, h: f64, end: f64) {
+        self.move_to(system, h);
+        self.evaluate(system, h, end, false);
+    }
+
+    /// Sets the multipliers of open rows to what they must be.
+    fn release(&mut self, h: f64, levels: &[Level]) {
+        for &level in levels {
+            let mut changed = false;
+            for j in 0..self.rows.len() {
+                let change = match level {
+                    Level::Smooth if !self.sets.smooth[j] => -self.trial.lambda[j],
+                    Level::Position if !self.sets.position[j] => -self.loose_correction(j, h),
+                    Level::Velocity if !self.sets.velocity[j] => -self.loose_impulse(j),
+                    _ => 0.0,
+                };
+                if change == 0.0 {
+                    continue;
+                }
+                let t = &mut self.trial;
+                let (multiplier, residual) = match level {
+                    Level::Smooth => (&mut t.lambda[j], &mut t.residual.smooth),
+                    Level::Position => (&mut t.nu[j], &mut t.residual.correction),
+                    Level::Velocity => (&mut t.imp[j], &mut t.residual.jump),
+                };
+                *multiplier += change;
+                changed = true;
+                Self::shift_residual(&self.rows, residual, j, change);
+            }
+            if changed {
+                self.collect_impulses(h);
+            }
+        }
+    }
+
+    /// All derivatives at the trial state.
+    fn assemble(&mut self, system: &dyn System, h: f64, end: f64) {
+        if self.is_linear() {
+            return;
+        }
+        let bent = !self.rows_are_linear();
+        let time_invariant = self.is_time_invariant();
+        let (d, t) = (&mut self.tangent, &self.trial);
+        if time_invariant {
+            d.stiffness.clear();
+            d.stiffness.add_scaled(1.0, &d.constant_stiffness);
+        } else {
+            d.stiffness.add_scaled(1.0, &d.correction);
+        }
+        if bent {
+            let at = (end, t.q.as_slice());
+            self.rows
+                .curvature(system, at, &t.lambda, -1.0, &mut d.stiffness);
+        }
+        self.assemble_corrections(system, end);
+        self.assemble_jumps(system, h, end);
+        self.assemble_rows(system, end);
+        let d = &mut self.tangent;
+        if !self.is_flat {
+            d.turn.clear();
+            system.retract_tangent(&self.start.q, &self.trial.xi, &mut d.turn);
+            for matrix in [&mut d.stiffness, &mut d.correction, &mut d.jump] {
+                matrix.multiply_right(&d.turn);
+            }
+        }
+        d.damped = Tangent::is_something(&d.damping);
+        d.stiff = Tangent::is_something(&d.stiffness);
+        d.curved = Tangent::is_something(&d.jump);
+    }
+
+    /// `D(M U − Gᵀν)`.
+    fn assemble_corrections(&mut self, system: &dyn System, end: f64) {
+        if self.is_linear() || self.settings.formulation == Formulation::HalfStep {
+            return;
+        }
+        let constant = self.mass_is_constant();
+        let bent = !self.rows_are_linear();
+        let (d, t) = (&mut self.tangent, &self.trial);
+        d.correction.clear();
+        if !constant && max_abs(&t.u) > 0.0 {
+            system.mass_gradient(&t.q, &t.u, &mut d.correction);
+        }
+        if bent {
+            let at = (end, t.q.as_slice());
+            self.rows
+                .curvature(system, at, &t.nu, -1.0, &mut d.correction);
+        }
+        d.corrected = Tangent::is_something(&d.correction);
+    }
+
+    /// `D(M W − GᵀΛ)`.
+    fn assemble_jumps(&mut self, system: &dyn System, h: f64, end: f64) {
+        let constant = self.mass_is_constant();
+        let bent = !self.rows_are_linear();
+        let tie = self.tie(h);
+        let (d, t) = (&mut self.tangent, &self.trial);
+        d.jump.clear();
+        if !constant && max_abs(&t.w) > 0.0 {
+            system.mass_gradient(&t.q, &t.w, &mut d.jump);
+        }
+        if bent {
+            let at = (end, t.q.as_slice());
+            self.rows.curvature(system, at, &t.imp, -1.0, &mut d.jump);
+        }
+        if tie != 0.0 {
+            d.correction.clear();
+            d.correction.add_scaled(tie, &d.jump);
+        }
+    }
+
+    /// How the rows turn with the trial state.
+    pub(super) fn assemble_rows(&mut self, system: &dyn System, end: f64) {
+        let formulation = self.settings.formulation;
+        let bent = !self.rows_are_linear();
+        let t = &self.trial;
+        let at = Point {
+            t: end,
+            q: &t.q,
+            v: &t.v,
+        };
+        let rows = &mut self.rows;
+        match formulation.smooth_row() {
+            Some(SmoothRow::Acceleration) if bent => rows.turn_accelerations(system, at, &t.x),
+            Some(SmoothRow::Acceleration) => rows.damp_accelerations(system, at),
+            Some(SmoothRow::Velocity) if bent => {
+                rows.turn_velocities(system, (end, &t.q), &t.vt, true);
+            }
+            _ => {}
+        }
+        if bent && formulation.has_jumps() {
+            rows.turn_velocities(system, (end, &t.q), &t.v, false);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The step that all schemes of the family share, and its buffers.
+
+use super::multipliers::Condensed;
+use super::response::{Momenta, Response, Tangent};
+use super::rows::Rows;
+use super::settings::Settings;
+use super::watch::Watch;
+use crate::integrator::{Energy, StepError, StepReport};
+use saltus_linear::SquareMatrix;
+use saltus_system::{Dims, MassKind, State, Structure, System};
+
+/// Advances a system by one step of any formulation.
+#[derive(Debug)]
+pub(super) struct Engine {
+    pub(super) settings: Settings,
+    pub(super) dims: Dims,
+    pub(super) structure: Structure,
+    pub(super) is_flat: bool,
+    pub(super) contacts_are_fixed: bool,
+    /// Momentum scale of the motion so far, `max |M v|ᵢ / √Mᵢᵢ` [√J].
+    pub(super) scale: f64,
+    /// The same of forces [√J/s].
+    pub(super) force_scale: f64,
+    /// Largest `|ζ|` so far, per reach of its row [√J/s].
+    pub(super) bias_scale: f64,
+    /// Gap that counts as closed at the start, and in the forecast of the half-step schemes [m].
+    pub(super) epsilon: f64,
+    /// `1/√Mᵢᵢ` (nv).
+    pub(super) weights: Vec<f64>,
+    /// `r` of every row (m; bilateral entries unused) [kg].
+    pub(super) activation: Vec<f64>,
+    pub(super) tangent: Tangent,
+    pub(super) response: Response,
+    pub(super) start: Start,
+    /// The start of the last full step, to step it again in parts.
+    pub(super) saved: Start,
+    pub(super) before: Before,
+    pub(super) trial: Trial,
+    pub(super) rows: Rows,
+    pub(super) sets: Sets,
+    pub(super) condensed: Condensed,
+    pub(super) watch: Watch,
+    /// All unknowns at once, where that is asked for (3 nv + 3 m).
+    pub(super) monolithic: Option<SquareMatrix>,
+    pub(super) energy: Energy,
+    /// Total impulses over the step (m) [N·s].
+    pub(super) impulse: Vec<f64>,
+    /// Scratch of multipliers (m).
+    pub(super) along: Vec<f64>,
+    /// Multipliers that are not unique in the last solve.
+    pub(super) redundant: u32,
+}
+
+/// What is known of the start of the step.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Start {
+    pub(super) t: f64,
+    pub(super) q: Vec<f64>,        // (nq)
+    pub(super) v: Vec<f64>,        // (nv)
+    pub(super) x: Vec<f64>,        // v̇ of the smooth motion (nv)
+    pub(super) a: Vec<f64>,        // (nv)
+    pub(super) active: Vec<f64>,   // force that changes the energy (nv)
+    pub(super) momentum: Vec<f64>, // M v (nv)
+    pub(super) velocity: Vec<f64>, // G v + ∂g/∂t (m)
+    pub(super) rate: Vec<f64>,     // ∂g/∂t (m)
+    pub(super) lambda: Vec<f64>,   // λ (m)
+    pub(super) eta: Vec<f64>,      // η (m)
+    /// Identity of the contacts that `lambda` and `eta` belong to.
+    pub(super) ids: Vec<saltus_system::ContactId>,
+}
+
+/// The step just taken, for interpolation.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    pub(super) h: f64,
+    pub(super) q: Vec<f64>,  // (nq)
+    pub(super) v: Vec<f64>,  // (nv)
+    pub(super) vt: Vec<f64>, // ṽ at the end (nv)
+    pub(super) xi: Vec<f64>, // smooth tangent of the step (nv)
+}
+
+/// The end of the step as far as it is known.
+#[derive(Debug, Default)]
+pub(super) struct Trial {
+    pub(super) x: Vec<f64>,            // v̇ of the smooth motion (nv)
+    pub(super) a: Vec<f64>,            // (nv)
+    pub(super) u: Vec<f64>,            // U (nv)
+    pub(super) w: Vec<f64>,            // W (nv)
+    pub(super) xi: Vec<f64>,           // q_{n+1} = q_n ⊕ ξ (nv)
+    pub(super) v: Vec<f64>,            // v_{n+1} (nv)
+    pub(super) vt: Vec<f64>,           // ṽ_{n+1} (nv)
+    pub(super) q: Vec<f64>,            // q_{n+1} (nq)
+    pub(super) q_probe: Vec<f64>,      // q̃ (nq)
+    pub(super) force: Vec<f64>,        // f (nv)
+    pub(super) residual: Momenta,      // of the three momentum balances
+    pub(super) lambda: Vec<f64>,       // λ (m) [N]
+    pub(super) eta: Vec<f64>,          // η (m) [N]
+    pub(super) nu: Vec<f64>,           // ν (m) [N·s²]
+    pub(super) nu_star: Vec<f64>,      // ν* (m)
+    pub(super) imp: Vec<f64>,          // Λ (m) [N·s]
+    pub(super) imp_star: Vec<f64>,     // Λ* (m)
+    pub(super) work: Vec<f64>,         // (nv)
+    pub(super) residual_row: Vec<f64>, // one row of the simultaneous solve (nv)
+}
+
+/// The active sets: closed at position, velocity and acceleration level (m each).
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Sets {
+    pub(super) position: Vec<bool>,
+    pub(super) velocity: Vec<bool>,
+    pub(super) smooth: Vec<bool>,
+}
+
+impl Sets {
+    pub(super) fn resize(&mut self, m: usize) {
+        for set in [&mut self.position, &mut self.velocity, &mut self.smooth] {
+            set.clear();
+            set.resize(m, false);
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            dims: Dims::default(),
+            structure: Structure::GENERAL,
+            is_flat: true,
+            contacts_are_fixed: true,
+            scale: 0.0,
+            force_scale: 0.0,
+            bias_scale: 0.0,
+            epsilon: 0.0,
+            weights: Vec::new(),
+            activation: Vec::new(),
+            tangent: Tangent::new(0, true),
+            response: Response::new(0, false, false),
+            start: Start::default(),
+            saved: Start::default(),
+            before: Before::default(),
+            trial: Trial::default(),
+            rows: Rows::default(),
+            sets: Sets::default(),
+            condensed: Condensed::default(),
+            watch: Watch::default(),
+            monolithic: None,
+            energy: Energy::default(),
+            impulse: Vec::new(),
+            along: Vec::new(),
+            redundant: 0,
+        }
+    }
+
+    /// Whether `M`, `K`, `C` are constant in flat coordinates.
+    pub(super) fn is_time_invariant(&self) -> bool {
+        self.is_flat && self.structure.is_time_invariant()
+    }
+
+    /// Whether constraint gradients depend on time at most.
+    pub(super) fn rows_are_linear(&self) -> bool {
+        (self.dims.ng == 0 || self.structure.linear_constraints)
+            && (self.rows.contacts() == 0 || self.structure.linear_contacts)
+            && self.contacts_are_fixed
+    }
+
+    /// Whether one correction with the right active sets is exact.
+    pub(super) fn is_linear(&self) -> bool {
+        self.is_time_invariant() && self.rows_are_linear()
+    }
+
+    /// Whether the mass matrix is the same everywhere.
+    pub(super) fn mass_is_constant(&self) -> bool {
+        self.structure.mass == MassKind::Constant
+    }
+
+    /// One step from `state`, which [`prepare`](Self::prepare) or the last step has seen.
+    pub(super) fn step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        if self.start.t != state.t || self.start.q != state.q || self.start.v != state.v {
+            self.evaluate_start(system, state)?;
+        }
+        if !self.contacts_are_fixed {
+            self.follow_contacts(system, h)?;
+        }
+        self.before.h = h;
+        self.before.q.copy_from_slice(&self.start.q);
+        self.before.v.copy_from_slice(&self.start.v);
+        self.watch.begin();
+        let report = self.take(system, h, end)?;
+        state.t = end;
+        state.q.copy_from_slice(&self.start.q);
+        state.v.copy_from_slice(&self.start.v);
+        Ok(report)
+    }
+
+    /// The step in one piece or, where that fails, in as few equal parts as succeed.
+    fn take(&mut self, system: &dyn System, h: f64, end: f64) -> Result<StepReport, StepError> {
+        let first = match self.solve(system, h, end) {
+            Ok(()) => {
+                self.impulse.fill(0.0);
+                return self.finish(system, h, end, None);
+            }
+            Err(error) => error,
+        };
+        if !matches!(
+            first,
+            StepError::NotConverged { .. } | StepError::Singular { .. }
+        ) {
+            return Err(first);
+        }
+        self.saved.clone_from(&self.start);
+        let energy = self.energy;
+        for parts in [2_u32, 4, 8, 16] {
+            self.watch.remedy();
+            self.impulse.fill(0.0);
+            match self.take_parts(system, h, end, parts) {
+                Ok(report) => return Ok(report),
+                Err(_) => {
+                    self.start.clone_from(&self.saved);
+                    self.energy = energy;
+                    self.rows.place(system, self.start.t, &self.start.q);
+                    self.rows.turn_to(system, self.start.t, &self.start.q);
+                }
+            }
+        }
+        Err(first)
+    }
+
+    fn take_parts(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+        parts: u32,
+    ) -> Result<StepReport, StepError> {
+        let length = h / f64::from(parts);
+        let begin = self.start.t;
+        let mut sum: Option<StepReport> = None;
+        for k in 1..=parts {
+            let t = if k == parts {
+                end
+            } else {
+                begin + f64::from(k) * length
+            };
+            self.solve(system, length, t)?;
+            sum = Some(self.finish(system, length, t, sum)?);
+        }
+        let mut report = sum.unwrap_or_else(|| self.still(h));
+        report.h = h;
+        Ok(report)
+    }
+}

@@ -1,0 +1,276 @@
+//! The generalized-α family for smooth and nonsmooth systems.
+//!
+//! ```text
+//! M v̇ − Gᵀλ = f                                              smooth motion
+//! M U = Gᵀν ,   M W = GᵀΛ                                    position correction, velocity jump
+//! q_{n+1} = q_n ⊕ (h v_n + h² [(1/2−β) a_n + β a_{n+1}] + U)
+//! v_{n+1} = v_n + h [(1−γ) a_n + γ a_{n+1}] + W
+//! (1−α_m) a_{n+1} + α_m a_n = (1−α_f) v̇_{n+1} + α_f v̇_n
+//! ```
+//!
+//! and conditions at up to three levels. `pvv` enforces bilateral constraints at position and velocity level,
+//! `0 ≤ gap ⟂ ν ≥ 0`, and Newton's impact law where the smooth motion would penetrate; its smooth motion
+//! satisfies bilateral constraints at velocity level. `pva` puts bilateral constraints and lasting contacts
+//! into the smooth motion at acceleration level, with the total impulses `Λ* = Λ + h[(1−γ)η_n + γη_{n+1}]`,
+//! `ν* = ν + h²[(1/2−β)η_n + βη_{n+1}]`, where `η` filters `λ` as `a` filters `v̇`.
+//!
+//! Order 2 on smooth motion for `q`, `v` and `λ`, order 1 across impacts. Bilateral constraints are exact at position
+//! and velocity level (`pva`: at acceleration level too), nothing penetrates, and high frequencies are damped as
+//! `rho_inf` says. Use them for flexible systems with contacts and wherever drift or penetration matters.
+//!
+//! References: Brüls, Acary, Cardona (2014, 2018); Chen, Acary, Virlez, Brüls (2013); Chung, Hulbert (1993); Acary,
+//! *Numerical methods for nonsmooth mechanical systems* (eq. 73). Departures from the printed equations:
+//! an open contact carries no impulse at all ([`Inactive::Star`]).
+//!
+//! Each step is solved by a semi-smooth Newton method whose active sets are evaluated once per iteration.
+//! Dry friction is not solved; contacts with `mu > 0` are refused.
+
+mod certify;
+mod coefficients;
+mod correction;
+mod engine;
+mod failure;
+mod monolithic;
+mod multipliers;
+mod newton;
+mod options;
+mod response;
+mod rows;
+mod settings;
+mod start;
+mod watch;
+
+pub use coefficients::{Coefficients, Preset};
+pub use options::{
+    GeneralizedAlphaOptions, NonsmoothFormulation, NonsmoothGeneralizedAlphaOptions,
+    NonsmoothHhtOptions, NonsmoothNewmarkOptions, SmoothFormulation,
+};
+pub use settings::{Inactive, LinearSolve, Prediction};
+
+use crate::certificate::Guarantees;
+use crate::integrator::{Integrator, Reactions, StepError, StepReport};
+use crate::scheme::OptionsError;
+use engine::Engine;
+use saltus_system::{State, System};
+
+/// The generalized-α method for smooth constrained systems.
+#[derive(Debug)]
+pub struct GeneralizedAlpha(Engine);
+
+/// The nonsmooth generalized-α method.
+#[derive(Debug)]
+pub struct NonsmoothGeneralizedAlpha(Engine);
+
+/// The nonsmooth Newmark method.
+///
+/// `M a = f`, `M Δv = Gᵀ P`, `v_{n+1} = v_n + h[(1−γ)a_n + γa_{n+1}] + Δv`,
+/// `q_{n+1} = q_n + h v_n + h²[(1/2−β)a_n + βa_{n+1}] + (h/2) Δv`; Newton's impact law on the contacts
+/// with `gap(q_n + (h/2) v_n) ≤ 0` (Acary, eq. 73).
+#[derive(Debug)]
+pub struct NonsmoothNewmark(Engine);
+
+/// The nonsmooth HHT method: as [`NonsmoothNewmark`] with `a_{n+1} = (1−α) v̇_{n+1} + α v̇_n`.
+#[derive(Debug)]
+pub struct NonsmoothHht(Engine);
+
+/// What a step computed beside state and reactions.
+#[derive(Debug, Clone, Copy)]
+pub struct Levels<'a> {
+    /// Acceleration of the smooth motion, `v̇` (nv).
+    pub smooth_acceleration: &'a [f64],
+    /// Filtered acceleration `a` (nv).
+    pub acceleration: &'a [f64],
+    /// Position correction `U` (nv).
+    pub correction: &'a [f64],
+    /// Velocity jump `W` (nv).
+    pub jump: &'a [f64],
+    /// `λ` of the smooth motion (bilateral, then contacts) [N].
+    pub lambda: &'a [f64],
+    /// `η`, the filtered `λ` [N].
+    pub eta: &'a [f64],
+    /// `ν` of the position correction [N·s²].
+    pub nu: &'a [f64],
+    /// `ν*`, with the part of the smooth motion [N·s²].
+    pub nu_total: &'a [f64],
+    /// `Λ` of the jump [N·s].
+    pub lambda_jump: &'a [f64],
+    /// `Λ*`, with the part of the smooth motion [N·s].
+    pub lambda_total: &'a [f64],
+    /// Rows closed at position level.
+    pub closed_position: &'a [bool],
+    /// Rows closed at velocity level.
+    pub closed_velocity: &'a [bool],
+    /// Rows that the smooth motion satisfies.
+    pub closed_smooth: &'a [bool],
+}
+
+impl Engine {
+    fn levels(&self) -> Levels<'_> {
+        let (t, sets) = (&self.trial, &self.sets);
+        Levels {
+            smooth_acceleration: &self.start.x,
+            acceleration: &self.start.a,
+            correction: &t.u,
+            jump: &t.w,
+            lambda: &self.start.lambda,
+            eta: &self.start.eta,
+            nu: &t.nu,
+            nu_total: &t.nu_star,
+            lambda_jump: &t.imp,
+            lambda_total: &self.impulse,
+            closed_position: &sets.position,
+            closed_velocity: &sets.velocity,
+            closed_smooth: &sets.smooth,
+        }
+    }
+
+    fn reactions(&self) -> Reactions<'_> {
+        let ng = self.dims.ng;
+        let force: &[f64] = if self.settings.formulation.smooth_row().is_some() {
+            &self.start.lambda
+        } else {
+            &[]
+        };
+        Reactions {
+            bilateral_gap: &self.rows.gap[..ng],
+            bilateral_velocity: &self.start.velocity[..ng],
+            bilateral_impulse: &self.impulse[..ng],
+            bilateral_force: force.get(..ng).unwrap_or(&[]),
+            contacts: &self.rows.set,
+            gap_velocity: &self.start.velocity[ng..],
+            impulse: &self.impulse[ng..],
+            force: force.get(ng..).unwrap_or(&[]),
+        }
+    }
+
+    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
+        out.q.clone_from(if fraction >= 1.0 {
+            &self.start.q
+        } else {
+            &self.before.q
+        });
+        out.v.clear();
+        if fraction >= 1.0 {
+            out.v.extend_from_slice(&self.start.v);
+            return;
+        }
+        // The quadratic through the start position and velocity and the smooth end.
+        let b = &self.before;
+        let xi: Vec<f64> = (0..b.v.len())
+            .map(|i| {
+                let first = b.h * b.v[i];
+                fraction * first + fraction * fraction * (b.xi[i] - first)
+            })
+            .collect();
+        system.retract(&mut out.q, &xi);
+        out.v
+            .extend((0..b.v.len()).map(|i| b.v[i] + fraction * (b.vt[i] - b.v[i])));
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn memory(&self, memory: &mut Vec<f64>) {
+        memory.clear();
+        memory.extend([self.scale, self.force_scale, self.bias_scale, self.epsilon]);
+        let s = &self.start;
+        memory.push(s.lambda.len() as f64);
+        for list in [&s.x, &s.a, &s.lambda, &s.eta] {
+            memory.extend_from_slice(list);
+        }
+        memory.extend(s.ids.iter().map(|id| f64::from_bits(id.0)));
+    }
+
+    fn restore(&mut self, memory: &[f64]) {
+        let [scale, force_scale, bias_scale, epsilon, count, rest @ ..] = memory else {
+            return;
+        };
+        let (n, ng) = (self.dims.nv, self.dims.ng);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let m = *count as usize;
+        if m < ng || rest.len() != 2 * n + 2 * m + (m - ng) {
+            return;
+        }
+        self.scale = *scale;
+        self.force_scale = *force_scale;
+        self.bias_scale = *bias_scale;
+        self.epsilon = *epsilon;
+        let s = &mut self.start;
+        let (x, rest) = rest.split_at(n);
+        let (a, rest) = rest.split_at(n);
+        let (lambda, rest) = rest.split_at(m);
+        let (eta, ids) = rest.split_at(m);
+        s.x.copy_from_slice(x);
+        s.a.copy_from_slice(a);
+        s.lambda.clear();
+        s.lambda.extend_from_slice(lambda);
+        s.eta.clear();
+        s.eta.extend_from_slice(eta);
+        s.ids.clear();
+        s.ids
+            .extend(ids.iter().map(|id| saltus_system::ContactId(id.to_bits())));
+    }
+}
+
+/// Everything but the constructor is the same for all schemes of the family.
+macro_rules! integrator {
+    ($scheme:ident, $options:ident) => {
+        impl $scheme {
+            /// The scheme with the given parameters.
+            ///
+            /// # Errors
+            /// The first parameter out of range.
+            #[allow(clippy::needless_pass_by_value)]
+            pub fn new(options: $options) -> Result<Self, OptionsError> {
+                Ok(Self(Engine::new(options.settings()?)))
+            }
+
+            /// What the last step computed beside state and reactions.
+            #[must_use]
+            pub fn levels(&self) -> Levels<'_> {
+                self.0.levels()
+            }
+        }
+
+        impl Integrator for $scheme {
+            fn name(&self) -> &'static str {
+                self.0.settings.scheme
+            }
+            fn guarantees(&self) -> Guarantees {
+                self.0.guarantees()
+            }
+            fn prepare(
+                &mut self,
+                system: &dyn System,
+                state: &State,
+                h: f64,
+            ) -> Result<StepReport, StepError> {
+                self.0.prepare(system, state, h)
+            }
+            fn step(
+                &mut self,
+                system: &dyn System,
+                state: &mut State,
+                h: f64,
+                end: f64,
+            ) -> Result<StepReport, StepError> {
+                self.0.step(system, state, h, end)
+            }
+            fn reactions(&self) -> Reactions<'_> {
+                self.0.reactions()
+            }
+            fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
+                self.0.interpolate(system, fraction, out);
+            }
+            fn memory(&self, memory: &mut Vec<f64>) {
+                self.0.memory(memory);
+            }
+            fn restore(&mut self, memory: &[f64]) {
+                self.0.restore(memory);
+            }
+        }
+    };
+}
+
+integrator!(GeneralizedAlpha, GeneralizedAlphaOptions);
+integrator!(NonsmoothGeneralizedAlpha, NonsmoothGeneralizedAlphaOptions);
+integrator!(NonsmoothNewmark, NonsmoothNewmarkOptions);
+integrator!(NonsmoothHht, NonsmoothHhtOptions);

@@ -1,0 +1,306 @@
+//! All unknowns of a correction in one matrix (2014, eq. 44).
+//!
+//! Unknowns `h Δv̇, ΔU/h, ΔW` and `h Δλ, Δν/h, ΔΛ`, rows scaled alike. It needs no inverse of the mass matrix:
+//! massless directions are held by the constraints.
+
+use super::engine::Engine;
+use super::multipliers::Level;
+use super::settings::SmoothRow;
+use saltus_linear::{
+    Dense, LinearError, MatrixSink, MinimumNorm, Shifted, SparseRows, SquareMatrix,
+};
+
+/// Up to this size a singular matrix is solved in the sense of least norm.
+const DENSE_FALLBACK: usize = 400;
+
+/// Where the unknowns are.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    n: usize,
+    m: usize,
+    /// Whether there are jumps and corrections.
+    full: bool,
+}
+
+impl Layout {
+    fn size(&self) -> usize {
+        if self.full {
+            3 * (self.n + self.m)
+        } else {
+            self.n + self.m
+        }
+    }
+
+    fn multipliers(&self, level: Level) -> usize {
+        let motions = if self.full { 3 } else { 1 } * self.n;
+        match level {
+            Level::Smooth => motions,
+            Level::Position => motions + self.m,
+            Level::Velocity => motions + 2 * self.m,
+        }
+    }
+}
+
+/// `y ← y + Tᵀ g` while `T` passes.
+struct Transposed<'a> {
+    g: &'a [f64],
+    y: &'a mut [f64],
+}
+
+impl MatrixSink for Transposed<'_> {
+    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+        for i in 0..rows {
+            for j in 0..cols {
+                self.entry(row + i, col + j, block[i * cols + j]);
+            }
+        }
+    }
+    fn entry(&mut self, row: usize, col: usize, value: f64) {
+        self.y[col] += value * self.g[row];
+    }
+}
+
+impl Engine {
+    /// Solves for every unknown at once; multipliers of open rows have been released.
+    pub(super) fn solve_monolithic(&mut self, h: f64) -> Result<(), LinearError> {
+        let layout = Layout {
+            n: self.dims.nv,
+            m: self.rows.len(),
+            full: self.settings.formulation.has_corrections(),
+        };
+        let size = layout.size();
+        let mut matrix = match self.monolithic.take() {
+            Some(matrix) if matrix.size() == size => matrix,
+            _ => SquareMatrix::new(size),
+        };
+        matrix.clear();
+        self.place_balances(layout, h, &mut matrix);
+        self.place_rows(layout, h, &mut matrix);
+        let mut y = std::mem::take(&mut self.condensed.whole);
+        y.clear();
+        y.resize(size, 0.0);
+        self.right_hand_side(layout, h, &mut y);
+        let outcome = match matrix.factorise() {
+            Ok(()) => {
+                matrix.solve(&mut y);
+                Ok(())
+            }
+            Err(LinearError::Singular { .. }) if size <= DENSE_FALLBACK => {
+                self.solve_singular(&matrix, &mut y);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        };
+        if outcome.is_ok() {
+            self.add_solution(layout, h, &y);
+        }
+        self.condensed.whole = y;
+        self.monolithic = Some(matrix);
+        outcome
+    }
+
+    fn solve_singular(&mut self, matrix: &SquareMatrix, y: &mut [f64]) {
+        let size = matrix.size();
+        let mut dense = Dense::zeros(size, size);
+        matrix.send(1.0, &mut dense);
+        let mut minimum = MinimumNorm::default();
+        let rank = minimum.factorise(&dense);
+        let mut rhs = y.to_vec();
+        minimum.solve(&mut rhs, y);
+        let missing = u32::try_from(size - rank).unwrap_or(u32::MAX);
+        self.redundant = self.redundant.max(missing.div_ceil(3));
+    }
+
+    /// The three momentum balances.
+    fn place_balances(&self, layout: Layout, h: f64, matrix: &mut SquareMatrix) {
+        let (d, n) = (&self.tangent, layout.n);
+        let (kappa, rho) = (self.response.kappa, self.response.rho);
+        let mut place = |block: &SquareMatrix, factor: f64, row: usize, col: usize| {
+            let mut sink = Shifted {
+                sink: matrix,
+                factor,
+                row: row * n,
+                col: col * n,
+            };
+            block.send(1.0, &mut sink);
+        };
+        place(&d.mass, 1.0, 0, 0);
+        place(&d.stiffness, kappa, 0, 0);
+        place(&d.damping, rho, 0, 0);
+        if layout.full {
+            place(&d.stiffness, h * h, 0, 1);
+            place(&d.damping, h, 0, 2);
+            place(&d.mass, 1.0, 1, 1);
+            place(&d.correction, kappa / (h * h), 1, 0);
+            place(&d.correction, 1.0, 1, 1);
+            place(&d.mass, 1.0, 2, 2);
+            place(&d.jump, kappa / h, 2, 0);
+            place(&d.jump, h, 2, 1);
+        }
+        let gradient = self.rows.gradient();
+        let levels: &[Level] = if layout.full {
+            &Level::ALL
+        } else {
+            &[Level::Smooth]
+        };
+        for (block, &level) in levels.iter().enumerate() {
+            let first = layout.multipliers(level);
+            for j in 0..layout.m {
+                for (&k, g) in gradient.cols(j).iter().zip(gradient.values(j)) {
+                    matrix.entry(block * n + k, first + j, -g);
+                }
+            }
+        }
+    }
+
+    /// The rows of the multipliers.
+    fn place_rows(&mut self, layout: Layout, h: f64, matrix: &mut SquareMatrix) {
+        let (m, full) = (layout.m, layout.full);
+        for level in Level::ALL {
+            if !full && level != Level::Smooth {
+                continue;
+            }
+            let first = layout.multipliers(level);
+            for j in 0..m {
+                let active = match level {
+                    Level::Smooth => self.sets.smooth[j],
+                    Level::Position => self.sets.position[j],
+                    Level::Velocity => self.sets.velocity[j],
+                };
+                if active {
+                    self.place_row(layout, (level, j), h, matrix);
+                } else {
+                    matrix.entry(first + j, first + j, 1.0);
+                    if level == Level::Position && self.settings.modified && j >= self.dims.ng {
+                        matrix.entry(first + j, layout.multipliers(Level::Velocity) + j, -1.0);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Scale of an active row.
+    fn row_scale(&self, level: Level, h: f64) -> f64 {
+        match (level, self.settings.formulation.smooth_row()) {
+            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position)) => 1.0 / h,
+            (Level::Smooth, Some(SmoothRow::Acceleration)) => h,
+            _ => 1.0,
+        }
+    }
+
+    fn place_row(
+        &mut self,
+        layout: Layout,
+        (level, j): (Level, usize),
+        h: f64,
+        matrix: &mut SquareMatrix,
+    ) {
+        let (n, full) = (layout.n, layout.full);
+        let row = layout.multipliers(level) + j;
+        let scale = self.row_scale(level, h);
+        let (kappa, rho) = (self.response.kappa, self.response.rho);
+        let (rows, d) = (&self.rows, &self.tangent);
+        let work = &mut self.trial.work;
+        let g = &mut self.trial.residual_row;
+        let along_x = |part: &SparseRows, factor: f64, matrix: &mut SquareMatrix| {
+            place_sparse(part, j, row, 0, factor * scale / h, matrix);
+        };
+        let mut along_chi = |part: &SparseRows, matrix: &mut SquareMatrix| {
+            g.fill(0.0);
+            part.axpy(j, 1.0, g);
+            if !d.is_flat {
+                work.fill(0.0);
+                d.turn.send(1.0, &mut Transposed { g, y: work });
+                g.copy_from_slice(work);
+            }
+            for (k, value) in g.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+                matrix.entry(row, k, scale * kappa / h * value);
+                if full {
+                    matrix.entry(row, n + k, scale * h * value);
+                }
+            }
+        };
+        let along_v = |part: &SparseRows, matrix: &mut SquareMatrix| {
+            place_sparse(part, j, row, 0, scale * rho / h, matrix);
+            if full {
+                place_sparse(part, j, row, 2 * n, scale, matrix);
+            }
+        };
+        match (level, self.settings.formulation.smooth_row()) {
+            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => {
+                along_chi(rows.gradient(), matrix);
+            }
+            (Level::Velocity, _) => {
+                along_v(rows.gradient(), matrix);
+                along_chi(rows.velocity_turn(), matrix);
+            }
+            (Level::Smooth, Some(SmoothRow::Velocity)) => {
+                along_x(rows.gradient(), rho, matrix);
+                along_chi(rows.smooth_turn(), matrix);
+            }
+            (Level::Smooth, Some(SmoothRow::Acceleration)) => {
+                along_x(rows.gradient(), 1.0, matrix);
+                along_v(rows.bias_damping(), matrix);
+                along_chi(rows.acceleration_turn(), matrix);
+            }
+        }
+    }
+
+    fn right_hand_side(&self, layout: Layout, h: f64, y: &mut [f64]) {
+        let (n, r) = (layout.n, &self.trial.residual);
+        for i in 0..n {
+            y[i] = -h * r.smooth[i];
+            if layout.full {
+                y[n + i] = -r.correction[i] / h;
+                y[2 * n + i] = -r.jump[i];
+            }
+        }
+        for level in Level::ALL {
+            if !layout.full && level != Level::Smooth {
+                continue;
+            }
+            let first = layout.multipliers(level);
+            for j in 0..layout.m {
+                let active = match level {
+                    Level::Smooth => self.sets.smooth[j],
+                    Level::Position => self.sets.position[j],
+                    Level::Velocity => self.sets.velocity[j],
+                };
+                if active {
+                    y[first + j] = -self.row_scale(level, h) * self.residual_of((level, j));
+                }
+            }
+        }
+    }
+
+    fn add_solution(&mut self, layout: Layout, h: f64, y: &[f64]) {
+        let (n, t) = (layout.n, &mut self.trial);
+        for i in 0..n {
+            t.x[i] += y[i] / h;
+            if layout.full {
+                t.u[i] += h * y[n + i];
+                t.w[i] += y[2 * n + i];
+            }
+        }
+        for j in 0..layout.m {
+            t.lambda[j] += y[layout.multipliers(Level::Smooth) + j] / h;
+            if layout.full {
+                t.nu[j] += h * y[layout.multipliers(Level::Position) + j];
+                t.imp[j] += y[layout.multipliers(Level::Velocity) + j];
+            }
+        }
+    }
+}
+
+fn place_sparse(
+    part: &SparseRows,
+    j: usize,
+    row: usize,
+    col: usize,
+    factor: f64,
+    matrix: &mut SquareMatrix,
+) {
+    for (&k, g) in part.cols(j).iter().zip(part.values(j)) {
+        matrix.entry(row, col + k, factor * g);
+    }
+}

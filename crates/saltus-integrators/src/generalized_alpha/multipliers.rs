@@ -1,0 +1,424 @@
+//! The multipliers of a correction: rows of active constraints, condensed through the motion they cause.
+//!
+//! Every active row at every level is one unknown. Its column is the motion that a unit multiplier
+//! causes ([`Response`](super::response::Response)); the small dense system that follows is scaled so that its diagonal is near one,
+//! factored, and where its rows depend on each other solved in the sense of least norm.
+
+use super::engine::Engine;
+use super::response::{Form, Momenta, Motion, PARTS};
+use super::settings::SmoothRow;
+use saltus_linear::{Dense, LinearError, Lu, MinimumNorm, SparseRows, axpy};
+
+/// Level of a multiplier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    /// `λ` of the smooth motion.
+    Smooth,
+    /// `ν` of the position corrections.
+    Position,
+    /// `Λ` of the jumps.
+    Velocity,
+}
+
+impl Level {
+    pub(super) const ALL: [Self; 3] = [Self::Smooth, Self::Position, Self::Velocity];
+}
+
+/// A condensed system and its buffers.
+#[derive(Debug, Default)]
+pub(super) struct Condensed {
+    pub(super) unknowns: Vec<(Level, usize)>,
+    columns: Dense,
+    matrix: Dense,
+    row_scale: Vec<f64>,
+    col_scale: Vec<f64>,
+    rhs: Vec<f64>,
+    z: Vec<f64>,
+    /// Motion of the residual alone (5 nv).
+    pub(super) base: Vec<f64>,
+    pub(super) momenta: Momenta,
+    /// Unknowns of the simultaneous solve.
+    pub(super) whole: Vec<f64>,
+    /// `M⁻¹ Gᵀ`, one row (nv) per row of `G`, and which of them are known in this correction.
+    inverse: Dense,
+    inverse_known: Vec<bool>,
+    lu: Lu,
+    minimum: MinimumNorm,
+    cache: Cache,
+}
+
+/// Columns and rows of a linear system, which never change while step and gradients stay.
+#[derive(Debug)]
+struct Cache {
+    h: f64,
+    gradient: SparseRows,
+    damping: SparseRows,
+    columns: Dense,
+    matrix: Dense,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self {
+            h: f64::NAN,
+            gradient: SparseRows::default(),
+            damping: SparseRows::default(),
+            columns: Dense::default(),
+            matrix: Dense::default(),
+        }
+    }
+}
+
+/// Most numbers kept for a linear system.
+const CACHE_LIMIT: usize = 4_000_000;
+/// An equilibrated system with a smaller ratio of pivots is solved in the sense of least norm.
+const REGULAR: f64 = 1e-11;
+
+impl Condensed {
+    pub(super) fn resize(&mut self, m: usize, n: usize) {
+        self.unknowns.clear();
+        self.unknowns.reserve(3 * m);
+        self.momenta = Momenta::new(n);
+        self.base.clear();
+        self.base.resize(PARTS * n, 0.0);
+        self.cache.h = f64::NAN;
+        self.inverse.reset(m, n);
+        self.inverse_known.clear();
+        self.inverse_known.resize(m, false);
+        let k = 3 * m;
+        self.matrix.reset(k, k);
+        self.columns.reset(k, PARTS * n);
+        for list in [
+            &mut self.row_scale,
+            &mut self.col_scale,
+            &mut self.rhs,
+            &mut self.z,
+        ] {
+            list.clear();
+            list.resize(k, 0.0);
+        }
+    }
+
+    /// Whether the columns of a linear system are known for steps of length `h`.
+    pub(super) fn is_cached(&self, h: f64) -> bool {
+        self.cache.h == h
+    }
+
+    /// Solves `matrix · z = rhs` for scaled rows and columns; returns how many rows depend on others.
+    fn solve(&mut self) -> u32 {
+        let k = self.unknowns.len();
+        for i in 0..k {
+            let scale = self.row_scale[i];
+            for (entry, s) in self.matrix.row_mut(i).iter_mut().zip(&self.col_scale) {
+                *entry *= scale * s;
+            }
+            self.rhs[i] *= scale;
+        }
+        let rank = if self.lu.factorise(&self.matrix).is_ok() && self.lu.pivot_ratio() > REGULAR {
+            self.z[..k].copy_from_slice(&self.rhs[..k]);
+            self.lu.solve(&mut self.z[..k]);
+            k
+        } else {
+            let rank = self.minimum.factorise(&self.matrix);
+            self.minimum.solve(&mut self.rhs[..k], &mut self.z[..k]);
+            rank
+        };
+        for (z, s) in self.z.iter_mut().zip(&self.col_scale) {
+            *z *= s;
+        }
+        u32::try_from(k - rank).unwrap_or(u32::MAX)
+    }
+}
+
+impl Engine {
+    /// One simultaneous correction of the levels in `levels` through `form`.
+    pub(super) fn pass(&mut self, form: Form, levels: &[Level], h: f64) -> Result<(), LinearError> {
+        let cached = form == self.full_form() && self.condensed.is_cached(h);
+        if !cached {
+            self.response.factor(form, &self.tangent)?;
+        }
+        self.list(levels);
+        let (n, tie) = (self.dims.nv, self.tie(h));
+        let (c, r) = (&mut self.condensed, &self.trial.residual);
+        for (b, r) in [
+            (&mut c.momenta.smooth, &r.smooth),
+            (&mut c.momenta.correction, &r.correction),
+            (&mut c.momenta.jump, &r.jump),
+        ] {
+            for (b, r) in b.iter_mut().zip(r) {
+                *b = -r;
+            }
+        }
+        if tie != 0.0 {
+            for (b, r) in c.momenta.correction.iter_mut().zip(&r.jump) {
+                *b = -tie * r;
+            }
+        }
+        let mut base = std::mem::take(&mut self.condensed.base);
+        self.response
+            .answer(form, &self.tangent, &self.condensed.momenta, &mut base);
+        self.condensed.base = base;
+        if !self.condensed.unknowns.is_empty() {
+            self.fill(form, h, cached);
+            let redundant = self.condensed.solve();
+            self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
+            self.add_multipliers(h, cached);
+        }
+        let c = std::mem::take(&mut self.condensed.base);
+        self.apply(&c[..n], &c[n..2 * n], &c[2 * n..3 * n]);
+        self.condensed.base = c;
+        Ok(())
+    }
+
+    /// Form of a correction of all unknowns at once.
+    pub(super) fn full_form(&self) -> Form {
+        if !self.settings.formulation.has_jumps() {
+            Form::Smooth
+        } else if self.is_linear() || !(self.tangent.curved || self.tangent.corrected) {
+            Form::Triangular
+        } else {
+            Form::Coupled
+        }
+    }
+
+    /// `U = tie · W` of the half-step schemes, 0 elsewhere.
+    pub(super) fn tie(&self, h: f64) -> f64 {
+        if self.settings.formulation == super::settings::Formulation::HalfStep {
+            0.5 * h
+        } else {
+            0.0
+        }
+    }
+
+    /// The active rows of the given levels.
+    fn list(&mut self, levels: &[Level]) {
+        let (c, sets) = (&mut self.condensed, &self.sets);
+        c.unknowns.clear();
+        for &level in levels {
+            let set = match level {
+                Level::Smooth => &sets.smooth,
+                Level::Position => &sets.position,
+                Level::Velocity => &sets.velocity,
+            };
+            let members = set.iter().enumerate().filter(|(_, active)| **active);
+            c.unknowns.extend(members.map(|(j, _)| (level, j)));
+        }
+    }
+
+    /// Matrix, right-hand side and scales of the condensed system.
+    fn fill(&mut self, form: Form, h: f64, cached: bool) {
+        let k = self.condensed.unknowns.len();
+        let n = self.dims.nv;
+        self.condensed.matrix.reset(k, k);
+        if cached {
+            let c = &mut self.condensed;
+            let m = self.rows.len();
+            for p in 0..k {
+                let row = place(c.unknowns[p], m);
+                for q in 0..k {
+                    c.matrix[(p, q)] = c.cache.matrix[(row, place(c.unknowns[q], m))];
+                }
+            }
+        } else {
+            self.condensed.columns.reset(k, PARTS * n);
+            self.condensed.inverse_known.fill(false);
+            for p in 0..k {
+                let mut columns = std::mem::take(&mut self.condensed.columns);
+                self.column(form, h, self.condensed.unknowns[p], columns.row_mut(p));
+                self.condensed.columns = columns;
+            }
+            for p in 0..k {
+                let unknown = self.condensed.unknowns[p];
+                for q in 0..k {
+                    let all = self.condensed.columns.row(q);
+                    self.condensed.matrix[(p, q)] = self.row(unknown, Motion { n, all });
+                }
+            }
+        }
+        let c = &mut self.condensed;
+        for list in [&mut c.rhs, &mut c.row_scale, &mut c.col_scale, &mut c.z] {
+            list.clear();
+            list.resize(k, 0.0);
+        }
+        for p in 0..k {
+            let unknown = self.condensed.unknowns[p];
+            let all = &self.condensed.base;
+            let value = self.residual_of(unknown) + self.row(unknown, Motion { n, all });
+            let (row, col) = self.scales_of(unknown, h);
+            let c = &mut self.condensed;
+            c.rhs[p] = -value;
+            c.row_scale[p] = row;
+            c.col_scale[p] = col;
+        }
+    }
+
+    /// The motion caused by a unit multiplier.
+    fn column(&mut self, form: Form, h: f64, (level, j): (Level, usize), out: &mut [f64]) {
+        let tie = self.tie(h) + self.follows(j, h);
+        let gradient = self.rows.gradient();
+        if tie == 0.0 && self.response.decouples(form, level, &self.tangent) {
+            // The three levels share `M⁻¹ Gᵀ`.
+            let n = self.dims.nv;
+            let c = &mut self.condensed;
+            let unit = c.inverse.row_mut(j);
+            if !c.inverse_known[j] {
+                unit.fill(0.0);
+                gradient.axpy(j, 1.0, unit);
+                self.response.solve_mass(unit);
+                c.inverse_known[j] = true;
+            }
+            self.response
+                .answer_unit(level, unit, &mut out[..PARTS * n]);
+            return;
+        }
+        let b = &mut self.condensed.momenta;
+        b.clear();
+        match level {
+            Level::Smooth => gradient.axpy(j, 1.0, &mut b.smooth),
+            Level::Position => gradient.axpy(j, 1.0, &mut b.correction),
+            Level::Velocity => {
+                gradient.axpy(j, 1.0, &mut b.jump);
+                gradient.axpy(j, tie, &mut b.correction);
+            }
+        }
+        self.response.answer(form, &self.tangent, b, out);
+    }
+
+    /// `∂ν/∂Λ` of an open row in the modified position condition.
+    fn follows(&self, j: usize, h: f64) -> f64 {
+        if self.settings.modified && j >= self.dims.ng && !self.sets.position[j] {
+            h
+        } else {
+            0.0
+        }
+    }
+
+    /// Change of the quantity that row `j` makes vanish, along a motion.
+    fn row(&self, (level, j): (Level, usize), motion: Motion<'_>) -> f64 {
+        let rows = &self.rows;
+        let gradient = rows.gradient();
+        match (level, self.settings.formulation.smooth_row()) {
+            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => {
+                gradient.dot(j, motion.chi())
+            }
+            (Level::Velocity, _) => {
+                gradient.dot(j, motion.v()) + rows.velocity_turn().dot(j, motion.chi())
+            }
+            (Level::Smooth, Some(SmoothRow::Velocity)) => {
+                self.response.rho * gradient.dot(j, motion.x())
+                    + rows.smooth_turn().dot(j, motion.chi())
+            }
+            (Level::Smooth, Some(SmoothRow::Acceleration)) => {
+                gradient.dot(j, motion.x())
+                    + rows.bias_damping().dot(j, motion.v())
+                    + rows.acceleration_turn().dot(j, motion.chi())
+            }
+        }
+    }
+
+    /// The quantity that row `j` makes vanish, at the trial state.
+    pub(super) fn residual_of(&self, (level, j): (Level, usize)) -> f64 {
+        let rows = &self.rows;
+        match (level, self.settings.formulation.smooth_row()) {
+            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => rows.gap[j],
+            (Level::Velocity, _) => rows.velocity[j] + self.restitution(j) * self.start.velocity[j],
+            (Level::Smooth, Some(SmoothRow::Velocity)) => rows.smooth_velocity[j],
+            (Level::Smooth, Some(SmoothRow::Acceleration)) => rows.acceleration[j],
+        }
+    }
+
+    /// Scales of row and multiplier, with which all entries of the system are of order one.
+    fn scales_of(&self, (level, j): (Level, usize), h: f64) -> (f64, f64) {
+        let reach = self.rows.reach[j];
+        let inverse = if reach > 0.0 { 1.0 / reach } else { 1.0 };
+        let (row, col) = match (level, self.settings.formulation.smooth_row()) {
+            (Level::Position, _) => (1.0 / h, h),
+            (Level::Velocity, _) => (1.0, 1.0),
+            (Level::Smooth, Some(SmoothRow::Acceleration)) => (h, 1.0 / h),
+            (Level::Smooth, Some(SmoothRow::Velocity)) => (1.0, 1.0 / h),
+            (Level::Smooth, _) => (1.0 / h, 1.0 / h),
+        };
+        (row * inverse, col * inverse)
+    }
+
+    /// Adds the solution to the multipliers and its motion to `base`.
+    fn add_multipliers(&mut self, h: f64, cached: bool) {
+        let m = self.rows.len();
+        for p in 0..self.condensed.unknowns.len() {
+            let (level, j) = self.condensed.unknowns[p];
+            let z = self.condensed.z[p];
+            let follows = self.follows(j, h);
+            let t = &mut self.trial;
+            match level {
+                Level::Smooth => t.lambda[j] += z,
+                Level::Position => t.nu[j] += z,
+                Level::Velocity => {
+                    t.imp[j] += z;
+                    t.nu[j] += follows * z;
+                }
+            }
+            let c = &mut self.condensed;
+            let column = if cached {
+                c.cache.columns.row(place((level, j), m))
+            } else {
+                c.columns.row(p)
+            };
+            axpy(z, column, &mut c.base);
+        }
+    }
+
+    /// Condenses every row of a linear system once; leaves the cache empty where that is not possible.
+    pub(super) fn cache_columns(&mut self, h: f64) {
+        let (m, n) = (self.rows.len(), self.dims.nv);
+        let same = {
+            let cache = &self.condensed.cache;
+            cache.h == h
+                && cache.gradient == *self.rows.gradient()
+                && cache.damping == *self.rows.bias_damping()
+        };
+        if same {
+            return;
+        }
+        self.condensed.cache.h = f64::NAN;
+        let form = self.full_form();
+        let fits = 3 * m * (3 * m + PARTS * n) <= CACHE_LIMIT;
+        if self.settings.modified || !fits || self.response.factor(form, &self.tangent).is_err() {
+            return;
+        }
+        self.condensed.inverse_known.fill(false);
+        let mut cache = std::mem::take(&mut self.condensed.cache);
+        cache.columns.reset(3 * m, PARTS * n);
+        cache.matrix.reset(3 * m, 3 * m);
+        for p in 0..3 * m {
+            self.column(form, h, unknown_at(p, m), cache.columns.row_mut(p));
+        }
+        for p in 0..3 * m {
+            for q in 0..3 * m {
+                let all = cache.columns.row(q);
+                cache.matrix[(p, q)] = self.row(unknown_at(p, m), Motion { n, all });
+            }
+        }
+        cache.gradient.clone_from(self.rows.gradient());
+        cache.damping.clone_from(self.rows.bias_damping());
+        cache.h = h;
+        self.condensed.cache = cache;
+    }
+}
+
+fn levels_in(levels: &[Level]) -> u32 {
+    u32::try_from(levels.len()).unwrap_or(1).max(1)
+}
+
+/// Place of an unknown among all of `m` rows.
+fn place((level, j): (Level, usize), m: usize) -> usize {
+    let slot = match level {
+        Level::Smooth => 0,
+        Level::Position => 1,
+        Level::Velocity => 2,
+    };
+    slot * m + j
+}
+
+fn unknown_at(p: usize, m: usize) -> (Level, usize) {
+    (Level::ALL[p / m], p % m)
+}

@@ -1,0 +1,444 @@
+//! Parameters of the schemes of the family.
+
+use super::coefficients::{Coefficients, Given, Preset, in_range};
+use super::settings::{Formulation, Inactive, LinearSolve, Prediction, Settings};
+use crate::scheme::OptionsError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which constraints of a smooth system are enforced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SmoothFormulation {
+    /// `g = 0` (index 3). The only one with contacts, as `0 ≤ gap ⟂ λ ≥ 0`; it knows no impact law, and
+    /// a contact that closes injects energy.
+    P,
+    /// `ġ = 0` (index 2): positions drift.
+    V,
+    /// `g = 0` and `ġ = 0` (Gear, Gupta, Leimkuhler).
+    Pv,
+    /// `g = 0`, `ġ = 0` and `g̈ = 0`.
+    #[default]
+    Pva,
+    /// `g̈ = 0` (index 1): positions and velocities drift.
+    A,
+}
+
+/// How the smooth part of the motion is defined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NonsmoothFormulation {
+    /// Without any constraint (Chen et al. 2013; 2018, strategy 1).
+    Unconstrained,
+    /// Bilateral constraints at velocity level (Brüls, Acary, Cardona 2014).
+    Pvv,
+    /// Bilateral constraints and closed contacts at acceleration level (Brüls, Acary, Cardona 2018).
+    #[default]
+    Pva,
+}
+
+/// Parameters of [`GeneralizedAlpha`](super::GeneralizedAlpha).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GeneralizedAlphaOptions {
+    /// Which constraints are enforced.
+    pub formulation: SmoothFormulation,
+    /// Spectral radius at infinite frequency, in [0, 1]; 0.8 unless coefficients are given otherwise.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho_inf: Option<f64>,
+    /// A named set of coefficients instead of `rho_inf`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<Preset>,
+    /// `α` of the preset `hht`, in [0, 1/3].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// `α_m` by hand, in [-1, 1/2].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha_m: Option<f64>,
+    /// `α_f` by hand, in [0, 1/2].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha_f: Option<f64>,
+    /// `β` by hand; `(γ + 1/2)²/4` where left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta: Option<f64>,
+    /// `γ` by hand; `1/2 + α_f − α_m` where left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<f64>,
+    /// Initial accelerations (nv) instead of those that follow from the equations of motion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_acceleration: Option<Vec<f64>>,
+    /// Where Newton's method starts.
+    pub prediction: Prediction,
+    /// Activation parameter of contacts [kg], > 0; from the mass matrix where left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r: Option<f64>,
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-1].
+    #[schemars(range(min = 0.0, max = 1e-1))]
+    pub tolerance: f64,
+    /// Most corrections in a step, ≥ 1.
+    #[schemars(range(min = 1))]
+    pub max_iterations: u32,
+}
+
+impl Default for GeneralizedAlphaOptions {
+    fn default() -> Self {
+        Self {
+            formulation: SmoothFormulation::default(),
+            rho_inf: None,
+            preset: None,
+            alpha: None,
+            alpha_m: None,
+            alpha_f: None,
+            beta: None,
+            gamma: None,
+            initial_acceleration: None,
+            prediction: Prediction::default(),
+            r: None,
+            tolerance: 1e-10,
+            max_iterations: 50,
+        }
+    }
+}
+
+/// Parameters of [`NonsmoothGeneralizedAlpha`](super::NonsmoothGeneralizedAlpha).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NonsmoothGeneralizedAlphaOptions {
+    /// How the smooth part of the motion is defined.
+    pub formulation: NonsmoothFormulation,
+    /// Of `pva`: which constraints the smooth part satisfies at acceleration level: 1 none, 2 the
+    /// bilateral ones, 3 closed contacts too. 3 where left out.
+    #[schemars(range(min = 1, max = 3))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<u8>,
+    /// Of `pva`: what is zero on a constraint that is not active.
+    pub inactive: Inactive,
+    /// Of `pvv`: the position condition with `ν − hΛ` (2014, eqs. 25, 27), which chatters at rest. For demonstration.
+    pub modified_lcp: bool,
+    /// Spectral radius at infinite frequency, in [0, 1]; 0.8 unless coefficients are given otherwise.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho_inf: Option<f64>,
+    /// A named set of coefficients instead of `rho_inf`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<Preset>,
+    /// `α` of the preset `hht`, in [0, 1/3].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// `α_m` by hand, in [-1, 1/2].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha_m: Option<f64>,
+    /// `α_f` by hand, in [0, 1/2].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha_f: Option<f64>,
+    /// `β` by hand; `(γ + 1/2)²/4` where left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta: Option<f64>,
+    /// `γ` by hand; `1/2 + α_f − α_m` where left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<f64>,
+    /// Initial accelerations (nv) instead of those that follow from the equations of motion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_acceleration: Option<Vec<f64>>,
+    /// How the linear system of a correction is solved.
+    pub linear_solve: LinearSolve,
+    /// Where Newton's method starts.
+    pub prediction: Prediction,
+    /// Activation parameter of contacts [kg], > 0; from the mass matrix where left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r: Option<f64>,
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-1].
+    #[schemars(range(min = 0.0, max = 1e-1))]
+    pub tolerance: f64,
+    /// Most corrections in a step, ≥ 1.
+    #[schemars(range(min = 1))]
+    pub max_iterations: u32,
+}
+
+impl Default for NonsmoothGeneralizedAlphaOptions {
+    fn default() -> Self {
+        Self {
+            formulation: NonsmoothFormulation::default(),
+            strategy: None,
+            inactive: Inactive::default(),
+            modified_lcp: false,
+            rho_inf: None,
+            preset: None,
+            alpha: None,
+            alpha_m: None,
+            alpha_f: None,
+            beta: None,
+            gamma: None,
+            initial_acceleration: None,
+            linear_solve: LinearSolve::default(),
+            prediction: Prediction::default(),
+            r: None,
+            tolerance: 1e-10,
+            max_iterations: 50,
+        }
+    }
+}
+
+/// Parameters of [`NonsmoothNewmark`](super::NonsmoothNewmark).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NonsmoothNewmarkOptions {
+    /// `γ`, in [1/2, 2]; dissipative for `2β ≥ γ ≥ 1/2`.
+    pub gamma: f64,
+    /// `β`; `(γ + 1/2)²/4` where left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta: Option<f64>,
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-1].
+    pub tolerance: f64,
+    /// Most corrections in a step, ≥ 1.
+    pub max_iterations: u32,
+}
+
+impl Default for NonsmoothNewmarkOptions {
+    fn default() -> Self {
+        Self {
+            gamma: 0.5,
+            beta: None,
+            tolerance: 1e-10,
+            max_iterations: 50,
+        }
+    }
+}
+
+/// Parameters of [`NonsmoothHht`](super::NonsmoothHht).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NonsmoothHhtOptions {
+    /// `α`, in [0, 1/3]: `γ = 1/2 + α`, `β = (1 + α)²/4`.
+    pub alpha: f64,
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-1].
+    pub tolerance: f64,
+    /// Most corrections in a step, ≥ 1.
+    pub max_iterations: u32,
+}
+
+impl Default for NonsmoothHhtOptions {
+    fn default() -> Self {
+        Self {
+            alpha: 0.1,
+            tolerance: 1e-10,
+            max_iterations: 50,
+        }
+    }
+}
+
+/// Checks what all schemes have.
+fn common(tolerance: f64, max_iterations: u32, r: Option<f64>) -> Result<(), OptionsError> {
+    in_range(
+        "tolerance",
+        tolerance,
+        f64::MIN_POSITIVE,
+        0.1,
+        "a number in (0, 1e-1]",
+    )?;
+    if max_iterations == 0 {
+        return Err(OptionsError::new(
+            "max_iterations",
+            0.0,
+            "a whole number ≥ 1",
+        ));
+    }
+    match r {
+        Some(r) if !(r > 0.0 && r.is_finite()) => {
+            Err(OptionsError::new("r", r, "a number > 0 in kilograms"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl GeneralizedAlphaOptions {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first one out of range.
+    pub fn validate(&self) -> Result<(), OptionsError> {
+        self.settings().map(|_| ())
+    }
+
+    /// The coefficients that follow from the parameters.
+    ///
+    /// # Errors
+    /// The first parameter out of range.
+    pub fn coefficients(&self) -> Result<Coefficients, OptionsError> {
+        Given {
+            rho_inf: self.rho_inf,
+            preset: self.preset,
+            alpha: self.alpha,
+            alpha_m: self.alpha_m,
+            alpha_f: self.alpha_f,
+            beta: self.beta,
+            gamma: self.gamma,
+        }
+        .resolve()
+    }
+
+    pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
+        common(self.tolerance, self.max_iterations, self.r)?;
+        let formulation = match self.formulation {
+            SmoothFormulation::P => Formulation::Position,
+            SmoothFormulation::V => Formulation::Velocity,
+            SmoothFormulation::A => Formulation::Acceleration,
+            SmoothFormulation::Pv => Formulation::Pvv,
+            SmoothFormulation::Pva => Formulation::Pva(2),
+        };
+        Ok(Settings {
+            scheme: "generalized-alpha",
+            formulation,
+            refuses_contacts: formulation != Formulation::Position,
+            coefficients: self.coefficients()?,
+            inactive: Inactive::Star,
+            modified: false,
+            linear_solve: LinearSolve::Auto,
+            prediction: self.prediction,
+            r: self.r,
+            tolerance: self.tolerance,
+            max_iterations: self.max_iterations,
+            initial_acceleration: self.initial_acceleration.clone(),
+        })
+    }
+}
+
+impl NonsmoothGeneralizedAlphaOptions {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first one out of range.
+    pub fn validate(&self) -> Result<(), OptionsError> {
+        self.settings().map(|_| ())
+    }
+
+    /// The coefficients that follow from the parameters.
+    ///
+    /// # Errors
+    /// The first parameter out of range.
+    pub fn coefficients(&self) -> Result<Coefficients, OptionsError> {
+        Given {
+            rho_inf: self.rho_inf,
+            preset: self.preset,
+            alpha: self.alpha,
+            alpha_m: self.alpha_m,
+            alpha_f: self.alpha_f,
+            beta: self.beta,
+            gamma: self.gamma,
+        }
+        .resolve()
+    }
+
+    pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
+        common(self.tolerance, self.max_iterations, self.r)?;
+        let pva = self.formulation == NonsmoothFormulation::Pva;
+        if let Some(strategy) = self.strategy {
+            let strategy = f64::from(strategy);
+            in_range("strategy", strategy, 1.0, 3.0, "1, 2 or 3")?;
+            if !pva {
+                let expected = "no such option unless `formulation` is `pva`";
+                return Err(OptionsError::new("strategy", strategy, expected));
+            }
+        }
+        if self.modified_lcp && self.formulation != NonsmoothFormulation::Pvv {
+            let expected = "false unless `formulation` is `pvv`";
+            return Err(OptionsError::new("modified_lcp", 1.0, expected));
+        }
+        let formulation = match self.formulation {
+            NonsmoothFormulation::Unconstrained => Formulation::Pva(1),
+            NonsmoothFormulation::Pvv => Formulation::Pvv,
+            NonsmoothFormulation::Pva => Formulation::Pva(self.strategy.unwrap_or(3)),
+        };
+        Ok(Settings {
+            scheme: "nonsmooth-generalized-alpha",
+            formulation,
+            refuses_contacts: false,
+            coefficients: self.coefficients()?,
+            inactive: self.inactive,
+            modified: self.modified_lcp,
+            linear_solve: self.linear_solve,
+            prediction: self.prediction,
+            r: self.r,
+            tolerance: self.tolerance,
+            max_iterations: self.max_iterations,
+            initial_acceleration: self.initial_acceleration.clone(),
+        })
+    }
+}
+
+/// Settings of the two half-step-jump schemes.
+fn half_step(
+    scheme: &'static str,
+    coefficients: Coefficients,
+    tolerance: f64,
+    max_iterations: u32,
+) -> Settings {
+    Settings {
+        scheme,
+        formulation: Formulation::HalfStep,
+        refuses_contacts: false,
+        coefficients,
+        inactive: Inactive::Star,
+        modified: false,
+        linear_solve: LinearSolve::Auto,
+        prediction: Prediction::Zero,
+        r: None,
+        tolerance,
+        max_iterations,
+        initial_acceleration: None,
+    }
+}
+
+impl NonsmoothNewmarkOptions {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first one out of range.
+    pub fn validate(&self) -> Result<(), OptionsError> {
+        self.settings().map(|_| ())
+    }
+
+    pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
+        common(self.tolerance, self.max_iterations, None)?;
+        in_range("gamma", self.gamma, 0.5, 2.0, "a number in [1/2, 2]")?;
+        let given = Given {
+            gamma: Some(self.gamma),
+            beta: self.beta,
+            ..Given::default()
+        };
+        let c = given.resolve()?;
+        Ok(half_step(
+            "nonsmooth-newmark",
+            c,
+            self.tolerance,
+            self.max_iterations,
+        ))
+    }
+}
+
+impl NonsmoothHhtOptions {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first one out of range.
+    pub fn validate(&self) -> Result<(), OptionsError> {
+        self.settings().map(|_| ())
+    }
+
+    pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
+        common(self.tolerance, self.max_iterations, None)?;
+        let given = Given {
+            preset: Some(Preset::Hht),
+            alpha: Some(self.alpha),
+            ..Given::default()
+        };
+        let c = given.resolve()?;
+        Ok(half_step(
+            "nonsmooth-hht",
+            c,
+            self.tolerance,
+            self.max_iterations,
+        ))
+    }
+}

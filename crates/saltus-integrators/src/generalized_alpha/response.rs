@@ -1,0 +1,409 @@
+//! What the motion of a step answers to momenta: the smooth block and the two jumps, eliminated.
+//!
+//! A correction of Newton's method solves, for right-hand sides `b₁ b₂ b₃` and multipliers on top of them,
+//!
+//! ```text
+//! M x  + K ξ + C v = b₁          ξ = κ x + U        κ = h²β c_a
+//! M U + Gₚ ξ       = b₂          v = ϱ x + W        ϱ = hγ c_a
+//! M W + Gᵥ ξ       = b₃
+//! ```
+//!
+//! Where `Gₚ = Gᵥ = 0` (linear systems) `U` and `W` come first and `x` follows from `S = M + κK + ϱC`:
+//! everything is factored once and a step costs one back-substitution. Elsewhere `M x` is eliminated:
+//! `(M + Gₚ + κK) ξ = b₂ + κ b₁` without damping, or the pair `(ξ, v)` with it, is exact however
+//! large the step. All solves are of size `nv` or `2 nv`; multipliers are solved for afterwards.
+
+use super::multipliers::Level;
+use saltus_linear::{LinearError, MatrixSink, Shifted, SquareMatrix, axpy};
+
+/// Which blocks take part, and in which order they are eliminated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Smooth block alone: `S x = b₁`, `U = W = 0`.
+    Smooth,
+    /// All blocks of a linear system.
+    Triangular,
+    /// All blocks; the pair `(ξ, v)` or, without damping, one after the other.
+    Coupled,
+    /// Position corrections alone: `(M + Gₚ) U = b₂`.
+    Corrections,
+    /// Jumps alone: `M W = b₃`.
+    Jumps,
+}
+
+/// Derivatives along the motion of the step, with the tangent of the retraction in them.
+#[derive(Debug)]
+pub(super) struct Tangent {
+    pub(super) mass: SquareMatrix,      // M
+    pub(super) stiffness: SquareMatrix, // K = D(M v̇ − f − Gᵀλ)
+    pub(super) damping: SquareMatrix,   // C = −∂f/∂v
+    /// `K` of a time-invariant system, without the curvature of constraints.
+    pub(super) constant_stiffness: SquareMatrix,
+    pub(super) correction: SquareMatrix, // Gₚ = D(M U − Gᵀν)
+    pub(super) jump: SquareMatrix,       // Gᵥ = D(M W − GᵀΛ)
+    pub(super) turn: SquareMatrix,       // T of the retraction
+    pub(super) is_flat: bool,
+    pub(super) damped: bool,
+    pub(super) stiff: bool,
+    pub(super) curved: bool,    // Gᵥ ≠ 0
+    pub(super) corrected: bool, // Gₚ ≠ 0
+}
+
+impl Tangent {
+    pub(super) fn new(n: usize, is_flat: bool) -> Self {
+        let matrix = || SquareMatrix::new(n);
+        Self {
+            mass: matrix(),
+            stiffness: matrix(),
+            damping: matrix(),
+            constant_stiffness: matrix(),
+            correction: matrix(),
+            jump: matrix(),
+            turn: matrix(),
+            is_flat,
+            damped: false,
+            stiff: false,
+            curved: false,
+            corrected: false,
+        }
+    }
+
+    /// Whether any entry is not zero.
+    pub(super) fn is_something(matrix: &SquareMatrix) -> bool {
+        struct Something(bool);
+        impl MatrixSink for Something {
+            fn add(&mut self, _: usize, _: usize, _: usize, _: usize, block: &[f64]) {
+                self.0 |= block.iter().any(|v| *v != 0.0);
+            }
+            fn entry(&mut self, _: usize, _: usize, value: f64) {
+                self.0 |= value != 0.0;
+            }
+        }
+        let mut something = Something(false);
+        matrix.send(1.0, &mut something);
+        something.0
+    }
+}
+
+/// Momenta `b₁ b₂ b₃` (nv each).
+#[derive(Debug, Default)]
+pub(super) struct Momenta {
+    pub(super) smooth: Vec<f64>,
+    pub(super) correction: Vec<f64>,
+    pub(super) jump: Vec<f64>,
+}
+
+impl Momenta {
+    pub(super) fn new(n: usize) -> Self {
+        Self {
+            smooth: vec![0.0; n],
+            correction: vec![0.0; n],
+            jump: vec![0.0; n],
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.smooth.fill(0.0);
+        self.correction.fill(0.0);
+        self.jump.fill(0.0);
+    }
+}
+
+/// One answer, as five vectors (nv) in a row: `x`, `U`, `W`, `T ξ`, `v`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Motion<'a> {
+    pub(super) n: usize,
+    pub(super) all: &'a [f64],
+}
+
+impl<'a> Motion<'a> {
+    fn part(&self, k: usize) -> &'a [f64] {
+        &self.all[k * self.n..(k + 1) * self.n]
+    }
+    /// Change of `v̇`.
+    pub(super) fn x(&self) -> &'a [f64] {
+        self.part(0)
+    }
+    /// Tangent at the end position.
+    pub(super) fn chi(&self) -> &'a [f64] {
+        self.part(3)
+    }
+    /// Change of `v`.
+    pub(super) fn v(&self) -> &'a [f64] {
+        self.part(4)
+    }
+}
+
+/// Vectors in a [`Motion`].
+pub(super) const PARTS: usize = 5;
+
+/// The factored matrices.
+#[derive(Debug)]
+pub(super) struct Response {
+    pub(super) kappa: f64,
+    pub(super) rho: f64,
+    mass: SquareMatrix,     // M
+    smooth: SquareMatrix,   // S
+    position: SquareMatrix, // M + Gₚ (+ κK)
+    pair: SquareMatrix,     // of (ξ, v)
+    work: Vec<f64>,         // (2 nv)
+    /// Whether `mass` holds factors that stay valid.
+    mass_is_constant: bool,
+    mass_is_factored: bool,
+    /// κ the factors of `smooth` belong to, where they stay valid.
+    smooth_for: f64,
+    smooth_is_constant: bool,
+    /// Whether `S = M`, factored already.
+    smooth_is_mass: bool,
+}
+
+impl Response {
+    pub(super) fn new(n: usize, mass_is_constant: bool, smooth_is_constant: bool) -> Self {
+        Self {
+            kappa: 0.0,
+            rho: 0.0,
+            mass: SquareMatrix::new(n),
+            smooth: SquareMatrix::new(n),
+            position: SquareMatrix::new(n),
+            pair: SquareMatrix::new(2 * n),
+            work: vec![0.0; 2 * n],
+            mass_is_constant,
+            mass_is_factored: false,
+            smooth_for: f64::NAN,
+            smooth_is_constant,
+            smooth_is_mass: false,
+        }
+    }
+
+    /// Factors `M`.
+    pub(super) fn factor_mass(&mut self, mass: &SquareMatrix) -> Result<(), LinearError> {
+        if self.mass_is_constant && self.mass_is_factored {
+            return Ok(());
+        }
+        self.mass_is_factored = false;
+        self.mass.clear();
+        self.mass.add_scaled(1.0, mass);
+        self.mass.factorise()?;
+        self.mass_is_factored = true;
+        Ok(())
+    }
+
+    /// `x ← M⁻¹ x`.
+    pub(super) fn solve_mass(&self, x: &mut [f64]) {
+        self.mass.solve(x);
+    }
+
+    /// Factors what `form` needs.
+    pub(super) fn factor(&mut self, form: Form, t: &Tangent) -> Result<(), LinearError> {
+        match form {
+            Form::Smooth => self.factor_smooth(t),
+            Form::Triangular => {
+                self.factor_mass(&t.mass)?;
+                self.factor_smooth(t)
+            }
+            Form::Jumps => self.factor_mass(&t.mass),
+            Form::Corrections if !t.corrected => self.factor_mass(&t.mass),
+            Form::Corrections => self.factor_position(t, 0.0),
+            Form::Coupled => {
+                self.factor_mass(&t.mass)?;
+                if t.damped {
+                    self.factor_pair(t)
+                } else {
+                    self.factor_position(t, self.kappa)
+                }
+            }
+        }
+    }
+
+    /// Whether the column of a multiplier is `M⁻¹ Gᵀ` in its own block and nothing elsewhere.
+    pub(super) fn decouples(&self, form: Form, level: Level, t: &Tangent) -> bool {
+        match (form, level) {
+            _ if !t.is_flat => false,
+            (Form::Triangular, Level::Smooth) => !(t.stiff || t.damped),
+            (Form::Triangular, Level::Position) => !t.stiff,
+            (Form::Triangular | Form::Coupled, Level::Velocity) => !t.damped,
+            (Form::Jumps, Level::Velocity) => true,
+            (Form::Corrections, Level::Position) => !t.corrected,
+            _ => false,
+        }
+    }
+
+    /// The motion of a decoupled multiplier, from `M⁻¹ Gᵀ`.
+    pub(super) fn answer_unit(&self, level: Level, unit: &[f64], out: &mut [f64]) {
+        let n = unit.len();
+        out.fill(0.0);
+        let (block, chi, v) = match level {
+            Level::Smooth => (0, self.kappa, self.rho),
+            Level::Position => (1, 1.0, 0.0),
+            Level::Velocity => (2, 0.0, 1.0),
+        };
+        out[block * n..(block + 1) * n].copy_from_slice(unit);
+        axpy(chi, unit, &mut out[3 * n..4 * n]);
+        axpy(v, unit, &mut out[4 * n..]);
+    }
+
+    fn factor_smooth(&mut self, t: &Tangent) -> Result<(), LinearError> {
+        self.smooth_is_mass = !(t.stiff || t.damped) && self.mass_is_factored;
+        if self.smooth_is_mass {
+            return Ok(());
+        }
+        if self.smooth_is_constant && self.smooth_for == self.kappa {
+            return Ok(());
+        }
+        self.smooth_for = f64::NAN;
+        let s = &mut self.smooth;
+        s.clear();
+        s.add_scaled(1.0, &t.mass);
+        s.add_scaled(self.rho, &t.damping);
+        s.add_scaled(self.kappa, &t.stiffness);
+        s.factorise()?;
+        self.smooth_for = self.kappa;
+        Ok(())
+    }
+
+    fn factor_position(&mut self, t: &Tangent, kappa: f64) -> Result<(), LinearError> {
+        let p = &mut self.position;
+        p.clear();
+        p.add_scaled(1.0, &t.mass);
+        p.add_scaled(1.0, &t.correction);
+        p.add_scaled(kappa, &t.stiffness);
+        p.factorise()
+    }
+
+    fn factor_pair(&mut self, t: &Tangent) -> Result<(), LinearError> {
+        let n = self.work.len() / 2;
+        self.pair.clear();
+        let mut place = |matrix: &SquareMatrix, factor: f64, row: usize, col: usize| {
+            let mut sink = Shifted {
+                sink: &mut self.pair,
+                factor,
+                row,
+                col,
+            };
+            matrix.send(1.0, &mut sink);
+        };
+        place(&t.mass, 1.0, 0, 0);
+        place(&t.correction, 1.0, 0, 0);
+        place(&t.stiffness, self.kappa, 0, 0);
+        place(&t.damping, self.kappa, 0, n);
+        place(&t.jump, 1.0, n, 0);
+        place(&t.stiffness, self.rho, n, 0);
+        place(&t.mass, 1.0, n, n);
+        place(&t.damping, self.rho, n, n);
+        self.pair.factorise()
+    }
+
+    /// The motion that answers `b`, written to `out` (5 nv).
+    pub(super) fn answer(&mut self, form: Form, t: &Tangent, b: &Momenta, out: &mut [f64]) {
+        let n = b.smooth.len();
+        let (x, rest) = out.split_at_mut(n);
+        let (u, rest) = rest.split_at_mut(n);
+        let (w, rest) = rest.split_at_mut(n);
+        let (chi, v) = rest.split_at_mut(n);
+        u.fill(0.0);
+        w.fill(0.0);
+        match form {
+            Form::Smooth | Form::Triangular => {
+                x.copy_from_slice(&b.smooth);
+                if form == Form::Triangular {
+                    self.jumps_first(t, b, (&mut *x, &mut *u, &mut *w));
+                }
+                self.solve_smooth(x);
+            }
+            Form::Corrections => {
+                x.fill(0.0);
+                u.copy_from_slice(&b.correction);
+                if t.corrected {
+                    self.position.solve(u);
+                } else {
+                    self.mass.solve(u);
+                }
+            }
+            Form::Jumps => {
+                x.fill(0.0);
+                w.copy_from_slice(&b.jump);
+                self.mass.solve(w);
+            }
+            Form::Coupled => {
+                self.coupled(t, b, x, chi, v);
+                for i in 0..n {
+                    u[i] = chi[i] - self.kappa * x[i];
+                    w[i] = v[i] - self.rho * x[i];
+                }
+            }
+        }
+        if form != Form::Coupled {
+            for i in 0..n {
+                chi[i] = self.kappa * x[i] + u[i];
+                v[i] = self.rho * x[i] + w[i];
+            }
+        }
+        if !t.is_flat {
+            let xi = &mut self.work[..n];
+            xi.copy_from_slice(chi);
+            chi.fill(0.0);
+            t.turn.apply_add(1.0, xi, chi);
+        }
+    }
+
+    fn solve_smooth(&self, x: &mut [f64]) {
+        if self.smooth_is_mass {
+            self.mass.solve(x);
+        } else {
+            self.smooth.solve(x);
+        }
+    }
+
+    /// `U` and `W` of a linear system, and their forces in `x`.
+    fn jumps_first(
+        &self,
+        t: &Tangent,
+        b: &Momenta,
+        (x, u, w): (&mut [f64], &mut [f64], &mut [f64]),
+    ) {
+        let nonzero = |b: &[f64]| b.iter().any(|v| *v != 0.0);
+        if nonzero(&b.correction) {
+            u.copy_from_slice(&b.correction);
+            self.mass.solve(u);
+            t.stiffness.apply_add(-1.0, u, x);
+        }
+        if nonzero(&b.jump) {
+            w.copy_from_slice(&b.jump);
+            self.mass.solve(w);
+            if t.damped {
+                t.damping.apply_add(-1.0, w, x);
+            }
+        }
+    }
+
+    /// `ξ`, `v` and then `x`.
+    fn coupled(&mut self, t: &Tangent, b: &Momenta, x: &mut [f64], xi: &mut [f64], v: &mut [f64]) {
+        let n = xi.len();
+        for i in 0..n {
+            xi[i] = b.correction[i] + self.kappa * b.smooth[i];
+            v[i] = b.jump[i] + self.rho * b.smooth[i];
+        }
+        x.copy_from_slice(&b.smooth);
+        if t.damped {
+            self.work[..n].copy_from_slice(xi);
+            self.work[n..].copy_from_slice(v);
+            self.pair.solve(&mut self.work);
+            xi.copy_from_slice(&self.work[..n]);
+            v.copy_from_slice(&self.work[n..]);
+            t.damping.apply_add(-1.0, v, x);
+        } else {
+            self.position.solve(xi);
+            if t.curved {
+                t.jump.apply_add(-1.0, xi, v);
+            }
+            if t.stiff {
+                t.stiffness.apply_add(-self.rho, xi, v);
+            }
+            self.mass.solve(v);
+        }
+        if t.stiff {
+            t.stiffness.apply_add(-1.0, xi, x);
+        }
+        self.mass.solve(x);
+    }
+}

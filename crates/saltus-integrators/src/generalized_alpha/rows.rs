@@ -1,0 +1,296 @@
+//! Bilateral constraints and contact normals as one list of rows, and what is evaluated along them.
+
+use saltus_linear::{MatrixSink, RowCollector, Shifted, SparseRows};
+use saltus_system::{ContactSet, Point, System};
+
+/// The `m` rows of a step: `ng` bilateral constraints, then the normal of every contact.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub(super) ng: usize,
+    /// Contacts at the trial state.
+    pub(super) set: ContactSet,
+    /// The same contacts where only gaps are asked.
+    pub(super) probe: ContactSet,
+    gradient: RowCollector,          // G (m × nv)
+    bias_damping: RowCollector,      // ∂ζ/∂v
+    acceleration_turn: RowCollector, // D(G v̇ + ζ)
+    smooth_turn: RowCollector,       // D(G ṽ + ∂g/∂t)
+    velocity_turn: RowCollector,     // D(G v + ∂g/∂t)
+    /// Row of each direction of `set`: `ng + contact` for normals, none for tangents.
+    normal: Vec<usize>,
+    along: Vec<f64>, // one per direction of `set`
+    /// `g` and gaps (m) [m].
+    pub(super) gap: Vec<f64>,
+    /// Gaps at the probe (m; bilateral entries unused) [m].
+    pub(super) probe_gap: Vec<f64>,
+    /// `∂g/∂t` (m) [m/s].
+    pub(super) rate: Vec<f64>,
+    /// `ζ` (m) [m/s²].
+    pub(super) bias: Vec<f64>,
+    /// `G v + ∂g/∂t` (m) [m/s].
+    pub(super) velocity: Vec<f64>,
+    /// `G ṽ + ∂g/∂t` (m) [m/s].
+    pub(super) smooth_velocity: Vec<f64>,
+    /// `G v̇ + ζ` (m) [m/s²].
+    pub(super) acceleration: Vec<f64>,
+    /// `Σ |G_jk| / √M_kk` (m): velocity per momentum scale.
+    pub(super) reach: Vec<f64>,
+}
+
+/// No row.
+const NONE: usize = usize::MAX;
+
+/// Lets the normals through, to the rows of the combined list.
+struct Normals<'a> {
+    sink: &'a mut dyn MatrixSink,
+    row_of: &'a [usize],
+}
+
+impl MatrixSink for Normals<'_> {
+    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+        for i in 0..rows {
+            for j in 0..cols {
+                self.entry(row + i, col + j, block[i * cols + j]);
+            }
+        }
+    }
+
+    fn entry(&mut self, row: usize, col: usize, value: f64) {
+        let row = self.row_of[row];
+        if row != NONE && value != 0.0 {
+            self.sink.entry(row, col, value);
+        }
+    }
+}
+
+impl Rows {
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.ng + self.set.len()
+    }
+
+    /// Number of contacts.
+    pub(super) fn contacts(&self) -> usize {
+        self.set.len()
+    }
+
+    /// `G` (m × nv).
+    pub(super) fn gradient(&self) -> &SparseRows {
+        self.gradient.rows()
+    }
+
+    /// `∂ζ/∂v` (m × nv).
+    pub(super) fn bias_damping(&self) -> &SparseRows {
+        self.bias_damping.rows()
+    }
+
+    /// `D(G v̇ + ζ)` (m × nv).
+    pub(super) fn acceleration_turn(&self) -> &SparseRows {
+        self.acceleration_turn.rows()
+    }
+
+    /// `D(G ṽ + ∂g/∂t)` (m × nv).
+    pub(super) fn smooth_turn(&self) -> &SparseRows {
+        self.smooth_turn.rows()
+    }
+
+    /// `D(G v + ∂g/∂t)` (m × nv).
+    pub(super) fn velocity_turn(&self) -> &SparseRows {
+        self.velocity_turn.rows()
+    }
+
+    /// Sizes everything for `ng` constraints and the contacts in `set`.
+    pub(super) fn resize(&mut self, ng: usize) {
+        self.ng = ng;
+        let directions = self.set.directions.len();
+        self.normal.clear();
+        self.normal.resize(directions, NONE);
+        for (i, &row) in self.set.first_row.iter().enumerate() {
+            self.normal[row] = ng + i;
+        }
+        self.along.clear();
+        self.along.resize(directions, 0.0);
+        let m = self.len();
+        for list in [
+            &mut self.gap,
+            &mut self.probe_gap,
+            &mut self.rate,
+            &mut self.bias,
+            &mut self.velocity,
+            &mut self.smooth_velocity,
+            &mut self.acceleration,
+            &mut self.reach,
+        ] {
+            list.clear();
+            list.resize(m, 0.0);
+        }
+        for rows in [
+            &mut self.gradient,
+            &mut self.bias_damping,
+            &mut self.acceleration_turn,
+            &mut self.smooth_turn,
+            &mut self.velocity_turn,
+        ] {
+            rows.clear();
+            rows.finish(m);
+        }
+    }
+
+    /// `g` and gaps at `(t, q)`, contact directions with them.
+    pub(super) fn place(&mut self, system: &dyn System, t: f64, q: &[f64]) {
+        let ng = self.ng;
+        system.g(t, q, &mut self.gap[..ng]);
+        if self.contacts() > 0 {
+            system.evaluate_contacts(t, q, &mut self.set);
+            self.gap[ng..].copy_from_slice(&self.set.gap);
+        }
+    }
+
+    /// Gaps alone, at another place.
+    pub(super) fn probe_at(&mut self, system: &dyn System, t: f64, q: &[f64]) {
+        if self.contacts() > 0 {
+            system.evaluate_contacts(t, q, &mut self.probe);
+            self.probe_gap[self.ng..].copy_from_slice(&self.probe.gap);
+        }
+    }
+
+    /// `G` and `∂g/∂t` where [`place`](Self::place) was.
+    pub(super) fn turn_to(&mut self, system: &dyn System, t: f64, q: &[f64]) {
+        let ng = self.ng;
+        let m = self.len();
+        self.gradient.clear();
+        if ng > 0 {
+            system.g_jacobian(t, q, &mut self.gradient);
+            system.g_rate(t, q, &mut self.rate[..ng]);
+        }
+        for (i, &row) in self.set.first_row.iter().enumerate() {
+            self.set
+                .directions
+                .send(row, ng + i, 1.0, &mut self.gradient);
+            self.rate[ng + i] = self.set.rate[row];
+        }
+        self.gradient.finish(m);
+    }
+
+    /// `ζ` (bilateral, and of contacts where `contacts` is set).
+    pub(super) fn evaluate_bias(&mut self, system: &dyn System, at: Point<'_>, contacts: bool) {
+        let ng = self.ng;
+        system.g_bias(at, &mut self.bias[..ng]);
+        if contacts && self.contacts() > 0 {
+            system.contact_bias(at, &self.set, &mut self.along);
+            for (i, &row) in self.set.first_row.iter().enumerate() {
+                self.bias[ng + i] = self.along[row];
+            }
+        }
+    }
+
+    /// Sends `factor · D(Gᵀ λ)` for multipliers `lambda` (m).
+    pub(super) fn curvature(
+        &mut self,
+        system: &dyn System,
+        (t, q): (f64, &[f64]),
+        lambda: &[f64],
+        factor: f64,
+        sink: &mut dyn MatrixSink,
+    ) {
+        let ng = self.ng;
+        let mut sink = Shifted {
+            sink,
+            factor,
+            row: 0,
+            col: 0,
+        };
+        if lambda[..ng].iter().any(|l| *l != 0.0) {
+            system.g_curvature(t, q, &lambda[..ng], &mut sink);
+        }
+        if lambda[ng..].iter().any(|l| *l != 0.0) {
+            self.along.fill(0.0);
+            for (i, &row) in self.set.first_row.iter().enumerate() {
+                self.along[row] = lambda[ng + i];
+            }
+            system.contact_curvature(t, q, &self.set, &self.along, &mut sink);
+        }
+    }
+
+    /// `D(G v̇ + ζ)` and `∂ζ/∂v`.
+    pub(super) fn turn_accelerations(&mut self, system: &dyn System, at: Point<'_>, x: &[f64]) {
+        let m = self.len();
+        let rows = &mut self.acceleration_turn;
+        rows.clear();
+        if self.ng > 0 {
+            system.g_jacobian_gradient(at.t, at.q, x, rows);
+            system.g_bias_gradient(at, rows);
+        }
+        if !self.set.is_empty() {
+            let mut sink = Normals {
+                sink: rows,
+                row_of: &self.normal,
+            };
+            system.contact_direction_gradient(at.t, at.q, &self.set, x, &mut sink);
+            system.contact_bias_gradient(at, &self.set, &mut sink);
+        }
+        rows.finish(m);
+        self.damp_accelerations(system, at);
+    }
+
+    /// `∂ζ/∂v`.
+    pub(super) fn damp_accelerations(&mut self, system: &dyn System, at: Point<'_>) {
+        let m = self.len();
+        let rows = &mut self.bias_damping;
+        rows.clear();
+        if self.ng > 0 {
+            system.g_bias_damping(at, rows);
+        }
+        if !self.set.is_empty() {
+            let mut sink = Normals {
+                sink: rows,
+                row_of: &self.normal,
+            };
+            system.contact_bias_damping(at, &self.set, &mut sink);
+        }
+        rows.finish(m);
+    }
+
+    /// `D(G v + ∂g/∂t)`, with the velocity `v` of the end or of the smooth motion.
+    pub(super) fn turn_velocities(
+        &mut self,
+        system: &dyn System,
+        (t, q): (f64, &[f64]),
+        v: &[f64],
+        smooth: bool,
+    ) {
+        let m = self.len();
+        let rows = if smooth {
+            &mut self.smooth_turn
+        } else {
+            &mut self.velocity_turn
+        };
+        rows.clear();
+        if self.ng > 0 {
+            system.g_jacobian_gradient(t, q, v, rows);
+            system.g_rate_gradient(t, q, rows);
+        }
+        if !self.set.is_empty() && !smooth {
+            let mut sink = Normals {
+                sink: rows,
+                row_of: &self.normal,
+            };
+            system.contact_direction_gradient(t, q, &self.set, v, &mut sink);
+            system.contact_rate_gradient(t, q, &self.set, &mut sink);
+        }
+        rows.finish(m);
+    }
+
+    /// How far unit momenta reach along each row.
+    pub(super) fn measure(&mut self, weights: &[f64]) {
+        let rows = self.gradient.rows();
+        for (j, reach) in self.reach.iter_mut().enumerate() {
+            *reach = rows
+                .cols(j)
+                .iter()
+                .zip(rows.values(j))
+                .map(|(&k, g)| g.abs() * weights[k])
+                .sum();
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What one step of the family needs to know, whichever scheme it belongs to.
+
+use super::coefficients::Coefficients;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How the linear system of a Newton correction is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinearSolve {
+    /// `Condensed`, or `Monolithic` where the mass matrix is singular.
+    #[default]
+    Auto,
+    /// Smooth motion, positions and velocities one after the other (2014, Algorithm 1): the cheapest
+    /// correction, but it converges slowly or not at all where contacts are stiff.
+    Sequential,
+    /// All unknowns at once (2014, eq. 44).
+    Monolithic,
+    /// The same correction with motion eliminated first and the multipliers solved for last.
+    Condensed,
+}
+
+/// Where Newton's method starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Prediction {
+    /// `v̇ = 0`, `λ = 0`, as in the papers.
+    #[default]
+    Zero,
+    /// `v̇` and `λ` of the last step.
+    Last,
+}
+
+/// What is zero on a constraint that is not active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Inactive {
+    /// The total impulses `Λ*` and `ν*`: an open contact carries nothing.
+    #[default]
+    Star,
+    /// The parts `Λ` and `ν`, as printed (2018, eqs. 65f, 65i): an open contact keeps an impulse of the
+    /// filter's memory, energy is injected, and there are steps without a solution.
+    Literal,
+}
+
+/// Which equations a step consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Formulation {
+    /// Smooth, `g = 0`.
+    Position,
+    /// Smooth, `ġ = 0`.
+    Velocity,
+    /// Smooth, `g̈ = 0`.
+    Acceleration,
+    /// Smooth motion constrained at velocity level, positions and velocities exact.
+    Pvv,
+    /// Smooth motion constrained at acceleration level on the set of the strategy (1, 2, 3).
+    Pva(u8),
+    /// One jump per step, of which half a step is felt by the positions.
+    HalfStep,
+}
+
+/// What the multipliers `λ` of the smooth motion enforce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SmoothRow {
+    Position,
+    Velocity,
+    Acceleration,
+}
+
+impl Formulation {
+    /// What `λ` enforces, if there is a `λ`.
+    pub(super) fn smooth_row(self) -> Option<SmoothRow> {
+        match self {
+            Self::Position => Some(SmoothRow::Position),
+            Self::Velocity | Self::Pvv => Some(SmoothRow::Velocity),
+            Self::Acceleration | Self::Pva(2 | 3) => Some(SmoothRow::Acceleration),
+            Self::Pva(_) | Self::HalfStep => None,
+        }
+    }
+
+    /// Whether a step has jumps `W` and impulses `Λ`.
+    pub(super) fn has_jumps(self) -> bool {
+        matches!(self, Self::Pvv | Self::Pva(_) | Self::HalfStep)
+    }
+
+    /// Whether a step has position corrections `U` and their multipliers `ν`.
+    pub(super) fn has_corrections(self) -> bool {
+        matches!(self, Self::Pvv | Self::Pva(_))
+    }
+
+    /// Whether the total impulses carry the memory of `λ`.
+    pub(super) fn has_memory(self) -> bool {
+        matches!(self, Self::Pva(_))
+    }
+
+    /// Whether contacts can be closed.
+    pub(super) fn has_contacts(self) -> bool {
+        self.has_jumps() || self == Self::Position
+    }
+}
+
+/// Parameters of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Settings {
+    pub(super) scheme: &'static str,
+    pub(super) formulation: Formulation,
+    /// Whether contacts are refused although the equations would allow them.
+    pub(super) refuses_contacts: bool,
+    pub(super) coefficients: Coefficients,
+    pub(super) inactive: Inactive,
+    /// The variant of the position condition with `ν − hΛ` (2014, eqs. 25, 27).
+    pub(super) modified: bool,
+    pub(super) linear_solve: LinearSolve,
+    pub(super) prediction: Prediction,
+    /// Activation parameter of every contact [kg]; computed from the mass matrix where it is left out.
+    pub(super) r: Option<f64>,
+    pub(super) tolerance: f64,
+    pub(super) max_iterations: u32,
+    pub(super) initial_acceleration: Option<Vec<f64>>,
+}

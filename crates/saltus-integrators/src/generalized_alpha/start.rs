@@ -1,0 +1,477 @@
+//! Before the first step and before every step: buffers, the state as it is, accelerations, activation.
+
+use super::engine::{Before, Engine, Sets, Start, Trial};
+use super::response::{Momenta, Response, Tangent};
+use super::rows::Rows;
+use super::settings::{Formulation, Inactive, LinearSolve, SmoothRow};
+use crate::integrator::{StepError, StepReport};
+use crate::one_step::OneStep;
+use saltus_linear::{DENSE_LIMIT, LinearError, MatrixSink, axpy, max_abs};
+use saltus_system::{Point, State, System};
+
+impl Engine {
+    /// Sizes every buffer for `system` and evaluates the initial state.
+    pub(super) fn prepare(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<StepReport, StepError> {
+        self.allocate(system);
+        self.first_contacts(system, state, h)?;
+        let d = &mut self.tangent;
+        d.mass.clear();
+        system.mass(&state.q, &mut d.mass);
+        if self.is_time_invariant() {
+            let d = &mut self.tangent;
+            for matrix in [&mut d.constant_stiffness, &mut d.stiffness, &mut d.damping] {
+                matrix.clear();
+            }
+            system.stiffness(state.point(), &mut d.constant_stiffness);
+            system.damping(state.point(), &mut d.damping);
+            d.stiffness.add_scaled(1.0, &d.constant_stiffness);
+            d.damped = Tangent::is_something(&d.damping);
+            d.stiff = Tangent::is_something(&d.stiffness);
+        }
+        self.set_weights();
+        self.evaluate_start(system, state)?;
+        self.set_scales(system, state, h);
+        self.initial_accelerations(system, state)?;
+        self.initial_report(system, h)
+    }
+
+    fn allocate(&mut self, system: &dyn System) {
+        self.dims = system.dims();
+        self.structure = system.structure();
+        self.is_flat = system.is_flat();
+        self.contacts_are_fixed = system.contacts_are_fixed();
+        let (nq, n) = (self.dims.nq, self.dims.nv);
+        let zeros = |n: usize| vec![0.0; n];
+        self.weights = zeros(n);
+        self.tangent = Tangent::new(n, self.is_flat);
+        self.response = Response::new(n, self.mass_is_constant(), false);
+        self.start = Start {
+            t: f64::NAN,
+            q: zeros(nq),
+            v: zeros(n),
+            x: zeros(n),
+            a: zeros(n),
+            active: zeros(n),
+            momentum: zeros(n),
+            ..Start::default()
+        };
+        self.before = Before {
+            h: 0.0,
+            q: zeros(nq),
+            v: zeros(n),
+            vt: zeros(n),
+            xi: zeros(n),
+        };
+        self.trial = Trial {
+            x: zeros(n),
+            a: zeros(n),
+            u: zeros(n),
+            w: zeros(n),
+            xi: zeros(n),
+            v: zeros(n),
+            vt: zeros(n),
+            q: zeros(nq),
+            q_probe: zeros(nq),
+            force: zeros(n),
+            residual: Momenta::new(n),
+            work: zeros(n),
+            residual_row: zeros(n),
+            ..Trial::default()
+        };
+        self.rows = Rows::default();
+        self.sets = Sets::default();
+        self.monolithic = None;
+    }
+
+    /// Finds the contacts of the initial state and sizes everything that depends on their number.
+    fn first_contacts(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<(), StepError> {
+        self.detect(system, state, h)?;
+        self.resize_rows();
+        let linear = self.is_linear();
+        self.response = Response::new(self.dims.nv, self.mass_is_constant(), linear);
+        self.start.ids.clone_from(&self.rows.set.id);
+        self.saved = self.start.clone();
+        Ok(())
+    }
+
+    fn detect(&mut self, system: &dyn System, state: &State, h: f64) -> Result<(), StepError> {
+        let margin = if self.contacts_are_fixed {
+            f64::INFINITY
+        } else {
+            let speed = state.v.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let fall = self.force_scale * h * self.weights.iter().fold(0.0_f64, |m, w| m.max(*w));
+            2.0 * h * (speed + fall)
+        };
+        let set = &mut self.rows.set;
+        system.detect(state.t, &state.q, margin, set);
+        let name = |i: usize| {
+            let names = system.names().contacts;
+            names
+                .get(i)
+                .cloned()
+                .unwrap_or_else(|| format!("contact{i}"))
+        };
+        for (i, law) in set.law.iter().enumerate() {
+            if law.mu > 0.0 {
+                return Err(StepError::FrictionUnsupported {
+                    contact: name(i),
+                    mu: law.mu,
+                    scheme: self.settings.scheme,
+                });
+            }
+        }
+        let refuses = self.settings.refuses_contacts || !self.settings.formulation.has_contacts();
+        if refuses && !set.is_empty() {
+            return Err(StepError::ContactsUnsupported {
+                contact: name(0),
+                scheme: self.settings.scheme,
+                cure: "use scheme `nonsmooth-generalized-alpha`, or formulation `p` without an impact law",
+            });
+        }
+        self.rows.probe.clone_from(&self.rows.set);
+        Ok(())
+    }
+
+    /// Sizes what has one entry per row.
+    fn resize_rows(&mut self) {
+        self.rows.resize(self.dims.ng);
+        let m = self.rows.len();
+        self.sets.resize(m);
+        let (s, t) = (&mut self.start, &mut self.trial);
+        for list in [
+            &mut s.velocity,
+            &mut s.rate,
+            &mut s.lambda,
+            &mut s.eta,
+            &mut t.lambda,
+            &mut t.eta,
+            &mut t.nu,
+            &mut t.nu_star,
+            &mut t.imp,
+            &mut t.imp_star,
+            &mut self.activation,
+            &mut self.impulse,
+            &mut self.along,
+        ] {
+            list.resize(m, 0.0);
+        }
+        self.condensed.resize(m, self.dims.nv);
+        self.monolithic = None;
+    }
+
+    /// Contacts come and go: what is remembered of them follows by their identity.
+    pub(super) fn follow_contacts(&mut self, system: &dyn System, h: f64) -> Result<(), StepError> {
+        let state = State::new(self.start.t, self.start.q.clone(), self.start.v.clone());
+        self.detect(system, &state, h)?;
+        let ng = self.dims.ng;
+        if self.start.ids != self.rows.set.id {
+            let (old, lambda, eta) = (
+                self.start.ids.clone(),
+                self.start.lambda.clone(),
+                self.start.eta.clone(),
+            );
+            self.resize_rows();
+            self.start.ids.clone_from(&self.rows.set.id);
+            for (i, id) in self.start.ids.iter().enumerate() {
+                let (l, e) = match old.binary_search(id) {
+                    Ok(k) => (lambda[ng + k], eta[ng + k]),
+                    Err(_) => (0.0, 0.0),
+                };
+                self.start.lambda[ng + i] = l;
+                self.start.eta[ng + i] = e;
+            }
+        }
+        self.evaluate_start_rows(system);
+        Ok(())
+    }
+
+    /// Evaluates what a step needs of its start.
+    pub(super) fn evaluate_start(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+    ) -> Result<(), StepError> {
+        let constant = self.mass_is_constant();
+        let start = &mut self.start;
+        start.t = state.t;
+        start.q.copy_from_slice(&state.q);
+        start.v.copy_from_slice(&state.v);
+        if !constant {
+            self.tangent.mass.clear();
+            system.mass(&state.q, &mut self.tangent.mass);
+        }
+        start.momentum.fill(0.0);
+        self.tangent
+            .mass
+            .apply_add(1.0, &state.v, &mut start.momentum);
+        system.active_force(state.point(), &mut start.active);
+        self.evaluate_start_rows(system);
+        self.energy = self.energy_at_start(system);
+        if max_abs(&self.start.momentum).is_finite() {
+            Ok(())
+        } else {
+            Err(self.not_finite(system, state.t))
+        }
+    }
+
+    fn evaluate_start_rows(&mut self, system: &dyn System) {
+        let (rows, start) = (&mut self.rows, &mut self.start);
+        rows.place(system, start.t, &start.q);
+        rows.turn_to(system, start.t, &start.q);
+        rows.measure(&self.weights);
+        for j in 0..rows.len() {
+            start.rate[j] = rows.rate[j];
+            start.velocity[j] = rows.gradient().dot(j, &start.v) + rows.rate[j];
+        }
+    }
+
+    /// Gets ready for a step of length `h`: gradients, activation parameters, cached columns, forecast.
+    pub(super) fn begin_step(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+    ) -> Result<(), StepError> {
+        let c = &self.settings.coefficients;
+        self.response.kappa = h * h * c.beta * c.c_a();
+        self.response.rho = h * c.gamma * c.c_a();
+        let known = self.is_linear() && self.condensed.is_cached(h);
+        if !known {
+            self.activation_parameters();
+        }
+        if self.rows_are_linear() {
+            let rows = &mut self.rows;
+            rows.place(system, end, &self.start.q);
+            rows.turn_to(system, end, &self.start.q);
+            if !known {
+                rows.measure(&self.weights);
+            }
+        }
+        if self.is_linear() {
+            self.assemble_rows(system, end);
+            if self.settings.linear_solve != LinearSolve::Sequential
+                && self.settings.linear_solve != LinearSolve::Monolithic
+            {
+                self.cache_columns(h);
+            }
+        }
+        if self.settings.formulation == Formulation::HalfStep && self.rows.contacts() > 0 {
+            let t = &mut self.trial;
+            t.q_probe.copy_from_slice(&self.start.q);
+            for (x, v) in t.work.iter_mut().zip(&self.start.v) {
+                *x = 0.5 * h * v;
+            }
+            system.retract(&mut t.q_probe, &t.work);
+            let at = self.start.t + 0.5 * h;
+            self.rows.probe_at(system, at, &t.q_probe);
+        }
+        Ok(())
+    }
+
+    /// `r_j = 1/(G M⁻¹ Gᵀ)_jj`, with the diagonal of the mass matrix where the inverse is dear.
+    fn activation_parameters(&mut self) {
+        let ng = self.dims.ng;
+        if let Some(r) = self.settings.r {
+            self.activation[ng..].fill(r);
+            return;
+        }
+        let literal = self.settings.inactive == Inactive::Literal;
+        let cheap = self.dims.nv <= DENSE_LIMIT || self.is_linear();
+        let exact = (self.mass_is_constant() && cheap || literal)
+            && self.rows.contacts() > 0
+            && self.response.factor_mass(&self.tangent.mass).is_ok();
+        let gradient = self.rows.gradient();
+        let work = &mut self.trial.work;
+        for j in ng..self.rows.len() {
+            let compliance: f64 = if exact {
+                work.fill(0.0);
+                gradient.axpy(j, 1.0, work);
+                self.response.solve_mass(work);
+                gradient.dot(j, work)
+            } else {
+                let terms = gradient.cols(j).iter().zip(gradient.values(j));
+                terms.map(|(&k, g)| (g * self.weights[k]).powi(2)).sum()
+            };
+            self.activation[j] = if compliance > 0.0 {
+                1.0 / compliance
+            } else {
+                1.0
+            };
+        }
+    }
+
+    /// `1/√Mᵢᵢ`, and the mean of the others where a diagonal entry vanishes.
+    fn set_weights(&mut self) {
+        self.tangent.mass.diagonal(&mut self.weights);
+        let largest = self.weights.iter().fold(0.0_f64, |m, w| m.max(*w));
+        for w in &mut self.weights {
+            let m = if *w > 0.0 { *w } else { largest };
+            *w = if m > 0.0 { 1.0 / m.sqrt() } else { 1.0 };
+        }
+    }
+
+    /// Momentum, force and length scales of the initial state.
+    fn set_scales(&mut self, system: &dyn System, state: &State, h: f64) {
+        system.force(state.point(), &mut self.trial.force);
+        self.rows.measure(&self.weights);
+        (self.scale, self.force_scale, self.bias_scale) = (0.0, 0.0, 0.0);
+        let rows = &self.rows;
+        let mut length = 0.0_f64;
+        for j in self.dims.ng..rows.len() {
+            let gradient = rows.gradient();
+            let place: f64 = if self.is_flat {
+                let terms = gradient.cols(j).iter().zip(gradient.values(j));
+                terms.map(|(&k, g)| (g * state.q[k]).abs()).sum()
+            } else {
+                0.0
+            };
+            length = length
+                .max(rows.gap[j].abs())
+                .max(place)
+                .max(h * self.start.velocity[j].abs());
+        }
+        self.epsilon = 1e-12 * length;
+        self.update_scales(h);
+    }
+
+    /// The scales grow with the motion.
+    pub(super) fn update_scales(&mut self, h: f64) {
+        for i in 0..self.weights.len() {
+            let f = self.weights[i] * self.trial.force[i].abs();
+            let p = self.weights[i] * self.start.momentum[i].abs();
+            self.force_scale = self.force_scale.max(f);
+            self.scale = self.scale.max(p + h * f);
+        }
+        if self.settings.formulation.smooth_row() == Some(SmoothRow::Acceleration) {
+            for (bias, reach) in self.rows.bias.iter().zip(&self.rows.reach) {
+                if *reach > 0.0 {
+                    self.bias_scale = self.bias_scale.max(bias.abs() / reach);
+                }
+            }
+        }
+    }
+
+    /// Accelerations and multipliers at the start, contacts that are closed and at rest included where
+    /// the smooth motion includes them.
+    fn initial_accelerations(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+    ) -> Result<(), StepError> {
+        let (n, ng) = (self.dims.nv, self.dims.ng);
+        let smooth = self.settings.formulation.smooth_row().is_some();
+        let contacts = matches!(
+            self.settings.formulation,
+            Formulation::Pva(3) | Formulation::Position
+        );
+        self.rows.evaluate_bias(system, state.point(), contacts);
+        let rows = &self.rows;
+        let mut list: Vec<usize> = if smooth {
+            (0..ng).collect()
+        } else {
+            Vec::new()
+        };
+        let equalities = list.len();
+        if contacts {
+            let at_rest =
+                |j: &usize| self.start.velocity[*j].abs() <= 1e-9 * self.scale * rows.reach[*j];
+            let closed = |j: &usize| rows.gap[*j] <= self.epsilon && at_rest(j);
+            list.extend((ng..rows.len()).filter(closed));
+        }
+        let mut x = self.trial.force.clone();
+        let mut matrix = self.tangent.mass.clone();
+        self.factor_augmented(&mut matrix, &mut x, equalities)?;
+        matrix.solve(&mut x);
+        let mut z = vec![0.0; list.len()];
+        if !list.is_empty() {
+            let row = |i: usize| (rows.gradient(), list[i]);
+            let mut problem = OneStep::default();
+            problem.condense(list.len(), n, &matrix, &row, &row);
+            for (i, q) in problem.q_mut().iter_mut().enumerate() {
+                *q = rows.gradient().dot(list[i], &x) + rows.bias[list[i]];
+            }
+            problem.solve(equalities, &mut z);
+            problem.add_response(0..list.len(), &z, &mut x);
+        }
+        if let Some(given) = &self.settings.initial_acceleration {
+            if given.len() != n {
+                return Err(StepError::InitialAcceleration {
+                    given: given.len(),
+                    expected: n,
+                });
+            }
+            x.copy_from_slice(given);
+        }
+        if !max_abs(&x).is_finite() {
+            return Err(self.not_finite(system, state.t));
+        }
+        self.start.a.copy_from_slice(&x);
+        self.start.x.copy_from_slice(&x);
+        for (i, &j) in list.iter().enumerate() {
+            self.start.lambda[j] = z[i];
+            self.start.eta[j] = z[i];
+        }
+        self.trial.x.copy_from_slice(&x);
+        self.trial.lambda.copy_from_slice(&self.start.lambda);
+        Ok(())
+    }
+
+    /// Factors the mass matrix. Where it is singular although the constrained system is not, `α GᵀG` is
+    /// added, with `−α Gᵀζ` on the right-hand side `x`, which changes nothing where `G v̇ = −ζ`.
+    fn factor_augmented(
+        &self,
+        matrix: &mut saltus_linear::SquareMatrix,
+        x: &mut [f64],
+        equalities: usize,
+    ) -> Result<(), StepError> {
+        let singular = |source: LinearError| StepError::Singular {
+            source,
+            scheme: self.settings.scheme,
+        };
+        let Err(source) = matrix.factorise() else {
+            return Ok(());
+        };
+        if equalities == 0 {
+            return Err(singular(source));
+        }
+        let gradient = self.rows.gradient();
+        let smallest = self.weights.iter().fold(f64::INFINITY, |m, w| m.min(*w));
+        let mut row = vec![0.0; self.dims.nv];
+        for j in 0..equalities {
+            let square: f64 = gradient.values(j).iter().map(|v| v * v).sum();
+            let alpha = if square > 0.0 {
+                smallest.powi(-2) / square
+            } else {
+                0.0
+            };
+            row.fill(0.0);
+            gradient.axpy(j, 1.0, &mut row);
+            for (&k, g) in gradient.cols(j).iter().zip(gradient.values(j)) {
+                gradient.send(j, k, alpha * g, &mut *matrix as &mut dyn MatrixSink);
+            }
+            axpy(-alpha * self.rows.bias[j], &row, x);
+        }
+        matrix.factorise().map_err(singular)
+    }
+
+    /// `ζ` at a point, for the certificate.
+    pub(super) fn evaluate_end_bias(&mut self, system: &dyn System) {
+        let contacts = self.settings.formulation == Formulation::Pva(3);
+        let at = Point {
+            t: self.start.t,
+            q: &self.start.q,
+            v: &self.start.v,
+        };
+        self.rows.evaluate_bias(system, at, contacts);
+    }
+}
