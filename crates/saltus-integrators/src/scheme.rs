@@ -127,6 +127,12 @@ impl Scheme {
     pub fn effective(&self) -> Self {
         match self {
             Self::MoreauJean(options) => Self::MoreauJean(options.effective()),
+            Self::GeneralizedAlpha(options) => Self::GeneralizedAlpha(options.effective()),
+            Self::NonsmoothGeneralizedAlpha(options) => {
+                Self::NonsmoothGeneralizedAlpha(options.effective())
+            }
+            Self::NonsmoothNewmark(options) => Self::NonsmoothNewmark(options.effective()),
+            Self::NonsmoothHht(options) => Self::NonsmoothHht(options.clone()),
         }
     }
 

@@ -278,6 +278,21 @@ impl GeneralizedAlphaOptions {
         .resolve()
     }
 
+    /// The same options with every coefficient written out, where they are in range.
+    #[must_use]
+    pub fn effective(&self) -> Self {
+        let Ok(c) = self.coefficients() else {
+            return self.clone();
+        };
+        Self {
+            alpha_m: Some(c.alpha_m),
+            alpha_f: Some(c.alpha_f),
+            beta: Some(c.beta),
+            gamma: Some(c.gamma),
+            ..self.clone()
+        }
+    }
+
     pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
         common(self.tolerance, self.max_iterations, self.r)?;
         let formulation = match self.formulation {
@@ -328,6 +343,21 @@ impl NonsmoothGeneralizedAlphaOptions {
             gamma: self.gamma,
         }
         .resolve()
+    }
+
+    /// The same options with every coefficient written out, where they are in range.
+    #[must_use]
+    pub fn effective(&self) -> Self {
+        let Ok(c) = self.coefficients() else {
+            return self.clone();
+        };
+        Self {
+            alpha_m: Some(c.alpha_m),
+            alpha_f: Some(c.alpha_f),
+            beta: Some(c.beta),
+            gamma: Some(c.gamma),
+            ..self.clone()
+        }
     }
 
     pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
@@ -397,6 +427,18 @@ impl NonsmoothNewmarkOptions {
     /// The first one out of range.
     pub fn validate(&self) -> Result<(), OptionsError> {
         self.settings().map(|_| ())
+    }
+
+    /// The same options with `beta` written out.
+    #[must_use]
+    pub fn effective(&self) -> Self {
+        let beta = self
+            .settings()
+            .map_or(self.beta, |s| Some(s.coefficients.beta));
+        Self {
+            beta,
+            ..self.clone()
+        }
     }
 
     pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
