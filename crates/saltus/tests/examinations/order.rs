@@ -58,10 +58,12 @@ fn order_on_smooth_motion_is_that_of_the_scheme() {
                 .pop()
                 .unwrap()
                 .state;
-            last.q
-                .iter()
-                .zip(&exact.q)
-                .fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()))
+            let off = |a: &[f64], b: &[f64]| {
+                a.iter()
+                    .zip(b)
+                    .fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()))
+            };
+            off(&last.q, &exact.q) + off(&last.v, &exact.v)
         });
         println!(
             "{}: {measured:.3} (declared {})",
