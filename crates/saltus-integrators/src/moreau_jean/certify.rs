@@ -160,6 +160,7 @@ impl MoreauJean {
     /// Splits `v_{k+1} − v_k` into the jump that contacts made and the rest, which predicts the next step.
     fn split_increment(&mut self, state: &State) {
         let (t, c, ng) = (&mut self.trial, &mut self.contact, self.dims.ng);
+        std::mem::swap(&mut t.increment, &mut t.earlier_increment);
         t.jump.fill(0.0);
         if c.active.iter().any(|&i| c.impulse[i] != 0.0) {
             self.one_step
@@ -244,8 +245,10 @@ impl MoreauJean {
     /// The momentum scale grows with the motion.
     fn update_scale(&mut self, h: f64) {
         for i in 0..self.weights.len() {
-            let p = self.start.momentum[i].abs() + h * self.smooth.force[i].abs();
-            self.scale = self.scale.max(self.weights[i] * p);
+            let force = self.weights[i] * h * self.smooth.force[i].abs();
+            self.impulse_scale = self.impulse_scale.max(force);
+            let momentum = self.weights[i] * self.start.momentum[i].abs();
+            self.scale = self.scale.max(momentum + force);
         }
     }
 }

@@ -53,6 +53,8 @@ pub struct MoreauJean {
     epsilon: f64,
     /// Momentum scale of the motion so far, `max |M v|ᵢ / √Mᵢᵢ` [√J]: what tolerances are relative to.
     scale: f64,
+    /// The part of it that forces make in a step, `max h |f|ᵢ / √Mᵢᵢ` \[√J\].
+    impulse_scale: f64,
     /// `1/√Mᵢᵢ` (nv): makes residuals of different coordinates comparable.
     weights: Vec<f64>,
     smooth: Smooth,
@@ -110,6 +112,8 @@ struct Trial {
     v_phi: Vec<f64>,   // mean velocity of the step (nv)
     /// Increment of v over the last step without the contact impulses (nv): predicts the next one.
     increment: Vec<f64>,
+    /// The one before (nv).
+    earlier_increment: Vec<f64>,
     jump: Vec<f64>, // part of v_{k+1} − v_k that the contact impulses made (nv)
     work: Vec<f64>, // (nv)
 }
@@ -163,6 +167,7 @@ impl MoreauJean {
             factored_for: f64::NAN,
             epsilon: 0.0,
             scale: 0.0,
+            impulse_scale: 0.0,
             weights: Vec::new(),
             smooth: Smooth::new(0),
             start: Start::default(),
@@ -301,21 +306,25 @@ impl Integrator for MoreauJean {
 
     fn memory(&self, memory: &mut Vec<f64>) {
         memory.clear();
-        memory.extend([self.epsilon, self.scale]);
+        memory.extend([self.epsilon, self.scale, self.impulse_scale]);
+        memory.extend_from_slice(&self.trial.earlier_increment);
         memory.extend_from_slice(&self.trial.increment);
         memory.extend_from_slice(&self.bilateral.guess);
     }
 
     fn restore(&mut self, memory: &[f64]) {
-        let [epsilon, scale, rest @ ..] = memory else {
+        let [epsilon, scale, impulse_scale, rest @ ..] = memory else {
             return;
         };
         let (nv, ng) = (self.dims.nv, self.dims.ng);
-        if rest.len() != nv + ng {
+        if rest.len() != 2 * nv + ng {
             return;
         }
         self.epsilon = *epsilon;
         self.scale = *scale;
+        self.impulse_scale = *impulse_scale;
+        let (earlier, rest) = rest.split_at(nv);
+        self.trial.earlier_increment.copy_from_slice(earlier);
         self.trial.increment.copy_from_slice(&rest[..nv]);
         self.bilateral.guess.copy_from_slice(&rest[nv..]);
     }

@@ -35,6 +35,7 @@ impl MoreauJean {
             v_eval: zeros(nv),
             v_phi: zeros(nv),
             increment: zeros(nv),
+            earlier_increment: zeros(nv),
             jump: zeros(nv),
             work: zeros(nv),
         };
@@ -252,6 +253,7 @@ impl MoreauJean {
 
     /// First guess of `v_{k+1}` and of the multipliers.
     pub(super) fn predict(&mut self, h: f64) {
+        let linear = self.is_linear();
         let (t, start) = (&mut self.trial, &self.start);
         t.v.copy_from_slice(&start.v);
         if self.options.evaluation == Evaluation::WeightedAccelerations {
@@ -259,6 +261,11 @@ impl MoreauJean {
             self.bilateral.impulse.fill(0.0);
         } else {
             axpy(1.0, &t.increment, &mut t.v);
+            if !linear {
+                // The increment goes on changing as it did.
+                axpy(1.0, &t.increment, &mut t.v);
+                axpy(-1.0, &t.earlier_increment, &mut t.v);
+            }
             self.bilateral
                 .impulse
                 .copy_from_slice(&self.bilateral.guess);
@@ -305,12 +312,15 @@ impl MoreauJean {
         }
         self.epsilon = self.options.activation_tolerance.unwrap_or(1e-12 * length);
         self.scale = 0.0;
+        self.impulse_scale = 0.0;
         let s = &mut self.smooth;
         s.defect.fill(0.0);
         s.mass.apply_add(1.0, &self.trial.increment, &mut s.defect);
         for i in 0..self.dims.nv {
             let p = self.start.momentum[i].abs() + s.defect[i].abs() + h * s.force[i].abs();
             self.scale = self.scale.max(self.weights[i] * p);
+            let force = self.weights[i] * h * s.force[i].abs();
+            self.impulse_scale = self.impulse_scale.max(force);
         }
     }
 
@@ -359,6 +369,9 @@ impl MoreauJean {
         for i in 0..ng {
             self.bilateral.guess[i] = h * z[i];
         }
+        self.trial
+            .earlier_increment
+            .copy_from_slice(&self.trial.increment);
         if max_abs(&self.trial.increment).is_finite() {
             Ok(())
         } else {
