@@ -127,7 +127,15 @@ impl Engine {
             if self.watch.returns(&self.sets) && self.break_cycle() {
                 self.activate(h);
             }
-            self.correct(system, h, end, with_tangents)?;
+            if let Err(error) = self.correct(system, h, end, with_tangents) {
+                // One block can be singular where all together are not.
+                if !self.take_together() {
+                    return Err(error);
+                }
+                self.predict();
+                (spent, fresh) = (0, true);
+                continue;
+            }
             spent += 1;
             self.watch.iterations += 1;
         }

@@ -382,7 +382,7 @@ fn half_step(
         inactive: Inactive::Star,
         modified: false,
         linear_solve: LinearSolve::Auto,
-        prediction: Prediction::Zero,
+        prediction: Prediction::Last,
         r: None,
         tolerance,
         max_iterations,
