@@ -105,9 +105,13 @@ impl Engine {
     fn take_impulses(&mut self, h: f64) {
         let t = &self.trial;
         let memory = self.settings.formulation.has_memory();
+        let star = self.settings.inactive == Inactive::Star;
+        let jumps = self.settings.formulation.has_jumps();
         for (j, total) in self.impulse.iter_mut().enumerate() {
             let smooth = if memory { 0.0 } else { h * t.lambda[j] };
-            self.along[j] = t.imp_star[j] + smooth;
+            // An open row carries nothing, not even round-off.
+            let open = jumps && star && !self.sets.velocity[j];
+            self.along[j] = if open { 0.0 } else { t.imp_star[j] + smooth };
             *total += self.along[j];
         }
     }

@@ -99,6 +99,7 @@ pub(super) struct Trial {
     pub(super) nu_star: Vec<f64>,      // ν* (m)
     pub(super) imp: Vec<f64>,          // Λ (m) [N·s]
     pub(super) imp_star: Vec<f64>,     // Λ* (m)
+    pub(super) round_off: Vec<f64>,    // of the force, where it matters (nv)
     pub(super) work: Vec<f64>,         // (nv)
     pub(super) residual_row: Vec<f64>, // one row of the simultaneous solve (nv)
 }

@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::settings::{Formulation, LinearSolve, Prediction, SmoothRow};
 use super::watch::Remedy;
 use crate::integrator::StepError;
-use saltus_linear::{axpy, max_abs};
+use saltus_linear::{MatrixSink, axpy, max_abs};
 use saltus_system::{DynamicsParts, Point, System, Tangents};
 
 /// Largest residual relative to its tolerance, and where it is.
@@ -22,6 +22,28 @@ pub(super) struct Defect {
 const TIGHT: f64 = 1e-5;
 /// Round-off of a sum, relative to the size of its terms.
 const ROUND_OFF: f64 = 8.0 * f64::EPSILON;
+
+/// After so many corrections the round-off of the force is looked at.
+const STUBBORN: u32 = 3;
+
+/// `y ← y + |A| |x|` while `A` passes.
+struct AbsoluteProduct<'a> {
+    x: &'a [f64],
+    y: &'a mut [f64],
+}
+
+impl MatrixSink for AbsoluteProduct<'_> {
+    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+        for i in 0..rows {
+            for j in 0..cols {
+                self.entry(row + i, col + j, block[i * cols + j]);
+            }
+        }
+    }
+    fn entry(&mut self, row: usize, col: usize, value: f64) {
+        self.y[row] += (value * self.x[col]).abs();
+    }
+}
 
 /// What counts as zero along a row: by the tolerance of the scheme, and by round-off.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +100,11 @@ impl Engine {
             self.move_to(system, h);
             self.evaluate(system, h, end, with_tangents);
             self.activate(h);
-            let defect = self.defect(h);
+            let mut defect = self.defect(h);
+            if defect.ratio > 1.0 && spent == STUBBORN {
+                self.measure_round_off();
+                defect = self.defect(h);
+            }
             // One correction is spent on tight rows, not more: round-off may keep them from it. The
             // sequential solve ends where the papers' does.
             let sequential = self.settings.linear_solve == LinearSolve::Sequential;
@@ -101,9 +127,31 @@ impl Engine {
             if self.watch.returns(&self.sets) && self.break_cycle() {
                 self.activate(h);
             }
-            self.correct(system, h, end, with_tangents)?;
+            if let Err(error) = self.correct(system, h, end, with_tangents) {
+                // One block can be singular where all together are not.
+                if !self.take_together() {
+                    return Err(error);
+                }
+                self.predict();
+                (spent, fresh) = (0, true);
+                continue;
+            }
             spent += 1;
             self.watch.iterations += 1;
+        }
+    }
+
+    /// How well the force can be known where large parts of it cancel: `Σ |K_ij q_j|` times the unit of
+    /// round-off.
+    fn measure_round_off(&mut self) {
+        let t = &mut self.trial;
+        t.round_off.fill(0.0);
+        if self.is_flat {
+            let mut sink = AbsoluteProduct {
+                x: &t.q,
+                y: &mut t.round_off,
+            };
+            self.tangent.stiffness.send(ROUND_OFF, &mut sink);
         }
     }
 
@@ -144,7 +192,7 @@ impl Engine {
             t.x.fill(0.0);
             t.lambda.fill(0.0);
         }
-        for v in [&mut t.u, &mut t.w, &mut t.nu, &mut t.imp] {
+        for v in [&mut t.u, &mut t.w, &mut t.nu, &mut t.imp, &mut t.round_off] {
             v.fill(0.0);
         }
     }
@@ -324,7 +372,8 @@ impl Engine {
         sets.smooth[..ng].fill(formulation.smooth_row().is_some());
         for j in ng..rows.len() {
             let r = boost * self.activation[j];
-            let gap = rows.gap[j];
+            // A gap that is zero up to round-off is closed, whichever way it was computed.
+            let gap = rows.gap[j] - self.epsilon;
             let e = rows.set.law[j - ng].e_n;
             let law = rows.velocity[j] + e * self.start.velocity[j];
             let (position, velocity, smooth) = match formulation {
@@ -339,7 +388,7 @@ impl Engine {
                         0.0
                     };
                     let position = t.nu[j] - modified - r * gap >= 0.0;
-                    let velocity = rows.probe_gap[j] <= 0.0 && t.imp[j] - r * law >= 0.0;
+                    let velocity = rows.probe_gap[j] <= self.epsilon && t.imp[j] - r * law >= 0.0;
                     (position, velocity, false)
                 }
                 Formulation::Pva(strategy) => {
@@ -384,7 +433,7 @@ impl Engine {
         };
         let r = &self.trial.residual;
         for (i, w) in self.weights.iter().enumerate() {
-            let largest = (h * r.smooth[i].abs())
+            let largest = (h * (r.smooth[i].abs() - self.trial.round_off[i]).max(0.0))
                 .max(r.correction[i].abs() / h)
                 .max(r.jump[i].abs());
             // `max` drops NaN; the sum keeps it.

@@ -95,7 +95,7 @@ impl Default for GeneralizedAlphaOptions {
             initial_acceleration: None,
             prediction: Prediction::default(),
             r: None,
-            tolerance: 1e-10,
+            tolerance: 1e-12,
             max_iterations: 50,
         }
     }
@@ -174,7 +174,7 @@ impl Default for NonsmoothGeneralizedAlphaOptions {
             linear_solve: LinearSolve::default(),
             prediction: Prediction::default(),
             r: None,
-            tolerance: 1e-10,
+            tolerance: 1e-12,
             max_iterations: 50,
         }
     }
@@ -200,7 +200,7 @@ impl Default for NonsmoothNewmarkOptions {
         Self {
             gamma: 0.5,
             beta: None,
-            tolerance: 1e-10,
+            tolerance: 1e-12,
             max_iterations: 50,
         }
     }
@@ -222,7 +222,7 @@ impl Default for NonsmoothHhtOptions {
     fn default() -> Self {
         Self {
             alpha: 0.1,
-            tolerance: 1e-10,
+            tolerance: 1e-12,
             max_iterations: 50,
         }
     }
@@ -412,7 +412,7 @@ fn half_step(
         inactive: Inactive::Star,
         modified: false,
         linear_solve: LinearSolve::Auto,
-        prediction: Prediction::Zero,
+        prediction: Prediction::Last,
         r: None,
         tolerance,
         max_iterations,

@@ -79,6 +79,7 @@ impl Engine {
             q_probe: zeros(nq),
             force: zeros(n),
             residual: Momenta::new(n),
+            round_off: zeros(n),
             work: zeros(n),
             residual_row: zeros(n),
             ..Trial::default()

@@ -9,5 +9,6 @@ mod invariance;
 mod order;
 mod rest;
 mod restart;
+mod solved;
 mod subjects;
 mod transformed;

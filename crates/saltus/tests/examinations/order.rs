@@ -1,7 +1,7 @@
 //! Orders of convergence: on smooth motion and across impacts, in L¹, averaged over several step lengths per
 //! octave because a single sequence of steps meets the impacts in step with itself.
 
-use crate::subjects::{candidates, model, run};
+use crate::subjects::{model, run, with_impacts};
 use saltus_system::State;
 
 /// Slope of `log error` over `log h` by least squares.
@@ -52,7 +52,7 @@ fn order_on_smooth_motion_is_that_of_the_scheme() {
         .pop()
         .unwrap()
         .state;
-    for candidate in candidates() {
+    for candidate in with_impacts() {
         let measured = order(&OCTAVES, end, |h, n| {
             let last = run(&model.system, &candidate.scheme, &start, h, n)
                 .pop()
@@ -93,7 +93,7 @@ fn oscillator(t: f64) -> (f64, f64) {
 fn order_across_impacts_is_one() {
     let model = model("linear-oscillator");
     let end = 10.0;
-    for candidate in candidates() {
+    for candidate in with_impacts() {
         for velocity in [false, true] {
             let measured = order(&OCTAVES, end, |h, n| {
                 run(&model.system, &candidate.scheme, &model.initial, h, n)

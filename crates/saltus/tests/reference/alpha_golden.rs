@@ -1,7 +1,7 @@
 //! `generalized-alpha-golden.json`: states and impulses, step by step around the first impact.
 
 use crate::entries::shared;
-use crate::run::{Row, named, record};
+use crate::run::{Row, moreau_jean, record};
 use saltus_system::{State, System};
 use saltus_zoo::{
     Ball, BouncingPendulum, DoublePendulum, DoublePendulumAtWall, RockingBlock, two_masses,
@@ -73,7 +73,7 @@ fn steps_around_the_first_impact() {
         let name = record_["example"].as_str().unwrap();
         let rows = runs.entry(name.to_owned()).or_insert_with(|| {
             let (system, start) = example(name);
-            let mut options = named("MJ_half", record_["rho"].as_f64().unwrap());
+            let mut options = moreau_jean("MJ_half", record_["rho"].as_f64().unwrap());
             options.tolerance = 1e-12;
             record(
                 &*system,

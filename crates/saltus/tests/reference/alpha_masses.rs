@@ -16,13 +16,19 @@ pub const FILE: &str = "generalized-alpha.json";
 
 /// What this file asks of exact solutions and the Moreau–Jean scheme, by topic.
 fn topic(entry: &Entry) -> Option<&'static str> {
-    let moreau = entry.scheme.starts_with("MJ");
-    let exact = entry.scheme.starts_with("exact");
+    let is = |prefix: &str| entry.scheme.starts_with(prefix);
+    let known = ["MJ", "PVV", "PVA", "NS", "index3", "exact"]
+        .into_iter()
+        .any(is);
     if is_lemma(entry) {
         return Some("lemmas");
     }
-    if !(moreau || exact) {
-        return None;
+    if !known || not_offered(entry).is_some() {
+        return if entry.example == "smooth_pendulum" && not_offered(entry).is_none() {
+            Some("smooth pendulum")
+        } else {
+            None
+        };
     }
     match entry.example.as_str() {
         "bouncing_ball" | "bouncing_ball e=.9" => Some("ball"),
@@ -31,7 +37,36 @@ fn topic(entry: &Entry) -> Option<&'static str> {
         "double_pendulum" => Some("pendulum"),
         "rocking_block" | "block" => Some("block"),
         "bar" => Some("bar"),
+        "ball at rest in contact" => Some("ball"),
+        "pendulum" => Some("pendulum"),
+        "smooth_pendulum" => Some("smooth pendulum"),
         _ => None,
+    }
+}
+
+/// Why an entry asks for something that the schemes do not offer.
+fn not_offered(entry: &Entry) -> Option<&'static str> {
+    let scheme = entry.scheme.as_str();
+    let shifted =
+        entry.parameters["a0"].is_string() || entry.quantity.ends_with("(first 25 steps)");
+    if entry.value.iter().any(|v| !v.is_finite()) {
+        Some("no number: the event does not occur")
+    } else if entry.example.starts_with("flex") {
+        Some("a flexible beam")
+    } else if scheme.ends_with("_each") {
+        Some("active sets are evaluated once per iteration")
+    } else if scheme.ends_with("_vel") {
+        Some("a variant of the acceleration set that no paper has")
+    } else if scheme.starts_with("naive") {
+        Some("a scheme shown to be wrong")
+    } else if scheme.contains("reference") {
+        Some("a reference solution; ours is the exact motion")
+    } else if scheme.starts_with("exact(DOP853") || shifted {
+        Some("initial accelerations at a shifted time")
+    } else if entry.example.starts_with("bar nel=40") {
+        Some("counts of corrections by an absolute tolerance, informative")
+    } else {
+        None
     }
 }
 
@@ -46,13 +81,7 @@ fn entries_left_out() {
         FILE,
         &entries,
         |e| topic(e).is_some(),
-        |e| match e.example.as_str() {
-            x if x.starts_with("flex") && e.scheme.starts_with("MJ") => "a flexible beam",
-            "smooth_pendulum" if e.scheme.starts_with("exact") => {
-                "no Moreau-Jean value belongs to it"
-            }
-            _ => "another scheme",
-        },
+        |e| not_offered(e).unwrap_or("another scheme"),
     );
 }
 
@@ -115,6 +144,20 @@ pub fn last_time(rows: &[Row], fast: impl Fn(&Row) -> bool) -> f64 {
 }
 
 fn ball(entry: &Entry) -> Outcome {
+    if entry.example == "ball at rest in contact" {
+        let ball = Ball {
+            mass: 1.0,
+            force: -10.0,
+            restitution: 0.8,
+        };
+        let scheme = entry.scheme.split(' ').next().unwrap();
+        let start = State::new(0.0, vec![0.0], vec![0.0]);
+        let rows = record(&ball, &named(scheme, entry.number("rho")), &start, 2e-3, 3);
+        let largest = |f: &dyn Fn(&Row) -> f64| rows.iter().map(f).fold(0.0, f64::max);
+        let mut ours = vec![largest(&|r| r.q[0].abs()), largest(&|r| r.v[0].abs())];
+        ours.extend(rows[1..].iter().map(|r| r.impulse[0]));
+        return Outcome::Ours(ours);
+    }
     if entry.scheme == "exact" {
         let motion = ImpactingMass::under_force(-10.0, 0.8, entry.number("gap0"), 0.0, 5.0);
         return Outcome::Ours(vec![match entry.quantity.as_str() {
@@ -127,11 +170,26 @@ fn ball(entry: &Entry) -> Outcome {
         let errors: Vec<_> = steps.iter().map(|h| ball_errors(entry, *h)).collect();
         let q: Vec<f64> = errors.iter().map(|e| e.0).collect();
         let v: Vec<f64> = errors.iter().map(|e| e.1).collect();
-        return Outcome::Ours(match entry.quantity.as_str() {
+        let ours = match entry.quantity.as_str() {
             "L1_rel_error_position" => q,
             "L1_rel_error_velocity" => v,
             _ => vec![fitted(&steps, &q), fitted(&steps, &v)],
-        });
+        };
+        let known = match entry.id.as_str() {
+            "ball_order:000" => Some((0, 0.089_884_091_456)),
+            "ball_order:001" => Some((0, 0.300_900_014_058)),
+            "ball_order:015" | "ball_order:018" => Some((4, 0.002_666_666_485)),
+            "ball_order:016" | "ball_order:019" => Some((4, 0.020_456_910_466)),
+            _ => None,
+        };
+        return match known {
+            Some((i, value)) => Outcome::Differs {
+                ours,
+                known: vec![(i, value, 1e-6 * value)],
+                reason: "an impact in step with the grid: a gap that is zero up to round-off is closed here",
+            },
+            None => Outcome::Ours(ours),
+        };
     }
     let h = steps[0];
     let rows = ball_rows(entry, h);
@@ -140,6 +198,7 @@ fn ball(entry: &Entry) -> Outcome {
         // The first instant after the last fast one.
         "accumulation_instant_numerical" => vec![last_time(&rows, |r| r.v[0].abs() > 30.0 * h) + h],
         "min_gap" => vec![smallest_gap(&rows)],
+        "energy_at_T" => vec![end.energy],
         "max_energy_increment_per_step" => vec![largest_gain(&rows)],
         "contact_impulse_last_step(Lambda*)" => vec![end.impulse[0]],
         "mean_newton_iterations" => vec![mean_iterations(&rows)],

@@ -1,4 +1,4 @@
-//! The Moreau–Jean scheme against published and independently computed values.
+//! The schemes against published and independently computed values.
 //!
 //! The values are read from `../shared/reference` and `../shared/data` beside the repository. Where these are absent
 //! the tests say so and pass, unless `SALTUS_REQUIRE_SHARED=1`.
@@ -9,6 +9,7 @@ mod alpha_block;
 mod alpha_golden;
 mod alpha_masses;
 mod alpha_pendulum;
+mod alpha_smooth;
 mod capture_energy;
 mod capture_order;
 mod capture_projection;

@@ -1,28 +1,102 @@
 //! Runs the scheme and keeps what the quantities of the references are made of.
 
 use saltus_integrators::{
-    Evaluation, Forecast, Integrator, MoreauJean, MoreauJeanOptions, Reactions, StepReport, Variant,
+    Evaluation, Forecast, GeneralizedAlpha, GeneralizedAlphaOptions, Inactive, Integrator, Levels,
+    LinearSolve, MoreauJeanOptions, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
+    NonsmoothGeneralizedAlphaOptions, NonsmoothHhtOptions, NonsmoothNewmarkOptions, Reactions,
+    Scheme, SmoothFormulation, StepReport, Variant,
 };
 use saltus_system::{State, System};
 
+/// What a run is told to use.
+pub trait AsScheme {
+    fn scheme(&self) -> Scheme;
+}
+
+impl AsScheme for MoreauJeanOptions {
+    fn scheme(&self) -> Scheme {
+        Scheme::MoreauJean(self.clone())
+    }
+}
+
+impl AsScheme for Scheme {
+    fn scheme(&self) -> Scheme {
+        self.clone()
+    }
+}
+
+/// A scheme, with what it computes beside state and reactions where it does.
+enum Method {
+    Plain(Box<dyn Integrator>),
+    Smooth(GeneralizedAlpha),
+    Nonsmooth(NonsmoothGeneralizedAlpha),
+}
+
+impl Method {
+    fn new(scheme: &Scheme) -> Self {
+        match scheme {
+            Scheme::GeneralizedAlpha(o) => Self::Smooth(GeneralizedAlpha::new(o.clone()).unwrap()),
+            Scheme::NonsmoothGeneralizedAlpha(o) => {
+                Self::Nonsmooth(NonsmoothGeneralizedAlpha::new(o.clone()).unwrap())
+            }
+            other => Self::Plain(other.build().unwrap()),
+        }
+    }
+
+    fn integrator(&mut self) -> &mut dyn Integrator {
+        match self {
+            Self::Plain(scheme) => scheme.as_mut(),
+            Self::Smooth(scheme) => scheme,
+            Self::Nonsmooth(scheme) => scheme,
+        }
+    }
+
+    fn look(&self) -> (Reactions<'_>, Option<Levels<'_>>) {
+        match self {
+            Self::Plain(scheme) => (scheme.reactions(), None),
+            Self::Smooth(scheme) => (scheme.reactions(), Some(scheme.levels())),
+            Self::Nonsmooth(scheme) => (scheme.reactions(), Some(scheme.levels())),
+        }
+    }
+}
+
 /// Runs `steps` steps of length `h` [s], showing each to `see`; step 0 is the initial state.
-#[allow(clippy::cast_precision_loss)]
 pub fn run(
     system: &dyn System,
-    options: &MoreauJeanOptions,
+    scheme: &impl AsScheme,
     start: &State,
     h: f64,
     steps: u64,
     mut see: impl FnMut(u64, &State, &StepReport, Reactions<'_>),
 ) {
-    let mut scheme = MoreauJean::new(options.clone()).unwrap();
+    run_levels(system, scheme, start, h, steps, |k, state, report, r, _| {
+        see(k, state, report, r);
+    });
+}
+
+/// The same, with the levels of schemes that have them.
+#[allow(clippy::cast_precision_loss)]
+pub fn run_levels(
+    system: &dyn System,
+    scheme: &impl AsScheme,
+    start: &State,
+    h: f64,
+    steps: u64,
+    mut see: impl FnMut(u64, &State, &StepReport, Reactions<'_>, Option<Levels<'_>>),
+) {
+    let mut method = Method::new(&scheme.scheme());
     let mut state = start.clone();
-    let report = scheme.prepare(system, &state, h).unwrap();
-    see(0, &state, &report, scheme.reactions());
+    let report = method.integrator().prepare(system, &state, h).unwrap();
+    let (reactions, levels) = method.look();
+    see(0, &state, &report, reactions, levels);
     for k in 1..=steps {
         let end = start.t + k as f64 * h;
-        let report = scheme.step(system, &mut state, h, end).unwrap();
-        see(k, &state, &report, scheme.reactions());
+        let report = method
+            .integrator()
+            .step(system, &mut state, h, end)
+            .unwrap_or_else(|error| panic!("{} step {k}: {error}", scheme.scheme().name()));
+        let (reactions, levels) = method.look();
+        see(k, &state, &report, reactions, levels);
     }
 }
 
@@ -40,6 +114,13 @@ pub struct Row {
     pub bilateral_impulse: Vec<f64>,
     pub energy: f64,
     pub iterations: u32,
+    /// `v̇` of the smooth motion, `λ`, `ν` and `Λ`; empty where the scheme has none.
+    pub smooth_acceleration: Vec<f64>,
+    pub lambda: Vec<f64>,
+    pub nu: Vec<f64>,
+    pub jump_impulse: Vec<f64>,
+    /// Contacts closed at velocity level.
+    pub closed: Vec<bool>,
     /// Largest `|G(q_{k+1}) (v_{k+1} + e v_k)|` of the contacts that carry an impulse.
     pub impact_law: f64,
 }
@@ -47,14 +128,16 @@ pub struct Row {
 /// All rows of a run.
 pub fn record(
     system: &dyn System,
-    options: &MoreauJeanOptions,
+    scheme: &impl AsScheme,
     start: &State,
     h: f64,
     steps: u64,
 ) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    run(system, options, start, h, steps, |_, state, report, r| {
-        assert!(r.force.is_empty() && r.bilateral_force.is_empty());
+    let moreau = matches!(scheme.scheme(), Scheme::MoreauJean(_));
+    run_levels(system, scheme, start, h, steps, |_, state, report, r, l| {
+        assert!(!moreau || r.force.is_empty() && r.bilateral_force.is_empty());
+        let level = |f: &dyn Fn(&Levels<'_>) -> Vec<f64>| l.as_ref().map_or_else(Vec::new, f);
         let c = r.contacts;
         let impact_law = rows.last().map_or(0.0, |before| {
             (0..c.len())
@@ -75,6 +158,19 @@ pub fn record(
             energy: report.energy.total(),
             iterations: report.iterations,
             impact_law,
+            smooth_acceleration: level(&|l| l.smooth_acceleration.to_vec()),
+            lambda: level(&|l| l.lambda.to_vec()),
+            nu: level(&|l| l.nu.to_vec()),
+            jump_impulse: level(&|l| l.lambda_jump.to_vec()),
+            closed: l.map_or_else(
+                || r.impulse.iter().map(|p| *p > 1e-12).collect(),
+                |l| {
+                    let ng = r.bilateral_gap.len();
+                    let smooth = &l.closed_smooth[ng..];
+                    let jump = &l.closed_velocity[ng..];
+                    smooth.iter().zip(jump).map(|(a, b)| *a || *b).collect()
+                },
+            ),
         });
     });
     rows
@@ -98,8 +194,86 @@ pub fn weighted_accelerations(theta: f64, kappa: f64, variant: Variant) -> Morea
     }
 }
 
-/// The scheme that an entry of `generalized-alpha.json` names.
-pub fn named(scheme: &str, rho: f64) -> MoreauJeanOptions {
+/// The scheme that an entry of `generalized-alpha.json` names, with the tolerance of the references.
+pub fn named(scheme: &str, rho: f64) -> Scheme {
+    named_within(scheme, rho, 1e-10)
+}
+
+/// The same with a given tolerance.
+pub fn named_within(scheme: &str, rho: f64, tolerance: f64) -> Scheme {
+    if scheme.starts_with("MJ") {
+        return moreau_jean(scheme, rho).scheme();
+    }
+    if let Some(gamma_beta) = scheme.strip_prefix("NSNewmark") {
+        return Scheme::NonsmoothNewmark(NonsmoothNewmarkOptions {
+            gamma: 1.0,
+            beta: Some(if gamma_beta == "_1_.5" { 0.5 } else { 0.5625 }),
+            tolerance,
+            ..NonsmoothNewmarkOptions::default()
+        });
+    }
+    if scheme.starts_with("NSHHT") {
+        return Scheme::NonsmoothHht(NonsmoothHhtOptions {
+            tolerance,
+            ..NonsmoothHhtOptions::default()
+        });
+    }
+    let smooth = match scheme {
+        "index3" | "P" => Some(SmoothFormulation::P),
+        "V" => Some(SmoothFormulation::V),
+        "PV" => Some(SmoothFormulation::Pv),
+        "PVA" => Some(SmoothFormulation::Pva),
+        "A" => Some(SmoothFormulation::A),
+        _ => None,
+    };
+    if let Some(formulation) = smooth {
+        return Scheme::GeneralizedAlpha(GeneralizedAlphaOptions {
+            formulation,
+            rho_inf: Some(rho),
+            tolerance,
+            ..GeneralizedAlphaOptions::default()
+        });
+    }
+    Scheme::NonsmoothGeneralizedAlpha(nonsmooth(scheme, rho, tolerance))
+}
+
+/// `PVV`, `PVA1` to `PVA3`, `PVA3_star` and their variants.
+fn nonsmooth(scheme: &str, rho: f64, tolerance: f64) -> NonsmoothGeneralizedAlphaOptions {
+    let strategy = scheme
+        .strip_prefix("PVA")
+        .map(|rest| rest[..1].parse().unwrap());
+    let inactive = if scheme.contains("star") {
+        Inactive::Star
+    } else {
+        Inactive::Literal
+    };
+    let rho = match scheme {
+        "PVV_rho.6" => 0.6,
+        "PVA3_rho1" => 1.0,
+        _ => rho,
+    };
+    NonsmoothGeneralizedAlphaOptions {
+        formulation: if strategy.is_some() {
+            NonsmoothFormulation::Pva
+        } else {
+            NonsmoothFormulation::Pvv
+        },
+        strategy,
+        inactive,
+        modified_lcp: scheme.contains("modLCP"),
+        linear_solve: if scheme.contains("mono") {
+            LinearSolve::Monolithic
+        } else {
+            LinearSolve::Sequential
+        },
+        rho_inf: Some(rho),
+        tolerance,
+        ..NonsmoothGeneralizedAlphaOptions::default()
+    }
+}
+
+/// The Moreau–Jean scheme that an entry of `generalized-alpha.json` names.
+pub fn moreau_jean(scheme: &str, rho: f64) -> MoreauJeanOptions {
     let theta = 1.0 / (1.0 + rho);
     let standard = Variant::Standard;
     match scheme {
