@@ -1,7 +1,7 @@
 //! `generalized-alpha-golden.json`: states and impulses, step by step around the first impact.
 
-use crate::entries::shared;
 use crate::run::{Row, moreau_jean, record};
+use crate::shared::shared;
 use saltus_system::{State, System};
 use saltus_zoo::{
     Ball, BouncingPendulum, DoublePendulum, DoublePendulumAtWall, RockingBlock, two_masses,

@@ -1,6 +1,6 @@
 //! The schemes against published and independently computed values.
 //!
-//! The values are read from `../shared/reference` and `../shared/data` beside the repository. Where these are absent
+//! The values are read from `../shared/reference` beside the repository. Where these are absent
 //! the tests say so and pass, unless `SALTUS_REQUIRE_SHARED=1`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,4 +18,5 @@ mod entries;
 mod event_driven;
 mod lemmas;
 mod run;
-mod siconos;
+#[path = "../support/shared.rs"]
+mod shared;

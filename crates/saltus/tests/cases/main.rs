@@ -1,0 +1,10 @@
+//! Every case of `cases/` through the public door, against the closed forms that its README states.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod balls;
+mod folders;
+mod impacts;
+mod mechanisms;
+mod oscillators;
+mod pendulums;
+mod run;

@@ -1,0 +1,107 @@
+//! Bodies with several contacts.
+
+use crate::run::{Ran, close, drift, run};
+
+#[test]
+fn rocking_block() {
+    let (phi, g) = (0.2_f64, 9.81);
+    let first = (2.0 * (1.0 - 0.75 * phi.cos() - 0.5 * phi.sin()) / g).sqrt();
+    let arm = 0.75 * phi.sin() - 0.5 * phi.cos();
+    let inertia = (1.0 + 1.5 * 1.5) / 12.0;
+    for step in ["simulation.step=1e-2", "simulation.step=1e-4"] {
+        let ran = run("rocking-block", &[step]);
+        // It falls without turning, and lands on its right corner.
+        ran.impacts_at("right", 0.5, &[first]);
+        let hit = &ran.impacts("right")[0];
+        let impulse = 1.5 * g * first / (1.0 + arm * arm / inertia);
+        close("first impulse", hit.impulse, impulse, 3.0 * g * ran.h());
+        // At rest, by the balance of moments of a block that stands with the angle φ.
+        let tilt = ran.last("q.phi");
+        let half = 0.5 * g * ran.h();
+        close(
+            "left",
+            ran.last("impulse.left"),
+            half * (1.0 - 1.5 * tilt.tan()),
+            1e-12,
+        );
+        close(
+            "right",
+            ran.last("impulse.right"),
+            half * (1.0 + 1.5 * tilt.tan()),
+            1e-12,
+        );
+        let energy = ran.last("energy.total");
+        close("energy", energy, g * ran.last("q.y"), 1e-12);
+        close("README: energy", energy, 7.3575, g * ran.h());
+        let since = ran.outcome().rest.since.unwrap();
+        println!("at rest since {since} s");
+    }
+}
+
+/// Time, wall and approach speed of every impact faster than 0.2 m/s before 0.19 s.
+fn hard_impacts(ran: &Ran) -> Vec<(f64, &'static str, f64)> {
+    let mut list = Vec::new();
+    let t = ran.column("t");
+    for wall in ["upper", "lower"] {
+        let impulse = ran.column(&format!("impulse.{wall}_left"));
+        let velocity = ran.column(&format!("gap_velocity.{wall}_left"));
+        for k in 1..t.len() {
+            if impulse[k] > 0.0 && velocity[k - 1] < -0.2 && t[k] < 0.19 {
+                list.push((t[k], wall, -velocity[k - 1]));
+            }
+        }
+    }
+    list.sort_by(|a, b| a.0.total_cmp(&b.0));
+    list
+}
+
+#[test]
+fn slider_crank() {
+    // Without gravity the energy is conserved until the first impact, up to O(h²).
+    let energy_drift = |step: &str| {
+        let ran = run(
+            "slider-crank",
+            &["parameters.g=0", "simulation.until=0.01", step],
+        );
+        let first = ran.impacts("upper_left")[0].step as usize;
+        drift(&ran.column("energy.total")[..first])
+    };
+    let coarse = energy_drift("simulation.step=1e-5");
+    let fine = energy_drift("simulation.step=5e-6");
+    println!("energy drift {coarse:e} J, {fine:e} J");
+    close("order of the drift", (coarse / fine).log2(), 2.0, 0.1);
+
+    let ran = run("slider-crank", &[]);
+    // Nothing turns the slider: both corners of a wall hit together.
+    assert_eq!(drift(&ran.column("q.theta3")), 0.0);
+    for (left, right) in [("upper_left", "upper_right"), ("lower_left", "lower_right")] {
+        let steps = |name: &str| ran.impacts(name).iter().map(|e| e.step).collect::<Vec<_>>();
+        assert_eq!(steps(left), steps(right));
+    }
+    let gaps = ["upper_left", "lower_left"].map(|name| ran.column(&format!("gap.{name}")));
+    let deepest = gaps.iter().flatten().fold(0.0_f64, |m, g| m.min(*g));
+    println!(
+        "deepest penetration {:.1e} m, {} impacts",
+        -deepest,
+        ran.outcome().events.impacts
+    );
+
+    // The hard impacts are the same at another step and with another evaluation.
+    let reference = hard_impacts(&ran);
+    println!(
+        "{} hard impacts in {} turns",
+        reference.len(),
+        ran.last("q.theta1") / std::f64::consts::TAU
+    );
+    for other in [
+        "simulation.step=5e-6",
+        "simulation.scheme.evaluation=weighted-accelerations",
+    ] {
+        let others = hard_impacts(&run("slider-crank", &[other]));
+        assert_eq!(reference.len(), others.len(), "{other}");
+        for (j, (a, b)) in reference.iter().zip(&others).enumerate() {
+            assert_eq!(a.1, b.1, "{other}: impact {j}");
+            close(other, b.0, a.0, 2.0 * ran.timing(j, 0.4));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Every trajectory there is: which are compared, and why the others are not.
+
+use crate::shared::shared;
+use std::collections::BTreeMap;
+
+/// Compared in this test.
+const OURS: &[&str] = &[
+    "ball-moreau-jean",
+    "ball-moving-plane",
+    "ball-oblique-ground",
+    "bead-column-moreau-jean",
+    "box-on-plane",
+    "disks-two-frictionless",
+    "double-pendulum",
+    "impact-oscillator",
+    "impacting-bar",
+    "ne-ball",
+    "ne-free-beam",
+    "ne-knee",
+    "prismatic-free-fall",
+    "two-balls",
+];
+
+const FRICTION: &str = "Coulomb friction";
+const PROJECTION: &str = "projection of positions onto the contacts";
+const EVENTS: &str = "event-driven integration";
+const LZB: &str = "event-driven integration with the LZB impact law";
+const ONE_ITERATION: &str = "rigid bodies with joints, one Newton iteration per step with the constraints at the predicted position";
+
+/// What they need that the scheme does not do.
+const OTHERS: &[(&str, &str)] = &[
+    ("ball-chain-mono-lzb", LZB),
+    ("ball-combined-projection", PROJECTION),
+    ("ball-compliant-floor", "compliant contact law"),
+    ("ball-d1minus", "half-explicit D1-minus scheme"),
+    ("ball-direct-projection", PROJECTION),
+    ("ball-ed", EVENTS),
+    ("ball-ed-initial-impact", EVENTS),
+    ("ball-schatzman-paoli", "Schatzman-Paoli scheme"),
+    ("bead-column-direct-projection", PROJECTION),
+    ("bead-column-ed-lzb", LZB),
+    ("disk-friction", FRICTION),
+    ("friction-oscillator", "first-order relay system"),
+    ("impacting-stick", FRICTION),
+    ("linear-oscillator-ed", EVENTS),
+    ("ne-ball-rolling", "Coulomb and rolling friction"),
+    ("ne-knee-springs", ONE_ITERATION),
+    ("ne-three-beams", ONE_ITERATION),
+    ("ne-three-beams-driven", ONE_ITERATION),
+    ("pendulum-ed-lsodar", EVENTS),
+    ("rocking-block-ed-lzb", LZB),
+    (
+        "slider-crank-direct-projection",
+        "Coulomb friction and projection of positions",
+    ),
+];
+
+#[test]
+fn every_trajectory_is_compared_or_set_aside_with_a_reason() {
+    let Some(data) = shared("data/siconos") else {
+        return;
+    };
+    let mut census: BTreeMap<&str, String> = BTreeMap::new();
+    for case in OURS {
+        census.insert(case, "compared".into());
+    }
+    for (case, reason) in OTHERS {
+        census.insert(case, format!("not compared: {reason}"));
+    }
+    for (case, verdict) in &census {
+        println!("{case}: {verdict}");
+    }
+    let mut found: Vec<String> = std::fs::read_dir(data)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.file_type().unwrap().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    found.sort();
+    assert_eq!(found, census.keys().copied().collect::<Vec<_>>());
+    assert_eq!(census.len(), OURS.len() + OTHERS.len());
+    let tests = [
+        include_str!("balls.rs"),
+        include_str!("bar.rs"),
+        include_str!("bodies.rs"),
+        include_str!("oscillator.rs"),
+        include_str!("pendulum.rs"),
+    ]
+    .concat();
+    for case in OURS {
+        let test = format!("#[test]\nfn {}()", case.replace('-', "_"));
+        assert!(tests.contains(&test), "{case} has no test");
+    }
+    println!(
+        "{} trajectories: {} compared, {} not",
+        found.len(),
+        OURS.len(),
+        OTHERS.len()
+    );
+}
