@@ -4,12 +4,19 @@
 //! data, is below tolerance.
 
 mod active_set;
+pub mod archive;
+mod block;
+pub mod cone;
 mod enumeration;
+pub mod friction;
 mod lemke;
 mod mlcp;
 mod outcome;
 mod small;
+mod sparse;
 
+pub use block::BlockMatrix;
 pub use enumeration::{ENUMERATION_LIMIT, enumerate};
 pub use mlcp::{Mlcp, MlcpSolver};
 pub use outcome::{Outcome, Status, Tolerance};
+pub use sparse::SparseMatrix;
