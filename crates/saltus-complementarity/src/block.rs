@@ -182,3 +182,93 @@ impl BlockMatrix {
         Some(&self.values[(self.start[i] + k) * size..][..size])
     }
 }
+
+impl BlockMatrix {
+    /// Every block times `factor(row, column)`.
+    pub(crate) fn scaled(&self, factor: impl Fn(usize, usize) -> f64) -> Self {
+        let size = self.dimension * self.dimension;
+        let mut m = self.clone();
+        for i in 0..self.blocks() {
+            for k in self.start[i]..self.start[i + 1] {
+                let f = factor(i, self.cols[k]);
+                for v in &mut m.values[k * size..(k + 1) * size] {
+                    *v *= f;
+                }
+            }
+        }
+        m
+    }
+
+    /// The rows and columns `members` (ascending) as a matrix of their own; entries elsewhere are dropped.
+    pub(crate) fn part(&self, members: &[usize]) -> Self {
+        let size = self.dimension * self.dimension;
+        let mut place = vec![usize::MAX; self.blocks()];
+        for (k, &i) in members.iter().enumerate() {
+            place[i] = k;
+        }
+        let mut m = Self { dimension: self.dimension, start: vec![0], ..Self::default() };
+        for (k, &i) in members.iter().enumerate() {
+            for (&j, block) in self.cols(i).iter().zip(self.row(i).chunks_exact(size)) {
+                if place[j] != usize::MAX {
+                    if place[j] == k {
+                        m.diagonal.push(m.cols.len());
+                    }
+                    m.cols.push(place[j]);
+                    m.values.extend_from_slice(block);
+                }
+            }
+            m.start.push(m.cols.len());
+        }
+        m
+    }
+
+    /// Block row `i` times `x` without the diagonal block.
+    #[inline]
+    pub(crate) fn row_dot_off_diagonal<const D: usize>(&self, i: usize, x: &[[f64; D]]) -> [f64; D] {
+        let mut sum = [0.0; D];
+        let size = D * D;
+        let (begin, middle, end) = (self.start[i], self.diagonal[i], self.start[i + 1]);
+        for range in [begin..middle, middle + 1..end] {
+            let (rows, _) = self.values[range.start * size..range.end * size].as_chunks::<D>();
+            for (block, &j) in rows.chunks_exact(D).zip(&self.cols[range]) {
+                let v = &x[j];
+                for (s, line) in sum.iter_mut().zip(block) {
+                    for (a, b) in line.iter().zip(v) {
+                        *s += a * b;
+                    }
+                }
+            }
+        }
+        sum
+    }
+
+    /// Connected components of the graph of the blocks, each ascending, in the order of their first member.
+    pub(crate) fn components(&self) -> Vec<Vec<usize>> {
+        let n = self.blocks();
+        let mut parent: Vec<usize> = (0..n).collect();
+        fn root(parent: &mut [usize], mut i: usize) -> usize {
+            while parent[i] != i {
+                parent[i] = parent[parent[i]];
+                i = parent[i];
+            }
+            i
+        }
+        for i in 0..n {
+            for &j in self.cols(i) {
+                let (a, b) = (root(&mut parent, i), root(&mut parent, j));
+                parent[a.max(b)] = a.min(b);
+            }
+        }
+        let mut lists: Vec<Vec<usize>> = Vec::new();
+        let mut number = vec![usize::MAX; n];
+        for i in 0..n {
+            let r = root(&mut parent, i);
+            if number[r] == usize::MAX {
+                number[r] = lists.len();
+                lists.push(Vec::new());
+            }
+            lists[number[r]].push(i);
+        }
+        lists
+    }
+}

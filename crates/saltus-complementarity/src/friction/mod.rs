@@ -1,7 +1,21 @@
 //! Contact with exact Coulomb friction: problems, measures and solvers.
 
+mod auto;
+mod block_lu;
+mod functions;
+mod gradient;
+mod local;
 mod measure;
+mod nsgs;
 mod problem;
+mod proximal;
+mod scaled;
+mod search;
+mod solve;
 
-pub use measure::{Measure, Residual};
+pub use functions::NewtonFunction;
+pub use measure::{ContactState, Measure, Residual};
+pub use nsgs::Order;
 pub use problem::{FrictionContact, GlobalFriction, ProblemError};
+pub use search::Limits;
+pub use solve::{FrictionOutcome, FrictionSolver, solve};

@@ -1,0 +1,183 @@
+//! The door to all solvers of frictional contact.
+
+use super::auto;
+use super::functions::NewtonFunction;
+use super::gradient;
+use super::measure::{Measure, Residual};
+use super::nsgs::{self, Order};
+use super::problem::FrictionContact;
+use super::proximal::Newton;
+use super::scaled::Scaled;
+use super::search::{Limits, Search, Stop};
+use crate::outcome::{Outcome, Status};
+
+/// A method for frictional contact, with its parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum FrictionSolver {
+    /// Chooses by counted work; deterministic.
+    Auto,
+    /// Nonsmooth Gauss–Seidel with exact local solutions.
+    Nsgs {
+        /// Over-relaxation in (0, 2).
+        omega: f64,
+        /// Order of the contacts.
+        order: Order,
+    },
+    /// Accelerated projected gradient.
+    ProjectedGradient,
+    /// Semismooth Newton with line search.
+    Newton(NewtonFunction),
+    /// A sequence of regularised problems, each solved by semismooth Newton.
+    ProximalNewton(NewtonFunction),
+}
+
+impl FrictionSolver {
+    /// All methods under their names.
+    pub const ALL: [(&'static str, Self); 9] = [
+        ("auto", Self::Auto),
+        ("nsgs", Self::Nsgs { omega: 1.0, order: Order::Forward }),
+        ("nsgs-symmetric", Self::Nsgs { omega: 1.0, order: Order::Symmetric }),
+        ("projected-gradient", Self::ProjectedGradient),
+        ("alart-curnier", Self::Newton(NewtonFunction::AlartCurnier)),
+        ("jean-moreau", Self::Newton(NewtonFunction::NaturalMap)),
+        ("fischer-burmeister", Self::Newton(NewtonFunction::FischerBurmeister)),
+        ("proximal-newton", Self::ProximalNewton(NewtonFunction::AlartCurnier)),
+        ("proximal-newton-natural", Self::ProximalNewton(NewtonFunction::NaturalMap)),
+    ];
+
+    /// The method called `name`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, s)| *s)
+    }
+}
+
+/// How a solver of frictional contact ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FrictionOutcome {
+    /// Status, iterations and `eta`.
+    pub outcome: Outcome,
+    /// All residuals of the returned point, from the original data.
+    pub residual: Residual,
+    /// Floating-point operations, counted.
+    pub work: f64,
+}
+
+/// Solves `problem` from the guess `r` (dimension × contacts) and leaves the best point found there.
+///
+/// `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
+pub fn solve(
+    problem: &FrictionContact,
+    solver: FrictionSolver,
+    limits: Limits<'_>,
+    r: &mut [f64],
+) -> FrictionOutcome {
+    match problem.dimension() {
+        2 => solve_sized::<2>(problem, solver, limits, r),
+        3 => solve_sized::<3>(problem, solver, limits, r),
+        _ => solve_sized::<5>(problem, solver, limits, r),
+    }
+}
+
+fn solve_sized<const D: usize>(
+    problem: &FrictionContact,
+    solver: FrictionSolver,
+    limits: Limits<'_>,
+    r: &mut [f64],
+) -> FrictionOutcome {
+    let measure = Measure::new(problem);
+    let reference = measure.reference();
+    let scaled = Scaled::<D>::new(problem, &measure);
+    let root: Vec<f64> = measure.scales().iter().map(|d| d.sqrt() / reference).collect();
+    let mut guess = vec![[0.0; D]; scaled.contacts()];
+    if r.len() == D * scaled.contacts() {
+        let (given, _) = r.as_chunks::<D>();
+        for ((to, from), s) in guess.iter_mut().zip(given).zip(&root) {
+            *to = from.map(|v| if v.is_finite() { v * s } else { 0.0 });
+        }
+    }
+    // Rounding when the scales are undone must not cost the certificate.
+    let limits = Limits { tolerance: 0.999 * limits.tolerance, ..limits };
+    let (stop, iterations, work, best) = run(&scaled, solver, limits, &guess);
+    let (out, _) = r.as_chunks_mut::<D>();
+    for ((to, from), s) in out.iter_mut().zip(&best).zip(&root) {
+        *to = from.map(|v| v / s);
+    }
+    let residual = measure.residual_of(problem, r);
+    let solved = residual.eta <= limits.tolerance / 0.999;
+    let status = match stop {
+        _ if solved => Status::Solved,
+        _ if !residual.eta.is_finite() => Status::NotFinite,
+        Stop::Solved => Status::Inaccurate,
+        Stop::Iterations | Stop::Work => Status::IterationLimit,
+        Stop::Cancelled => Status::Cancelled,
+        Stop::Diverging => Status::Diverging,
+        Stop::Stalled => Status::Stalled,
+    };
+    let iterations = u32::try_from(iterations).unwrap_or(u32::MAX);
+    let outcome = Outcome { status, iterations, residual: residual.eta, redundant: 0 };
+    FrictionOutcome { outcome, residual, work }
+}
+
+/// Runs a method on the scaled problem; `auto` on each connected part of it.
+fn run<const D: usize>(
+    p: &Scaled<D>,
+    solver: FrictionSolver,
+    limits: Limits<'_>,
+    guess: &[[f64; D]],
+) -> (Stop, u64, f64, Vec<[f64; D]>) {
+    let mut whole = Search::new(p, limits, guess);
+    if let Some(stop) = whole.stop() {
+        return (stop, whole.iterations, whole.work, whole.best);
+    }
+    let stop = match solver {
+        FrictionSolver::Auto => {
+            let parts = p.w.components();
+            if parts.len() > 1 {
+                return by_parts(p, &parts, limits, guess, whole.work);
+            }
+            auto::solve(&mut whole)
+        }
+        FrictionSolver::Nsgs { omega, order } => nsgs::solve(&mut whole, omega, order),
+        FrictionSolver::ProjectedGradient => gradient::solve(&mut whole),
+        FrictionSolver::Newton(function) => Newton::default().plain(&mut whole, function),
+        FrictionSolver::ProximalNewton(function) => {
+            let budget = limits.max_iterations;
+            Newton::default().proximal(&mut whole, function, 1e-2, budget)
+        }
+    };
+    (stop, whole.iterations, whole.work, whole.best)
+}
+
+/// Solves each connected part to its share of the tolerance.
+fn by_parts<const D: usize>(
+    p: &Scaled<D>,
+    parts: &[Vec<usize>],
+    limits: Limits<'_>,
+    guess: &[[f64; D]],
+    work: f64,
+) -> (Stop, u64, f64, Vec<[f64; D]>) {
+    let mut best = vec![[0.0; D]; p.contacts()];
+    let (mut iterations, mut work, mut stop) = (0, work, Stop::Solved);
+    let even = 0.5 / (parts.len() as f64).sqrt();
+    for members in parts {
+        let part = p.part(members);
+        let weight = super::scaled::total(&part.q).sqrt();
+        let start: Vec<_> = members.iter().map(|&i| guess[i]).collect();
+        // Σ max(a, b)² ≤ Σ a² + Σ b² = ¼ + ½.
+        let tolerance = limits.tolerance * even.max(0.7 * weight);
+        let own = Limits { tolerance, max_work: limits.max_work - work, ..limits };
+        let mut search = Search::new(&part, own, &start);
+        let end = auto::solve(&mut search);
+        if end != Stop::Solved {
+            stop = end;
+        }
+        iterations += search.iterations;
+        work += search.work;
+        for (&i, r) in members.iter().zip(&search.best) {
+            best[i] = *r;
+        }
+    }
+    (stop, iterations, work, best)
+}
