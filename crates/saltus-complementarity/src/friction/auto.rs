@@ -6,7 +6,7 @@ use super::functions::NewtonFunction;
 use super::gradient::Gradient;
 use super::measure::{ContactState, state};
 use super::nsgs::{Order, Sweeper};
-use super::proximal::Newton;
+use super::proximal::{Newton, Weight};
 use super::scaled::total;
 use super::search::{Search, Stop};
 
@@ -90,6 +90,11 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     let predicted = 10.0 * newton.predict(search);
     let (mut newton_work, mut wait_until) = (0.0, 0.0);
     let mut tries = 0_u32;
+    let mut variants = [
+        (NewtonFunction::NaturalMap, Weight::new(1e-3)),
+        (NewtonFunction::AlartCurnier, Weight::new(1e-3)),
+    ];
+    let mut variant = 0;
     let mut length = 16.0_f64;
     let mut known = states(search);
     for round in 1_u32.. {
@@ -114,20 +119,26 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         let rate = arms.iter().map(|a| a.rate).filter(|r| r.is_finite()).fold(0.0_f64, f64::max);
         let remaining = (search.best_eta / search.tolerance).ln() / rate;
         let pays = !(remaining < predicted);
-        let share = newton_work <= 0.6 * search.work || tries == 0;
-        if settled && pays && share && search.work >= wait_until {
-            let before = search.work;
-            let function =
-                if tries % 4 < 2 { NewtonFunction::AlartCurnier } else { NewtonFunction::NaturalMap };
-            let weight = if tries.is_multiple_of(2) { 1e-3 } else { 1e-5 };
-            let stop = newton.proximal(search, function, weight, 30 + 10 * u64::from(tries));
+        while settled && pays && search.work >= wait_until && (newton_work <= 0.6 * search.work || tries == 0) {
+            let (work, before) = (search.work, search.best_eta);
+            let (function, weight) = &mut variants[variant % 2];
+            let budget = (30.0 * 1.5_f64.powi(tries.min(20) as i32)) as u64;
+            let stop = newton.proximal(search, *function, weight, budget);
             if matches!(stop, Stop::Solved | Stop::Work | Stop::Cancelled) {
                 return stop;
             }
-            let spent = search.work - before;
+            if stop == Stop::Stalled {
+                *weight = Weight::new(if tries.is_multiple_of(2) { 1e-5 } else { 1e-3 });
+            }
+            let spent = search.work - work;
             newton_work += spent;
-            wait_until = search.work + 0.7 * spent;
             tries += 1;
+            // As long as it gains more per operation than the others, it goes on.
+            let gain = (before / search.best_eta).ln() / spent.max(1.0);
+            if gain <= rate || stop == Stop::Stalled {
+                variant += 1;
+                wait_until = search.work + 0.7 * spent;
+            }
         }
     }
     Stop::Iterations

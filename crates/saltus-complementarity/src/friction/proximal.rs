@@ -303,13 +303,16 @@ impl<const D: usize> Newton<D> {
         }
     }
 
-    /// The proximal method from the best point, at most `budget` Newton steps, first weight `s`.
-    pub fn proximal(&mut self, search: &mut Search<'_, D>, function: NewtonFunction, s: f64, budget: u64) -> Stop {
+    /// The proximal method from the best point, at most `budget` Newton steps; `weight` is carried from call to call.
+    pub fn proximal(
+        &mut self,
+        search: &mut Search<'_, D>,
+        function: NewtonFunction,
+        weight: &mut Weight,
+        budget: u64,
+    ) -> Stop {
         let mut center = search.best.clone();
         let mut eta = search.best_eta;
-        let mut s = s;
-        let mut failures = 0;
-        let (mut hold, mut sticky) = (0_u32, 0_u32);
         let end = search.iterations.saturating_add(budget);
         while search.iterations < end {
             if let Some(stop) = search.stop() {
@@ -317,48 +320,67 @@ impl<const D: usize> Newton<D> {
             }
             let mut r = center.clone();
             let limit = 40.min(end - search.iterations);
-            let (end, steps) = self.inner(search, function, &mut r, &center, s, limit);
+            let (inner, steps) = self.inner(search, function, &mut r, &center, weight.s, limit);
             let r = projected(search, &r);
             let reached = search.evaluate(&r);
             if search.solved() {
                 return Stop::Solved;
             }
-            if end == Inner::Converged || reached < eta {
+            if inner == Inner::Converged || reached < eta {
                 (center, eta) = drift(search, &center, r, reached);
                 if search.solved() {
                     return Stop::Solved;
                 }
             }
-            if end == Inner::Converged {
-                failures = 0;
-                if hold > 0 {
-                    hold -= 1;
-                } else if steps <= 6 {
-                    s *= 0.1;
-                } else if steps <= 12 {
-                    s *= 0.3;
-                }
-                if steps == 0 {
-                    // The center solves its own problem to the inner tolerance: only a smaller weight helps.
-                    s *= 0.1;
-                    if s < 1e-12 {
-                        return Stop::Stalled;
-                    }
-                }
-            } else {
-                failures += 1;
-                s *= 10.0;
-                if failures >= 2 {
-                    sticky = (sticky + 1).min(8);
-                    hold = sticky;
-                }
-                if failures > 12 || steps == 0 && s > 1e3 {
-                    return Stop::Stalled;
-                }
+            if !weight.adapt(inner == Inner::Converged, steps) {
+                return Stop::Stalled;
             }
-            s = s.clamp(1e-10, 1e3);
         }
         Stop::Iterations
+    }
+}
+
+/// The weight `s` of the proximal term and the memory that keeps it from swinging between two decades.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Weight {
+    s: f64,
+    failures: u32,
+    /// Successes for which `s` still has to stay.
+    hold: u32,
+    sticky: u32,
+}
+
+impl Weight {
+    pub fn new(s: f64) -> Self {
+        Self { s, failures: 0, hold: 0, sticky: 0 }
+    }
+
+    /// After an inner iteration; false if nothing more is to be expected.
+    fn adapt(&mut self, converged: bool, steps: u64) -> bool {
+        if !converged {
+            self.failures += 1;
+            self.s = (10.0 * self.s).min(1e3);
+            if self.failures >= 2 {
+                self.sticky = (self.sticky + 1).min(8);
+                self.hold = self.sticky;
+            }
+            return self.failures <= 12;
+        }
+        self.failures = 0;
+        if steps == 0 {
+            // The center solves its own problem to the inner tolerance: only a smaller weight helps.
+            self.s *= 0.01;
+            return self.s >= 1e-12;
+        }
+        if self.hold > 0 {
+            self.hold -= 1;
+        } else if steps <= 6 {
+            self.s *= 0.1;
+        } else if steps <= 12 {
+            self.s *= 0.3;
+        }
+        self.s = self.s.max(1e-10);
+        true
     }
 }
 

@@ -6,7 +6,7 @@ use super::gradient;
 use super::measure::{Measure, Residual};
 use super::nsgs::{self, Order};
 use super::problem::FrictionContact;
-use super::proximal::Newton;
+use super::proximal::{Newton, Weight};
 use super::scaled::Scaled;
 use super::search::{Limits, Search, Stop};
 use crate::outcome::{Outcome, Status};
@@ -144,13 +144,14 @@ fn run<const D: usize>(
         FrictionSolver::Newton(function) => Newton::default().plain(&mut whole, function),
         FrictionSolver::ProximalNewton(function) => {
             let budget = limits.max_iterations;
-            Newton::default().proximal(&mut whole, function, 1e-2, budget)
+            Newton::default().proximal(&mut whole, function, &mut Weight::new(1e-2), budget)
         }
     };
     (stop, whole.iterations, whole.work, whole.best)
 }
 
-/// Solves each connected part to its share of the tolerance.
+/// Solves each connected part to its share of the tolerance, small parts first. A part that does not
+/// converge may spend its share of the work in the first round and what is left over in the second.
 fn by_parts<const D: usize>(
     p: &Scaled<D>,
     parts: &[Vec<usize>],
@@ -158,26 +159,45 @@ fn by_parts<const D: usize>(
     guess: &[[f64; D]],
     work: f64,
 ) -> (Stop, u64, f64, Vec<[f64; D]>) {
-    let mut best = vec![[0.0; D]; p.contacts()];
+    let mut best = guess.to_vec();
     let (mut iterations, mut work, mut stop) = (0, work, Stop::Solved);
     let even = 0.5 / (parts.len() as f64).sqrt();
-    for members in parts {
-        let part = p.part(members);
-        let weight = super::scaled::total(&part.q).sqrt();
-        let start: Vec<_> = members.iter().map(|&i| guess[i]).collect();
-        // Σ max(a, b)² ≤ Σ a² + Σ b² = ¼ + ½.
-        let tolerance = limits.tolerance * even.max(0.7 * weight);
-        let own = Limits { tolerance, max_work: limits.max_work - work, ..limits };
-        let mut search = Search::new(&part, own, &start);
-        let end = auto::solve(&mut search);
-        if end != Stop::Solved {
-            stop = end;
+    let mut open: Vec<(Scaled<D>, &Vec<usize>)> = parts.iter().map(|m| (p.part(m), m)).collect();
+    open.sort_by_key(|(part, members)| (part.w.stored(), members[0]));
+    for round in 0..2 {
+        let mut weight: f64 = open.iter().map(|(part, _)| part.product_work()).sum();
+        let mut failed = Vec::new();
+        for (part, members) in open {
+            let length = super::scaled::total(&part.q).sqrt();
+            // Σ max(a, b)² ≤ Σ a² + Σ b² ≤ ¼ + ½.
+            let tolerance = limits.tolerance * even.max(0.7 * length);
+            let share = part.product_work() / weight;
+            weight -= part.product_work();
+            let own = Limits {
+                tolerance,
+                max_work: (limits.max_work - work).max(0.0) * share.min(1.0),
+                max_iterations: limits.max_iterations.saturating_sub(iterations),
+                ..limits
+            };
+            let start: Vec<_> = members.iter().map(|&i| best[i]).collect();
+            let mut search = Search::new(&part, own, &start);
+            let end = auto::solve(&mut search);
+            iterations += search.iterations;
+            work += search.work;
+            for (&i, r) in members.iter().zip(&search.best) {
+                best[i] = *r;
+            }
+            if end != Stop::Solved {
+                stop = end;
+                failed.push((part, members));
+            }
         }
-        iterations += search.iterations;
-        work += search.work;
-        for (&i, r) in members.iter().zip(&search.best) {
-            best[i] = *r;
+        let retry = round == 0 && matches!(stop, Stop::Work) && !failed.is_empty() && work < limits.max_work;
+        if !retry {
+            break;
         }
+        open = failed;
+        stop = Stop::Solved;
     }
     (stop, iterations, work, best)
 }
