@@ -9,7 +9,10 @@ use std::time::Instant;
 fn main() {
     let mut args = std::env::args().skip(1);
     let solvers = args.next().unwrap_or_default();
-    let work = std::env::var("WORK").ok().and_then(|w| w.parse().ok()).unwrap_or(2e9);
+    let work = std::env::var("WORK")
+        .ok()
+        .and_then(|w| w.parse().ok())
+        .unwrap_or(2e9);
     for path in args {
         let problem = match read(path.as_ref()) {
             Ok(Problem::Friction(p)) => p,
@@ -26,14 +29,23 @@ fn main() {
                 continue;
             }
         };
-        let name: String = path.rsplit('/').next().unwrap_or("").chars().take(34).collect();
+        let name: String = path
+            .rsplit('/')
+            .next()
+            .unwrap_or("")
+            .chars()
+            .take(34)
+            .collect();
         for solver in solvers.split(',') {
             let Some(method) = FrictionSolver::named(solver) else {
                 println!("no solver {solver}");
                 return;
             };
             let mut r = vec![0.0; problem.dimension() * problem.contacts()];
-            let limits = Limits { max_work: work, ..Limits::default() };
+            let limits = Limits {
+                max_work: work,
+                ..Limits::default()
+            };
             let start = Instant::now();
             let end = solve(&problem, method, limits, &mut r);
             let time = start.elapsed().as_secs_f64() * 1e3;

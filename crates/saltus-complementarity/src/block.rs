@@ -206,7 +206,11 @@ impl BlockMatrix {
         for (k, &i) in members.iter().enumerate() {
             place[i] = k;
         }
-        let mut m = Self { dimension: self.dimension, start: vec![0], ..Self::default() };
+        let mut m = Self {
+            dimension: self.dimension,
+            start: vec![0],
+            ..Self::default()
+        };
         for (k, &i) in members.iter().enumerate() {
             for (&j, block) in self.cols(i).iter().zip(self.row(i).chunks_exact(size)) {
                 if place[j] != usize::MAX {
@@ -224,7 +228,11 @@ impl BlockMatrix {
 
     /// Block row `i` times `x` without the diagonal block.
     #[inline]
-    pub(crate) fn row_dot_off_diagonal<const D: usize>(&self, i: usize, x: &[[f64; D]]) -> [f64; D] {
+    pub(crate) fn row_dot_off_diagonal<const D: usize>(
+        &self,
+        i: usize,
+        x: &[[f64; D]],
+    ) -> [f64; D] {
         let mut sum = [0.0; D];
         let size = D * D;
         let (begin, middle, end) = (self.start[i], self.diagonal[i], self.start[i + 1]);

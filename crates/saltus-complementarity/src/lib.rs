@@ -9,6 +9,7 @@ mod block;
 pub mod cone;
 mod enumeration;
 pub mod friction;
+pub mod lcp;
 mod lemke;
 mod mlcp;
 mod outcome;

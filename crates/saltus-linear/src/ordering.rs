@@ -12,14 +12,25 @@ use faer::sparse::linalg::amd;
 pub fn minimum_degree(start: &[usize], index: &[usize]) -> Vec<usize> {
     let n = start.len().saturating_sub(1);
     let natural = || (0..n).collect();
-    let ascending = |i: usize| index.get(start[i]..start[i + 1]).is_some_and(|r| r.windows(2).all(|w| w[0] < w[1]));
-    if n == 0 || start[n] != index.len() || index.iter().any(|&j| j >= n) || !(0..n).all(ascending) {
+    let ascending = |i: usize| {
+        index
+            .get(start[i]..start[i + 1])
+            .is_some_and(|r| r.windows(2).all(|w| w[0] < w[1]))
+    };
+    if n == 0 || start[n] != index.len() || index.iter().any(|&j| j >= n) || !(0..n).all(ascending)
+    {
         return natural();
     }
     let pattern = SymbolicSparseColMatRef::new_checked(n, n, start, None, index);
     let (mut order, mut inverse) = (vec![0; n], vec![0; n]);
     let mut memory = MemBuffer::new(amd::order_scratch::<usize>(n, index.len()));
-    match amd::order(&mut order, &mut inverse, pattern, amd::Control::default(), MemStack::new(&mut memory)) {
+    match amd::order(
+        &mut order,
+        &mut inverse,
+        pattern,
+        amd::Control::default(),
+        MemStack::new(&mut memory),
+    ) {
         Ok(_) => order,
         Err(_) => natural(),
     }

@@ -29,7 +29,12 @@ enum Method<const D: usize> {
 
 impl<const D: usize> Arm<D> {
     fn new(method: Method<D>, eta: f64) -> Self {
-        Self { method, eta, rate: f64::INFINITY, bursts: 0 }
+        Self {
+            method,
+            eta,
+            rate: f64::INFINITY,
+            bursts: 0,
+        }
     }
 
     fn burst(&mut self, search: &mut Search<'_, D>, count: u64) {
@@ -63,7 +68,9 @@ fn states<const D: usize>(search: &mut Search<'_, D>) -> Vec<ContactState> {
     let best = search.best.clone();
     p.velocity(&best, &mut search.u);
     search.work += p.product_work();
-    (0..p.contacts()).map(|i| state(&best[i], &search.u[i], 1.0, p.mu[i], p.rolling[i])).collect()
+    (0..p.contacts())
+        .map(|i| state(&best[i], &search.u[i], 1.0, p.mu[i], p.rolling[i]))
+        .collect()
 }
 
 /// Solves one connected problem.
@@ -72,7 +79,10 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         return stop;
     }
     let start = search.best.clone();
-    let mut first = Arm::new(Method::Sweeps(Sweeper::new(1.0, Order::Forward), start.clone()), search.best_eta);
+    let mut first = Arm::new(
+        Method::Sweeps(Sweeper::new(1.0, Order::Forward), start.clone()),
+        search.best_eta,
+    );
     first.burst(search, 10);
     if let Some(stop) = search.stop() {
         return stop;
@@ -82,7 +92,10 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     let mut arms: [Arm<D>; ARMS] = [
         first,
         Arm::new(Method::Gradient(Box::new(gradient)), eta),
-        Arm::new(Method::Sweeps(Sweeper::new(1.0, Order::Symmetric), start), f64::INFINITY),
+        Arm::new(
+            Method::Sweeps(Sweeper::new(1.0, Order::Symmetric), start),
+            f64::INFINITY,
+        ),
     ];
     arms[1].catch_up(search);
     arms[1].burst(search, 20);
@@ -107,7 +120,14 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         let chosen = choose(&arms, round);
         arms[chosen].catch_up(search);
         let count = (length as u64).max(1);
-        arms[chosen].burst(search, if chosen == 2 { count.div_ceil(2) } else { count });
+        arms[chosen].burst(
+            search,
+            if chosen == 2 {
+                count.div_ceil(2)
+            } else {
+                count
+            },
+        );
         length = (length * 1.6).min(3000.0);
         if let Some(stop) = search.stop() {
             return stop;
@@ -116,10 +136,18 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         let changed = now.iter().zip(&known).filter(|(a, b)| a != b).count();
         known = now;
         let settled = changed * 100 < 3 * known.len() || round >= 3;
-        let rate = arms.iter().map(|a| a.rate).filter(|r| r.is_finite()).fold(0.0_f64, f64::max);
+        let rate = arms
+            .iter()
+            .map(|a| a.rate)
+            .filter(|r| r.is_finite())
+            .fold(0.0_f64, f64::max);
         let remaining = (search.best_eta / search.tolerance).ln() / rate;
         let pays = !(remaining < predicted);
-        while settled && pays && search.work >= wait_until && (newton_work <= 0.6 * search.work || tries == 0) {
+        while settled
+            && pays
+            && search.work >= wait_until
+            && (newton_work <= 0.6 * search.work || tries == 0)
+        {
             let (work, before) = (search.work, search.best_eta);
             let (function, weight) = &mut variants[variant % 2];
             let budget = (30.0 * 1.5_f64.powi(tries.min(20) as i32)) as u64;

@@ -109,13 +109,19 @@ impl<const D: usize> BlockLu<D> {
     }
 
     /// Factorises; `row(i, put)` sends the blocks of row `i` as `put(column, block)`. False where a diagonal block is singular.
-    pub fn factorise(&mut self, mut row: impl FnMut(usize, &mut dyn FnMut(usize, &Block<D>))) -> bool {
+    pub fn factorise(
+        &mut self,
+        mut row: impl FnMut(usize, &mut dyn FnMut(usize, &Block<D>)),
+    ) -> bool {
         let n = self.order.len();
         let zero = [[0.0; D]; D];
         for k in 0..n {
             let lower = self.lower.start[k]..self.lower.start[k + 1];
             let upper = self.upper.start[k]..self.upper.start[k + 1];
-            for &j in self.lower.index[lower.clone()].iter().chain(&self.upper.index[upper.clone()]) {
+            for &j in self.lower.index[lower.clone()]
+                .iter()
+                .chain(&self.upper.index[upper.clone()])
+            {
                 self.work[j] = zero;
             }
             self.work[k] = zero;
@@ -129,14 +135,19 @@ impl<const D: usize> BlockLu<D> {
                     continue;
                 }
                 let range = self.upper.start[j]..self.upper.start[j + 1];
-                for (&c, u) in self.upper.index[range.clone()].iter().zip(&self.upper.values[range]) {
+                for (&c, u) in self.upper.index[range.clone()]
+                    .iter()
+                    .zip(&self.upper.values[range])
+                {
                     subtract_product(&mut self.work[c], &factor, u);
                 }
             }
             for at in upper {
                 self.upper.values[at] = self.work[self.upper.index[at]];
             }
-            let Some(inverse) = invert(&self.work[k]) else { return false };
+            let Some(inverse) = invert(&self.work[k]) else {
+                return false;
+            };
             self.pivots[k] = inverse;
         }
         true
@@ -148,7 +159,10 @@ impl<const D: usize> BlockLu<D> {
         for k in 0..n {
             let mut sum = x[self.order[k]];
             let range = self.lower.start[k]..self.lower.start[k + 1];
-            for (&j, l) in self.lower.index[range.clone()].iter().zip(&self.lower.values[range]) {
+            for (&j, l) in self.lower.index[range.clone()]
+                .iter()
+                .zip(&self.lower.values[range])
+            {
                 subtract_image(&mut sum, l, &scratch[j]);
             }
             scratch[k] = sum;
@@ -156,7 +170,10 @@ impl<const D: usize> BlockLu<D> {
         for k in (0..n).rev() {
             let mut sum = scratch[k];
             let range = self.upper.start[k]..self.upper.start[k + 1];
-            for (&j, u) in self.upper.index[range.clone()].iter().zip(&self.upper.values[range]) {
+            for (&j, u) in self.upper.index[range.clone()]
+                .iter()
+                .zip(&self.upper.values[range])
+            {
                 subtract_image(&mut sum, u, &scratch[j]);
             }
             let mut y = [0.0; D];

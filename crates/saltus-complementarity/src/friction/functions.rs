@@ -33,7 +33,9 @@ pub(crate) fn evaluate<const D: usize>(
 ) -> ([f64; D], (Block<D>, Block<D>)) {
     match function {
         NewtonFunction::AlartCurnier if D != 5 => alart_curnier(r, u, rho, mu),
-        NewtonFunction::FischerBurmeister if D != 5 && mu > 0.0 => fischer_burmeister(r, u, rho, mu),
+        NewtonFunction::FischerBurmeister if D != 5 && mu > 0.0 => {
+            fischer_burmeister(r, u, rho, mu)
+        }
         _ => natural_map(r, u, rho, mu, rolling),
     }
 }
@@ -62,8 +64,11 @@ pub(crate) fn natural_map<const D: usize>(
     }
     let slope = projection_slope(&x, mu, rolling);
     let mut g = identity::<D>();
-    let parts: [(std::ops::Range<usize>, f64); 2] =
-        if D == 5 { [(1..3, mu), (3..D, rolling)] } else { [(1..D, mu), (D..D, 0.0)] };
+    let parts: [(std::ops::Range<usize>, f64); 2] = if D == 5 {
+        [(1..3, mu), (3..D, rolling)]
+    } else {
+        [(1..D, mu), (D..D, 0.0)]
+    };
     for (range, coefficient) in parts {
         let size = norm(&u[range.clone()]);
         if size > 0.0 {
@@ -93,8 +98,11 @@ fn projection_slope<const D: usize>(x: &[f64; D], mu: f64, rolling: f64) -> Bloc
         Region::Polar => [[0.0; D]; D],
         Region::Boundary => {
             let mut m = [[0.0; D]; D];
-            let parts: [(std::ops::Range<usize>, f64); 2] =
-                if D == 5 { [(1..3, mu), (3..D, rolling)] } else { [(1..D, mu), (D..D, 0.0)] };
+            let parts: [(std::ops::Range<usize>, f64); 2] = if D == 5 {
+                [(1..3, mu), (3..D, rolling)]
+            } else {
+                [(1..D, mu), (D..D, 0.0)]
+            };
             // dp_n = (dx_n + Σ c e·dx) / (1 + Σ c²) over the parts that are on their circle.
             let mut weight = 1.0;
             let mut gradient = [0.0; D];

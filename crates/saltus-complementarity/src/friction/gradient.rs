@@ -112,7 +112,11 @@ impl<const D: usize> Gradient<D> {
             }
         }
         let theta = 0.5 * (1.0 + (1.0 + 4.0 * self.theta * self.theta).sqrt());
-        let beta = if against > 0.0 { 0.0 } else { (self.theta - 1.0) / theta };
+        let beta = if against > 0.0 {
+            0.0
+        } else {
+            (self.theta - 1.0) / theta
+        };
         self.theta = if against > 0.0 { 1.0 } else { theta };
         for i in 0..n {
             for k in 0..D {

@@ -123,7 +123,10 @@ fn spatial<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Option<[
         let mut next = f64::NAN;
         if n > 0.0 && t > 0.0 {
             // r_t' = −(S + a)⁻¹ r_t, and h = 1/|r_t| − 1/(μ r_n) is nearly linear in a.
-            let (p1, p2) = ((s12 * t2 - (s22 + a) * t1) / det, (s21 * t1 - (s11 + a) * t2) / det);
+            let (p1, p2) = (
+                (s12 * t2 - (s22 + a) * t1) / det,
+                (s21 * t1 - (s11 + a) * t2) / det,
+            );
             let dn = -(w[0][1] * p1 + w[0][2] * p2) * inverse;
             let h = 1.0 / t - 1.0 / (mu * n);
             let slope = -(t1 * p1 + t2 * p2) / (t * t * t) + dn / (mu * n * n);
@@ -254,7 +257,11 @@ fn fixed_point<const D: usize>(
                 df += (fp[k] - f[k]).powi(2);
                 dr += (p[k] - r[k]).powi(2);
             }
-            let ratio = if dr > 0.0 { rho * (df / dr).sqrt() } else { 0.0 };
+            let ratio = if dr > 0.0 {
+                rho * (df / dr).sqrt()
+            } else {
+                0.0
+            };
             tries += 1;
             if ratio <= 0.9 || tries > 30 {
                 // Extragradient: the step is taken with the value at the predicted point.
@@ -275,4 +282,3 @@ fn fixed_point<const D: usize>(
     let left = norm(&defect(&r, &f, unit, mu, rolling));
     (left <= 1e-6 * scale.max(norm(&r))).then_some(r)
 }
-

@@ -26,9 +26,13 @@ fn visit<const D: usize>(p: &Scaled<D>, r: &mut [[f64; D]], i: usize, omega: f64
         *b += q;
     }
     let (w, _) = p.w.diagonal(i).as_chunks::<D>();
-    let Ok(w): Result<&[[f64; D]; D], _> = w.try_into() else { return 0.0 };
+    let Ok(w): Result<&[[f64; D]; D], _> = w.try_into() else {
+        return 0.0;
+    };
     let old = r[i];
-    let Some(mut new) = local::solve(w, &b, p.mu[i], p.rolling[i], &old) else { return 0.0 };
+    let Some(mut new) = local::solve(w, &b, p.mu[i], p.rolling[i], &old) else {
+        return 0.0;
+    };
     if omega != 1.0 {
         for (new, old) in new.iter_mut().zip(&old) {
             *new = old + omega * (*new - old);
@@ -61,12 +65,27 @@ pub(crate) struct Sweeper {
 
 impl Sweeper {
     pub fn new(omega: f64, order: Order) -> Self {
-        let state = if let Order::Random(seed) = order { seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 } else { 1 };
-        Self { omega, order, threshold: f64::INFINITY, shuffle: Vec::new(), state }
+        let state = if let Order::Random(seed) = order {
+            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
+        } else {
+            1
+        };
+        Self {
+            omega,
+            order,
+            threshold: f64::INFINITY,
+            shuffle: Vec::new(),
+            state,
+        }
     }
 
     /// At most `count` sweeps from `r`; leaves early when solved. Returns η at the end.
-    pub fn burst<const D: usize>(&mut self, search: &mut Search<'_, D>, r: &mut [[f64; D]], count: u64) -> f64 {
+    pub fn burst<const D: usize>(
+        &mut self,
+        search: &mut Search<'_, D>,
+        r: &mut [[f64; D]],
+        count: u64,
+    ) -> f64 {
         let p = search.p;
         let n = p.contacts();
         if self.threshold.is_infinite() {

@@ -68,7 +68,14 @@ impl<const D: usize> Newton<D> {
 
     fn resize(&mut self, n: usize) {
         let zero = [0.0; D];
-        for v in [&mut self.f, &mut self.u, &mut self.trial, &mut self.trial_f, &mut self.trial_u, &mut self.step] {
+        for v in [
+            &mut self.f,
+            &mut self.u,
+            &mut self.trial,
+            &mut self.trial_f,
+            &mut self.trial_u,
+            &mut self.step,
+        ] {
             v.clear();
             v.resize(n, zero);
         }
@@ -111,7 +118,13 @@ impl<const D: usize> Newton<D> {
     }
 
     /// One Newton direction at `r` (velocities in `self.u`, `F` in `self.f`) into `self.step`. False where the matrix is singular.
-    fn direction(&mut self, search: &mut Search<'_, D>, function: NewtonFunction, r: &[[f64; D]], s: f64) -> bool {
+    fn direction(
+        &mut self,
+        search: &mut Search<'_, D>,
+        function: NewtonFunction,
+        r: &[[f64; D]],
+        s: f64,
+    ) -> bool {
         let p = search.p;
         let zero = [[0.0; D]; D];
         self.active.clear();
@@ -277,7 +290,15 @@ impl<const D: usize> Newton<D> {
                 t[k] = r[k] + factor * d[k];
             }
         }
-        let m = Self::function(search, function, &self.trial, center, s, &mut self.trial_u, &mut self.trial_f);
+        let m = Self::function(
+            search,
+            function,
+            &self.trial,
+            center,
+            s,
+            &mut self.trial_u,
+            &mut self.trial_f,
+        );
         if m.is_nan() { f64::INFINITY } else { m }
     }
 
@@ -352,7 +373,12 @@ pub(crate) struct Weight {
 
 impl Weight {
     pub fn new(s: f64) -> Self {
-        Self { s, failures: 0, hold: 0, sticky: 0 }
+        Self {
+            s,
+            failures: 0,
+            hold: 0,
+            sticky: 0,
+        }
     }
 
     /// After an inner iteration; false if nothing more is to be expected.
@@ -413,7 +439,10 @@ fn drift<const D: usize>(
 
 fn projected<const D: usize>(search: &Search<'_, D>, r: &[[f64; D]]) -> Vec<[f64; D]> {
     let p = search.p;
-    r.iter().enumerate().map(|(i, r)| project(r, p.mu[i], p.rolling[i]).0).collect()
+    r.iter()
+        .enumerate()
+        .map(|(i, r)| project(r, p.mu[i], p.rolling[i]).0)
+        .collect()
 }
 
 fn distance<const D: usize>(a: &[[f64; D]], b: &[[f64; D]]) -> f64 {

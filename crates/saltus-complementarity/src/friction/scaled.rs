@@ -23,10 +23,19 @@ impl<const D: usize> Scaled<D> {
         let root: Vec<f64> = measure.scales().iter().map(|d| d.sqrt()).collect();
         let w = problem.delassus().scaled(|i, j| 1.0 / (root[i] * root[j]));
         let (q, _) = problem.free_velocity().as_chunks::<D>();
-        let q = q.iter().zip(&root).map(|(q, s)| q.map(|v| v / (s * reference))).collect();
+        let q = q
+            .iter()
+            .zip(&root)
+            .map(|(q, s)| q.map(|v| v / (s * reference)))
+            .collect();
         let n = problem.contacts();
         let rolling = (0..n).map(|i| problem.rolling_of(i)).collect();
-        Self { w, q, mu: problem.friction().to_vec(), rolling }
+        Self {
+            w,
+            q,
+            mu: problem.friction().to_vec(),
+            rolling,
+        }
     }
 
     pub fn contacts(&self) -> usize {

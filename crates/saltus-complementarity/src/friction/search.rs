@@ -18,7 +18,12 @@ pub struct Limits<'a> {
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { tolerance: 1e-8, max_iterations: 1_000_000, max_work: 1e10, cancel: None }
+        Self {
+            tolerance: 1e-8,
+            max_iterations: 1_000_000,
+            max_work: 1e10,
+            cancel: None,
+        }
     }
 }
 
@@ -93,7 +98,11 @@ impl<'a, const D: usize> Search<'a, D> {
             Some(Stop::Iterations)
         } else if self.work >= self.limits.max_work {
             Some(Stop::Work)
-        } else if self.limits.cancel.is_some_and(|c| c.load(Ordering::Relaxed)) {
+        } else if self
+            .limits
+            .cancel
+            .is_some_and(|c| c.load(Ordering::Relaxed))
+        {
             Some(Stop::Cancelled)
         } else {
             None

@@ -36,14 +36,35 @@ impl FrictionSolver {
     /// All methods under their names.
     pub const ALL: [(&'static str, Self); 9] = [
         ("auto", Self::Auto),
-        ("nsgs", Self::Nsgs { omega: 1.0, order: Order::Forward }),
-        ("nsgs-symmetric", Self::Nsgs { omega: 1.0, order: Order::Symmetric }),
+        (
+            "nsgs",
+            Self::Nsgs {
+                omega: 1.0,
+                order: Order::Forward,
+            },
+        ),
+        (
+            "nsgs-symmetric",
+            Self::Nsgs {
+                omega: 1.0,
+                order: Order::Symmetric,
+            },
+        ),
         ("projected-gradient", Self::ProjectedGradient),
         ("alart-curnier", Self::Newton(NewtonFunction::AlartCurnier)),
         ("jean-moreau", Self::Newton(NewtonFunction::NaturalMap)),
-        ("fischer-burmeister", Self::Newton(NewtonFunction::FischerBurmeister)),
-        ("proximal-newton", Self::ProximalNewton(NewtonFunction::AlartCurnier)),
-        ("proximal-newton-natural", Self::ProximalNewton(NewtonFunction::NaturalMap)),
+        (
+            "fischer-burmeister",
+            Self::Newton(NewtonFunction::FischerBurmeister),
+        ),
+        (
+            "proximal-newton",
+            Self::ProximalNewton(NewtonFunction::AlartCurnier),
+        ),
+        (
+            "proximal-newton-natural",
+            Self::ProximalNewton(NewtonFunction::NaturalMap),
+        ),
     ];
 
     /// The method called `name`.
@@ -89,7 +110,11 @@ fn solve_sized<const D: usize>(
     let measure = Measure::new(problem);
     let reference = measure.reference();
     let scaled = Scaled::<D>::new(problem, &measure);
-    let root: Vec<f64> = measure.scales().iter().map(|d| d.sqrt() / reference).collect();
+    let root: Vec<f64> = measure
+        .scales()
+        .iter()
+        .map(|d| d.sqrt() / reference)
+        .collect();
     let mut guess = vec![[0.0; D]; scaled.contacts()];
     if r.len() == D * scaled.contacts() {
         let (given, _) = r.as_chunks::<D>();
@@ -98,7 +123,10 @@ fn solve_sized<const D: usize>(
         }
     }
     // Rounding when the scales are undone must not cost the certificate.
-    let limits = Limits { tolerance: 0.999 * limits.tolerance, ..limits };
+    let limits = Limits {
+        tolerance: 0.999 * limits.tolerance,
+        ..limits
+    };
     let (stop, iterations, work, best) = run(&scaled, solver, limits, &guess);
     let (out, _) = r.as_chunks_mut::<D>();
     for ((to, from), s) in out.iter_mut().zip(&best).zip(&root) {
@@ -116,8 +144,17 @@ fn solve_sized<const D: usize>(
         Stop::Stalled => Status::Stalled,
     };
     let iterations = u32::try_from(iterations).unwrap_or(u32::MAX);
-    let outcome = Outcome { status, iterations, residual: residual.eta, redundant: 0 };
-    FrictionOutcome { outcome, residual, work }
+    let outcome = Outcome {
+        status,
+        iterations,
+        residual: residual.eta,
+        redundant: 0,
+    };
+    FrictionOutcome {
+        outcome,
+        residual,
+        work,
+    }
 }
 
 /// Runs a method on the scaled problem; `auto` on each connected part of it.
@@ -192,7 +229,10 @@ fn by_parts<const D: usize>(
                 failed.push((part, members));
             }
         }
-        let retry = round == 0 && matches!(stop, Stop::Work) && !failed.is_empty() && work < limits.max_work;
+        let retry = round == 0
+            && matches!(stop, Stop::Work)
+            && !failed.is_empty()
+            && work < limits.max_work;
         if !retry {
             break;
         }
