@@ -4,6 +4,7 @@ mod auto;
 mod block_lu;
 mod functions;
 mod gradient;
+mod interior_point;
 mod local;
 mod measure;
 mod nsgs;
@@ -12,6 +13,7 @@ mod proximal;
 mod scaled;
 mod search;
 mod solve;
+mod splitting;
 
 pub use functions::NewtonFunction;
 pub use measure::{ContactState, Measure, Residual};

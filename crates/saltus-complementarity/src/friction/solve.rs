@@ -3,11 +3,13 @@
 use super::auto;
 use super::functions::NewtonFunction;
 use super::gradient;
+use super::interior_point;
 use super::measure::{Measure, Residual};
 use super::nsgs::{self, Order};
 use super::problem::FrictionContact;
 use super::proximal::{Newton, Weight};
 use super::scaled::Scaled;
+use super::splitting;
 use super::search::{Limits, Search, Stop};
 use crate::outcome::{Outcome, Status};
 
@@ -30,11 +32,17 @@ pub enum FrictionSolver {
     Newton(NewtonFunction),
     /// A sequence of regularised problems, each solved by semismooth Newton.
     ProximalNewton(NewtonFunction),
+    /// Alternating direction method of multipliers with adaptive ρ.
+    Admm,
+    /// Fixed point on convexified problems.
+    FixedPoint,
+    /// Interior point on De Saxcé's form (2 and 3 components).
+    InteriorPoint,
 }
 
 impl FrictionSolver {
     /// All methods under their names.
-    pub const ALL: [(&'static str, Self); 9] = [
+    pub const ALL: [(&'static str, Self); 12] = [
         ("auto", Self::Auto),
         (
             "nsgs",
@@ -65,6 +73,9 @@ impl FrictionSolver {
             "proximal-newton-natural",
             Self::ProximalNewton(NewtonFunction::NaturalMap),
         ),
+        ("admm", Self::Admm),
+        ("fixed-point", Self::FixedPoint),
+        ("interior-point", Self::InteriorPoint),
     ];
 
     /// The method called `name`.
@@ -178,6 +189,9 @@ fn run<const D: usize>(
         }
         FrictionSolver::Nsgs { omega, order } => nsgs::solve(&mut whole, omega, order),
         FrictionSolver::ProjectedGradient => gradient::solve(&mut whole),
+        FrictionSolver::Admm => splitting::admm(&mut whole),
+        FrictionSolver::FixedPoint => splitting::fixed_point(&mut whole),
+        FrictionSolver::InteriorPoint => interior_point::solve(&mut whole),
         FrictionSolver::Newton(function) => Newton::default().plain(&mut whole, function),
         FrictionSolver::ProximalNewton(function) => {
             let budget = limits.max_iterations;
