@@ -179,11 +179,10 @@ fn choose<const D: usize>(arms: &[Arm<D>; ARMS], round: u32) -> usize {
     // The symmetric sweeps have not been tried yet: they wait for their turn.
     let fresh = arms[2].bursts == 0;
     let ranked: Vec<usize> = order.into_iter().filter(|&k| !(fresh && k == 2)).collect();
-    if round.is_multiple_of(9) {
-        2
-    } else if round.is_multiple_of(5) {
-        ranked.get(1).copied().unwrap_or(0)
-    } else {
-        ranked[0]
+    match round {
+        2 | 5 | 10 | 14 => ranked.get(1).copied().unwrap_or(0),
+        _ if round.is_multiple_of(9) => 2,
+        _ if round.is_multiple_of(7) => ranked.get(1).copied().unwrap_or(0),
+        _ => ranked[0],
     }
 }

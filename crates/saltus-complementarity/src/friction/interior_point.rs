@@ -122,7 +122,7 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         if !eta.is_finite() {
             return Stop::Diverging;
         }
-        let eps = tau.sqrt().min(1.0);
+        let eps = tau.min(1.0);
         // Defect of y − s(y_t) e₀ = Ŵ x + q̂ with smoothed s, Ŵ and q̂ in the coordinates of the cones.
         let soft: Vec<f64> = y.iter().map(|y| (norm(&y[1..]).powi(2) + eps * eps).sqrt()).collect();
         let mut defect = zero.clone();

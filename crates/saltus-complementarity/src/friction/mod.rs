@@ -7,6 +7,7 @@ mod gradient;
 mod interior_point;
 mod local;
 mod measure;
+mod minimum_norm;
 mod nsgs;
 mod problem;
 mod proximal;
@@ -17,6 +18,7 @@ mod splitting;
 
 pub use functions::NewtonFunction;
 pub use measure::{ContactState, Measure, Residual};
+pub use minimum_norm::canonical_reaction;
 pub use nsgs::Order;
 pub use problem::{FrictionContact, GlobalFriction, ProblemError};
 pub use search::Limits;

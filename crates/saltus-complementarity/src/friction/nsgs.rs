@@ -47,9 +47,9 @@ fn visit<const D: usize>(p: &Scaled<D>, r: &mut [[f64; D]], i: usize, omega: f64
     change
 }
 
-/// Counted operations of one sweep.
+/// Counted operations of one sweep: those of a product, each of which has to wait for the one before, and the contacts.
 pub(crate) fn sweep_work<const D: usize>(p: &Scaled<D>) -> f64 {
-    p.product_work() + (40 * D * p.contacts()) as f64
+    2.0 * p.product_work() + (100 * D * p.contacts()) as f64
 }
 
 /// Sweeps and remembers when to look at the residual.
