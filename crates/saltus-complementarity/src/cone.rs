@@ -60,23 +60,11 @@ fn project_rolling<const D: usize>(a: &[f64; D], mu: f64, rolling: f64) -> ([f64
     if mu * t + rolling * s <= -a[0] {
         return ([0.0; D], Region::Polar);
     }
-    let mut x = a[0];
-    for (slide, roll) in [(true, false), (false, true), (true, true)] {
-        let (m, r) = (
-            if slide { mu } else { 0.0 },
-            if roll { rolling } else { 0.0 },
-        );
-        let candidate = (a[0] + m * t + r * s) / (1.0 + m * m + r * r);
-        let fits = (t > mu * candidate) == slide && (s > rolling * candidate) == roll;
-        if fits {
-            x = candidate;
-            break;
-        }
-        if slide && roll {
-            x = candidate;
-        }
+    // With −(y)₊ = min(0, −y) the function is the smallest of four increasing lines: its root is the largest of theirs.
+    let mut x = a[0].max(0.0);
+    for (m, r) in [(mu, 0.0), (0.0, rolling), (mu, rolling)] {
+        x = x.max((a[0] + m * t + r * s) / (1.0 + m * m + r * r));
     }
-    let x = x.max(0.0);
     let (ft, fs) = (shrink(mu * x, t), shrink(rolling * x, s));
     let mut p = *a;
     p[0] = x;

@@ -5,6 +5,7 @@
 
 mod active_set;
 pub mod archive;
+pub mod batch;
 mod block;
 pub mod cone;
 mod enumeration;
@@ -13,6 +14,7 @@ pub mod lcp;
 mod lemke;
 mod mlcp;
 mod outcome;
+pub mod profile;
 mod small;
 mod sparse;
 

@@ -28,7 +28,10 @@ fn determinant<const D: usize>(x: &[f64; D]) -> f64 {
 
 /// The Nesterov–Todd matrix `Θ`, symmetric, with `Θ x = y`.
 fn scaling<const D: usize>(x: &[f64; D], y: &[f64; D]) -> Block<D> {
-    let (dx, dy) = (determinant(x).max(1e-300).sqrt(), determinant(y).max(1e-300).sqrt());
+    let (dx, dy) = (
+        determinant(x).max(1e-300).sqrt(),
+        determinant(y).max(1e-300).sqrt(),
+    );
     let mut dot = 0.0;
     for k in 0..D {
         dot += x[k] / dx * (y[k] / dy);
@@ -124,7 +127,10 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         }
         let eps = tau.min(1.0);
         // Defect of y − s(y_t) e₀ = Ŵ x + q̂ with smoothed s, Ŵ and q̂ in the coordinates of the cones.
-        let soft: Vec<f64> = y.iter().map(|y| (norm(&y[1..]).powi(2) + eps * eps).sqrt()).collect();
+        let soft: Vec<f64> = y
+            .iter()
+            .map(|y| (norm(&y[1..]).powi(2) + eps * eps).sqrt())
+            .collect();
         let mut defect = zero.clone();
         let mut theta = Vec::with_capacity(n);
         let mut g: Vec<Block<D>> = Vec::with_capacity(n);
@@ -197,7 +203,9 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         let steps = |dx: &[[f64; D]], dy: &[[f64; D]], share: f64| {
             let mut alpha = 1.0_f64;
             for i in 0..n {
-                alpha = alpha.min(reach(&x[i], &dx[i], share)).min(reach(&y[i], &dy[i], share));
+                alpha = alpha
+                    .min(reach(&x[i], &dx[i], share))
+                    .min(reach(&y[i], &dy[i], share));
             }
             alpha
         };
@@ -229,7 +237,9 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
                 arrow[0][k] = x[i][k];
                 arrow[k][0] = x[i][k];
             }
-            let Some(inverse) = solve_small(&arrow, &unit) else { return Stop::Stalled };
+            let Some(inverse) = solve_small(&arrow, &unit) else {
+                return Stop::Stalled;
+            };
             for k in 0..D {
                 corrector[i][k] += target * inverse[k];
             }

@@ -76,15 +76,6 @@ impl Measure {
             .sqrt()
     }
 
-    /// `√(Σ d_i |x_i|²)` of an impulse.
-    pub(crate) fn norm(&self, x: &[f64], size: usize) -> f64 {
-        x.chunks_exact(size)
-            .zip(&self.d)
-            .map(|(x, d)| square(x) * d)
-            .sum::<f64>()
-            .sqrt()
-    }
-
     /// Residuals at `r` with `u = W r + q`.
     #[must_use]
     pub fn residual(&self, problem: &FrictionContact, r: &[f64], u: &[f64]) -> Residual {

@@ -8,7 +8,7 @@ use super::block_lu::BlockLu;
 use super::functions::Block;
 use super::measure::{Measure, square};
 use super::problem::FrictionContact;
-use super::scaled::{Scaled, total};
+use super::scaled::Scaled;
 use crate::cone::{norm, project};
 
 /// Where the reaction of a contact may lie once the velocities are known.
@@ -19,8 +19,9 @@ enum Place<const D: usize> {
     Cone,
 }
 
-/// Added to the diagonal of the scaled `W` to make it regular; the solution is refined.
-const RIDGE: f64 = 1e-9;
+/// Added to the diagonal of the scaled `W` to make it regular; the solution is refined. The larger, the less
+/// rounding; the smaller, the better stiff directions are resolved.
+const RIDGES: [f64; 4] = [1e-5, 1e-6, 1e-7, 1e-8];
 
 /// Replaces `r`, a solution of `problem`, by the canonical reaction if that solves the problem to `tolerance`
 /// or at least as well as `r`. Two and three components per contact; returns whether `r` was replaced.
@@ -39,9 +40,17 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
     let measure = Measure::new(problem);
     let p = Scaled::<D>::new(problem, &measure);
     let n = p.contacts();
-    let root: Vec<f64> = measure.scales().iter().map(|d| d.sqrt() / measure.reference()).collect();
+    let root: Vec<f64> = measure
+        .scales()
+        .iter()
+        .map(|d| d.sqrt() / measure.reference())
+        .collect();
     let (given, _) = r.as_chunks::<D>();
-    let start: Vec<[f64; D]> = given.iter().zip(&root).map(|(r, s)| r.map(|v| v * s)).collect();
+    let start: Vec<[f64; D]> = given
+        .iter()
+        .zip(&root)
+        .map(|(r, s)| r.map(|v| v * s))
+        .collect();
     let mut u = vec![[0.0; D]; n];
     p.velocity(&start, &mut u);
     let eta = p.eta(&start, &u);
@@ -59,7 +68,11 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
                     ray[k] = -p.mu[i] * u[k] / slip;
                 }
                 let length = norm(&ray);
-                if u[0] > small { Place::Zero } else { Place::Ray(ray.map(|v| v / length)) }
+                if u[0] > small {
+                    Place::Zero
+                } else {
+                    Place::Ray(ray.map(|v| v / length))
+                }
             } else if u[0] > small {
                 Place::Zero
             } else {
@@ -67,7 +80,12 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
             }
         })
         .collect();
-    let Some(best) = splitting(&p, &places, &start, limit) else { return false };
+    let Some(best) = RIDGES
+        .iter()
+        .find_map(|&ridge| splitting(&p, &places, &start, limit, ridge))
+    else {
+        return false;
+    };
     let (out, _) = r.as_chunks_mut::<D>();
     for ((to, from), s) in out.iter_mut().zip(&best).zip(&root) {
         *to = from.map(|v| v / s);
@@ -81,6 +99,7 @@ fn splitting<const D: usize>(
     places: &[Place<D>],
     start: &[[f64; D]],
     limit: f64,
+    ridge: f64,
 ) -> Option<Vec<[f64; D]>> {
     let n = p.contacts();
     let mut pattern = (vec![0], Vec::new());
@@ -97,7 +116,7 @@ fn splitting<const D: usize>(
             block.copy_from_slice(w);
             if i == j {
                 for (k, row) in block.iter_mut().enumerate() {
-                    row[k] += RIDGE;
+                    row[k] += ridge;
                 }
             }
             put(j, &block);
@@ -109,11 +128,11 @@ fn splitting<const D: usize>(
     let zero = vec![[0.0; D]; n];
     let mut scratch = zero.clone();
     let mut correction = zero.clone();
-    // x ← v − (W + ε)⁻¹ W (v − start), twice: what the ridge leaves over is removed.
+    // x ← v − (W + ε)⁻¹ W (v − start), repeated: what the ridge leaves over is removed.
     let mut project_affine = |v: &[[f64; D]], x: &mut Vec<[f64; D]>| {
         x.clear();
         x.extend_from_slice(v);
-        for _ in 0..2 {
+        for _ in 0..6 {
             let gap: Vec<[f64; D]> = x
                 .iter()
                 .zip(start)
@@ -139,7 +158,6 @@ fn splitting<const D: usize>(
     let mut v = start.to_vec();
     let (mut x, mut z) = (zero.clone(), zero.clone());
     let mut u = zero;
-    let scale = total(start).sqrt().max(1e-300);
     let mut good = None;
     for iteration in 0..3000 {
         project_affine(&v, &mut x);
@@ -164,7 +182,7 @@ fn splitting<const D: usize>(
             }
             moved += square(&step);
         }
-        let done = moved.sqrt() <= 1e-13 * scale;
+        let done = moved.sqrt() <= 0.1 * limit;
         if iteration % 50 == 49 || done {
             p.velocity(&z, &mut u);
             let eta = p.eta(&z, &u);
@@ -179,7 +197,6 @@ fn splitting<const D: usize>(
             }
         }
     }
-    // Half-finished points are not canonical: only the last one counts.
     p.velocity(&z, &mut u);
     (p.eta(&z, &u) <= limit).then_some(z).or(good)
 }

@@ -2,6 +2,7 @@
 
 mod auto;
 mod block_lu;
+mod diagnosis;
 mod functions;
 mod gradient;
 mod interior_point;
@@ -16,6 +17,7 @@ mod search;
 mod solve;
 mod splitting;
 
+pub use diagnosis::{DIAGNOSIS_LIMIT, infeasibility, painleve_contacts};
 pub use functions::NewtonFunction;
 pub use measure::{ContactState, Measure, Residual};
 pub use minimum_norm::canonical_reaction;

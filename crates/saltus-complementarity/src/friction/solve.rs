@@ -1,6 +1,7 @@
 //! The door to all solvers of frictional contact.
 
 use super::auto;
+use super::diagnosis::infeasibility;
 use super::functions::NewtonFunction;
 use super::gradient;
 use super::interior_point;
@@ -9,8 +10,9 @@ use super::nsgs::{self, Order};
 use super::problem::FrictionContact;
 use super::proximal::{Newton, Weight};
 use super::scaled::Scaled;
-use super::splitting;
 use super::search::{Limits, Search, Stop};
+use super::splitting;
+use crate::cone::project;
 use crate::outcome::{Outcome, Status};
 
 /// A method for frictional contact, with its parameters.
@@ -98,7 +100,7 @@ pub struct FrictionOutcome {
 
 /// Solves `problem` from the guess `r` (dimension × contacts) and leaves the best point found there.
 ///
-/// `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
+/// `Infeasible` is said only with a proof; [`infeasibility`] gives it. `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
 pub fn solve(
     problem: &FrictionContact,
     solver: FrictionSolver,
@@ -138,7 +140,8 @@ fn solve_sized<const D: usize>(
         tolerance: 0.999 * limits.tolerance,
         ..limits
     };
-    let (stop, iterations, work, best) = run(&scaled, solver, limits, &guess);
+    let (stop, iterations, work, mut best) = run(&scaled, solver, limits, &guess);
+    into_cones(&scaled, limits.tolerance, &mut best);
     let (out, _) = r.as_chunks_mut::<D>();
     for ((to, from), s) in out.iter_mut().zip(&best).zip(&root) {
         *to = from.map(|v| v / s);
@@ -148,6 +151,7 @@ fn solve_sized<const D: usize>(
     let status = match stop {
         _ if solved => Status::Solved,
         _ if !residual.eta.is_finite() => Status::NotFinite,
+        _ if stop != Stop::Cancelled && infeasibility(problem).is_some() => Status::Infeasible,
         Stop::Solved => Status::Inaccurate,
         Stop::Iterations | Stop::Work => Status::IterationLimit,
         Stop::Cancelled => Status::Cancelled,
@@ -165,6 +169,25 @@ fn solve_sized<const D: usize>(
         outcome,
         residual,
         work,
+    }
+}
+
+/// Newton's methods end beside the cones by their residual; puts the point into them unless that costs the tolerance.
+fn into_cones<const D: usize>(p: &Scaled<D>, tolerance: f64, best: &mut Vec<[f64; D]>) {
+    let inside: Vec<[f64; D]> = best
+        .iter()
+        .enumerate()
+        .map(|(i, r)| project(r, p.mu[i], p.rolling[i]).0)
+        .collect();
+    if inside == *best {
+        return;
+    }
+    let mut u = vec![[0.0; D]; best.len()];
+    p.velocity(best, &mut u);
+    let before = p.eta(best, &u);
+    p.velocity(&inside, &mut u);
+    if p.eta(&inside, &u) <= before.max(tolerance) {
+        *best = inside;
     }
 }
 

@@ -31,7 +31,12 @@ impl<const D: usize> Regularised<D> {
         let mut lu = BlockLu::default();
         lu.analyse(&start, &index);
         let zero = vec![[0.0; D]; n];
-        let mut this = Self { lu, rho, scratch: zero.clone(), defect: zero };
+        let mut this = Self {
+            lu,
+            rho,
+            scratch: zero.clone(),
+            defect: zero,
+        };
         this.factorise(search).then_some(this)
     }
 
@@ -100,7 +105,12 @@ impl<const D: usize> Splitting<D> {
         let z = search.best.clone();
         p.velocity(&z, &mut search.u);
         search.work += p.product_work();
-        let s: Vec<f64> = search.u.iter().enumerate().map(|(i, u)| lift(p, i, u)).collect();
+        let s: Vec<f64> = search
+            .u
+            .iter()
+            .enumerate()
+            .map(|(i, u)| lift(p, i, u))
+            .collect();
         let mut y = search.u.clone();
         for (y, s) in y.iter_mut().zip(&s) {
             y[0] += s;
@@ -108,11 +118,22 @@ impl<const D: usize> Splitting<D> {
                 *v = -*v / rho;
             }
         }
-        Self { x: z.clone(), rhs: z.clone(), z, y, s }
+        Self {
+            x: z.clone(),
+            rhs: z.clone(),
+            z,
+            y,
+            s,
+        }
     }
 
     /// One iteration; returns the primal and the dual residual.
-    fn step(&mut self, search: &mut Search<'_, D>, system: &mut Regularised<D>, fixed: bool) -> (f64, f64) {
+    fn step(
+        &mut self,
+        search: &mut Search<'_, D>,
+        system: &mut Regularised<D>,
+        fixed: bool,
+    ) -> (f64, f64) {
         let p = search.p;
         let rho = system.rho;
         for i in 0..self.z.len() {
@@ -151,7 +172,9 @@ pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     if let Some(stop) = search.stop() {
         return stop;
     }
-    let Some(mut system) = Regularised::new(search, 0.1) else { return Stop::Stalled };
+    let Some(mut system) = Regularised::new(search, 0.1) else {
+        return Stop::Stalled;
+    };
     let mut state = Splitting::new(search, system.rho);
     let (mut refactored, mut since) = (0, 0);
     let mut checked = 0;
@@ -170,7 +193,11 @@ pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
             }
         }
         let balance = (primal / dual).sqrt();
-        if since >= 20 && refactored < 10 && !(1.0 / 3.0..=3.0).contains(&balance) && balance.is_finite() {
+        if since >= 20
+            && refactored < 10
+            && !(1.0 / 3.0..=3.0).contains(&balance)
+            && balance.is_finite()
+        {
             let next = (system.rho * balance.clamp(0.1, 10.0)).clamp(1e-8, 1e4);
             for y in &mut state.y {
                 for v in y {
@@ -192,7 +219,9 @@ pub(crate) fn fixed_point<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     if let Some(stop) = search.stop() {
         return stop;
     }
-    let Some(mut system) = Regularised::new(search, 0.1) else { return Stop::Stalled };
+    let Some(mut system) = Regularised::new(search, 0.1) else {
+        return Stop::Stalled;
+    };
     let mut state = Splitting::new(search, system.rho);
     state.s.fill(0.0);
     let mut inner_goal = 1e-3;

@@ -148,6 +148,20 @@ pub fn solve(
     plain(status, iterations, residual)
 }
 
+/// A proof that `{ z ≥ 0 (free in the first `e`), M z + q ≥ 0 (= 0 in the first `e` rows) }` is empty.
+pub(crate) fn farkas_certificate(m: &Dense, q: &[f64], e: usize) -> Option<Vec<f64>> {
+    let scaled = ScaledLcp::new(&Mlcp {
+        equalities: e,
+        matrix: m,
+        q,
+    });
+    let mut y = farkas::certificate(&scaled)?;
+    for (y, s) in y.iter_mut().zip(&scaled.s) {
+        *y *= s;
+    }
+    Some(y)
+}
+
 fn auto(problem: &Mlcp<'_>, scaled: &ScaledLcp, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
     let mut outcome = MlcpSolver::default().solve(problem, z, tolerance);
     if outcome.is_solved() {
