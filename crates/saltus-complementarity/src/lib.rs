@@ -4,12 +4,22 @@
 //! data, is below tolerance.
 
 mod active_set;
+pub mod archive;
+pub mod batch;
+mod block;
+pub mod cone;
 mod enumeration;
+pub mod friction;
+pub mod lcp;
 mod lemke;
 mod mlcp;
 mod outcome;
+pub mod profile;
 mod small;
+mod sparse;
 
+pub use block::BlockMatrix;
 pub use enumeration::{ENUMERATION_LIMIT, enumerate};
 pub use mlcp::{Mlcp, MlcpSolver};
 pub use outcome::{Outcome, Status, Tolerance};
+pub use sparse::SparseMatrix;

@@ -34,6 +34,14 @@ pub enum Status {
     Inaccurate,
     /// The equations are contradictory (no point satisfies them).
     Inconsistent,
+    /// The method makes no progress.
+    Stalled,
+    /// The iterates grow without bound.
+    Diverging,
+    /// Nothing solves the problem: proven by a certificate.
+    Infeasible,
+    /// The caller asked to stop.
+    Cancelled,
     /// The data or an iterate is not finite.
     NotFinite,
 }

@@ -8,6 +8,7 @@
 
 mod dense;
 mod lu;
+mod ordering;
 mod orthogonal;
 mod rows;
 mod sink;
@@ -17,6 +18,7 @@ mod vector;
 
 pub use dense::Dense;
 pub use lu::Lu;
+pub use ordering::minimum_degree;
 pub use orthogonal::{MinimumNorm, RANK_TOLERANCE};
 pub use rows::{RowCollector, SparseRows};
 pub use sink::{MatrixSink, QuadraticForm, RowScaled, Shifted};

@@ -1,0 +1,282 @@
+//! A square matrix of small square blocks in compressed rows: the Delassus operator.
+
+/// Block-sparse square matrix; block columns ascend in each row and the diagonal block is always there.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct BlockMatrix {
+    dimension: usize,
+    start: Vec<usize>,
+    cols: Vec<usize>,
+    /// Row-major blocks in the order of `cols`.
+    values: Vec<f64>,
+    /// Place of the diagonal block of each row in `cols`.
+    diagonal: Vec<usize>,
+}
+
+impl BlockMatrix {
+    /// From scalar entries `(row, column, value)` in any order; repeated ones add up.
+    /// `blocks` block rows of size `dimension`.
+    #[must_use]
+    pub fn from_triplets(
+        dimension: usize,
+        blocks: usize,
+        entries: impl IntoIterator<Item = (usize, usize, f64)>,
+    ) -> Self {
+        let mut list: Vec<(usize, usize, usize, f64)> =
+            (0..blocks).map(|i| (i, i, 0, 0.0)).collect();
+        for (i, j, v) in entries {
+            if v != 0.0 {
+                list.push((
+                    i / dimension,
+                    j / dimension,
+                    (i % dimension) * dimension + j % dimension,
+                    v,
+                ));
+            }
+        }
+        list.sort_by_key(|e| (e.0, e.1));
+        let size = dimension * dimension;
+        let mut m = Self {
+            dimension,
+            start: vec![0; blocks + 1],
+            ..Self::default()
+        };
+        let mut previous = None;
+        for (i, j, place, v) in list {
+            if previous != Some((i, j)) {
+                if i == j {
+                    m.diagonal.push(m.cols.len());
+                }
+                m.cols.push(j);
+                m.values.resize(m.cols.len() * size, 0.0);
+                m.start[i + 1] += 1;
+                previous = Some((i, j));
+            }
+            let at = m.values.len() - size + place;
+            m.values[at] += v;
+        }
+        for i in 0..blocks {
+            m.start[i + 1] += m.start[i];
+        }
+        m
+    }
+
+    /// Size of one block.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Number of block rows.
+    #[must_use]
+    pub fn blocks(&self) -> usize {
+        self.diagonal.len()
+    }
+
+    /// Number of stored blocks.
+    #[must_use]
+    pub fn stored(&self) -> usize {
+        self.cols.len()
+    }
+
+    /// Block columns of block row `i`.
+    #[inline]
+    #[must_use]
+    pub fn cols(&self, i: usize) -> &[usize] {
+        &self.cols[self.start[i]..self.start[i + 1]]
+    }
+
+    /// Blocks of row `i`, one after the other, row-major.
+    #[inline]
+    #[must_use]
+    pub fn row(&self, i: usize) -> &[f64] {
+        let size = self.dimension * self.dimension;
+        &self.values[self.start[i] * size..self.start[i + 1] * size]
+    }
+
+    /// The diagonal block of row `i`, row-major.
+    #[inline]
+    #[must_use]
+    pub fn diagonal(&self, i: usize) -> &[f64] {
+        let size = self.dimension * self.dimension;
+        &self.values[self.diagonal[i] * size..][..size]
+    }
+
+    /// `y ← A x`.
+    pub fn apply(&self, x: &[f64], y: &mut [f64]) {
+        match self.dimension {
+            2 => self.apply_sized::<2>(x, y),
+            3 => self.apply_sized::<3>(x, y),
+            _ => self.apply_sized::<5>(x, y),
+        }
+    }
+
+    fn apply_sized<const D: usize>(&self, x: &[f64], y: &mut [f64]) {
+        let (x, _) = x.as_chunks::<D>();
+        let (y, _) = y.as_chunks_mut::<D>();
+        for (i, y) in y.iter_mut().enumerate() {
+            *y = self.row_dot::<D>(i, x);
+        }
+    }
+
+    /// Block row `i` times `x`.
+    #[inline]
+    pub(crate) fn row_dot<const D: usize>(&self, i: usize, x: &[[f64; D]]) -> [f64; D] {
+        let mut sum = [0.0; D];
+        let (rows, _) = self.row(i).as_chunks::<D>();
+        for (block, &j) in rows.chunks_exact(D).zip(self.cols(i)) {
+            let v = &x[j];
+            for (s, line) in sum.iter_mut().zip(block) {
+                for (a, b) in line.iter().zip(v) {
+                    *s += a * b;
+                }
+            }
+        }
+        sum
+    }
+
+    /// All scalar entries `(row, column, value)`.
+    pub fn triplets(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+        let d = self.dimension;
+        (0..self.blocks()).flat_map(move |i| {
+            let blocks = self.row(i).chunks_exact(d * d);
+            self.cols(i)
+                .iter()
+                .zip(blocks)
+                .flat_map(move |(&j, block)| {
+                    block
+                        .iter()
+                        .enumerate()
+                        .map(move |(k, &v)| (i * d + k / d, j * d + k % d, v))
+                })
+        })
+    }
+
+    /// `‖A − Aᵀ‖_F / ‖A‖_F`, 0 of a zero matrix.
+    #[must_use]
+    pub fn asymmetry(&self) -> f64 {
+        let d = self.dimension;
+        let (mut difference, mut total) = (0.0, 0.0);
+        for i in 0..self.blocks() {
+            for (&j, block) in self.cols(i).iter().zip(self.row(i).chunks_exact(d * d)) {
+                let mirror = self.block(j, i);
+                for k in 0..d * d {
+                    let other = mirror.map_or(0.0, |m| m[(k % d) * d + k / d]);
+                    difference +=
+                        (block[k] - other).powi(2) * if mirror.is_some() { 1.0 } else { 2.0 };
+                    total += block[k].powi(2);
+                }
+            }
+        }
+        if total > 0.0 {
+            (difference / total).sqrt()
+        } else {
+            0.0
+        }
+    }
+
+    /// Block `(i, j)`, row-major, if it is stored.
+    #[must_use]
+    pub fn block(&self, i: usize, j: usize) -> Option<&[f64]> {
+        let size = self.dimension * self.dimension;
+        let k = self.cols(i).binary_search(&j).ok()?;
+        Some(&self.values[(self.start[i] + k) * size..][..size])
+    }
+}
+
+impl BlockMatrix {
+    /// Every block times `factor(row, column)`.
+    pub(crate) fn scaled(&self, factor: impl Fn(usize, usize) -> f64) -> Self {
+        let size = self.dimension * self.dimension;
+        let mut m = self.clone();
+        for i in 0..self.blocks() {
+            for k in self.start[i]..self.start[i + 1] {
+                let f = factor(i, self.cols[k]);
+                for v in &mut m.values[k * size..(k + 1) * size] {
+                    *v *= f;
+                }
+            }
+        }
+        m
+    }
+
+    /// The rows and columns `members` (ascending) as a matrix of their own; entries elsewhere are dropped.
+    pub(crate) fn part(&self, members: &[usize]) -> Self {
+        let size = self.dimension * self.dimension;
+        let mut place = vec![usize::MAX; self.blocks()];
+        for (k, &i) in members.iter().enumerate() {
+            place[i] = k;
+        }
+        let mut m = Self {
+            dimension: self.dimension,
+            start: vec![0],
+            ..Self::default()
+        };
+        for (k, &i) in members.iter().enumerate() {
+            for (&j, block) in self.cols(i).iter().zip(self.row(i).chunks_exact(size)) {
+                if place[j] != usize::MAX {
+                    if place[j] == k {
+                        m.diagonal.push(m.cols.len());
+                    }
+                    m.cols.push(place[j]);
+                    m.values.extend_from_slice(block);
+                }
+            }
+            m.start.push(m.cols.len());
+        }
+        m
+    }
+
+    /// Block row `i` times `x` without the diagonal block.
+    #[inline]
+    pub(crate) fn row_dot_off_diagonal<const D: usize>(
+        &self,
+        i: usize,
+        x: &[[f64; D]],
+    ) -> [f64; D] {
+        let mut sum = [0.0; D];
+        let size = D * D;
+        let (begin, middle, end) = (self.start[i], self.diagonal[i], self.start[i + 1]);
+        for range in [begin..middle, middle + 1..end] {
+            let (rows, _) = self.values[range.start * size..range.end * size].as_chunks::<D>();
+            for (block, &j) in rows.chunks_exact(D).zip(&self.cols[range]) {
+                let v = &x[j];
+                for (s, line) in sum.iter_mut().zip(block) {
+                    for (a, b) in line.iter().zip(v) {
+                        *s += a * b;
+                    }
+                }
+            }
+        }
+        sum
+    }
+
+    /// Connected components of the graph of the blocks, each ascending, in the order of their first member.
+    pub(crate) fn components(&self) -> Vec<Vec<usize>> {
+        let n = self.blocks();
+        let mut parent: Vec<usize> = (0..n).collect();
+        fn root(parent: &mut [usize], mut i: usize) -> usize {
+            while parent[i] != i {
+                parent[i] = parent[parent[i]];
+                i = parent[i];
+            }
+            i
+        }
+        for i in 0..n {
+            for &j in self.cols(i) {
+                let (a, b) = (root(&mut parent, i), root(&mut parent, j));
+                parent[a.max(b)] = a.min(b);
+            }
+        }
+        let mut lists: Vec<Vec<usize>> = Vec::new();
+        let mut number = vec![usize::MAX; n];
+        for i in 0..n {
+            let r = root(&mut parent, i);
+            if number[r] == usize::MAX {
+                number[r] = lists.len();
+                lists.push(Vec::new());
+            }
+            lists[number[r]].push(i);
+        }
+        lists
+    }
+}

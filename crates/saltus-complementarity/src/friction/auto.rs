@@ -1,0 +1,188 @@
+//! The method that chooses: first-order bursts, and Newton when counted work says that it pays.
+//!
+//! Nothing here looks at a clock: the same problem takes the same path everywhere.
+
+use super::functions::NewtonFunction;
+use super::gradient::Gradient;
+use super::measure::{ContactState, state};
+use super::nsgs::{Order, Sweeper};
+use super::proximal::{Newton, Weight};
+use super::scaled::total;
+use super::search::{Search, Stop};
+
+/// First-order methods that take turns.
+const ARMS: usize = 3;
+
+/// One first-order method with its own point.
+struct Arm<const D: usize> {
+    method: Method<D>,
+    eta: f64,
+    /// Decrease of `ln η` per operation in the last burst.
+    rate: f64,
+    bursts: u32,
+}
+
+enum Method<const D: usize> {
+    Sweeps(Sweeper, Vec<[f64; D]>),
+    Gradient(Box<Gradient<D>>),
+}
+
+impl<const D: usize> Arm<D> {
+    fn new(method: Method<D>, eta: f64) -> Self {
+        Self {
+            method,
+            eta,
+            rate: f64::INFINITY,
+            bursts: 0,
+        }
+    }
+
+    fn burst(&mut self, search: &mut Search<'_, D>, count: u64) {
+        let (work, before) = (search.work, self.eta);
+        self.eta = match &mut self.method {
+            Method::Sweeps(sweeper, r) => sweeper.burst(search, r, count),
+            Method::Gradient(gradient) => gradient.burst(search, count),
+        };
+        let spent = (search.work - work).max(1.0);
+        let gain = (before / self.eta).ln();
+        self.rate = if gain.is_finite() { gain / spent } else { -1.0 };
+        self.bursts += 1;
+    }
+
+    /// Starts from the best point where that is much better than its own.
+    fn catch_up(&mut self, search: &mut Search<'_, D>) {
+        if search.best_eta * 3.0 < self.eta || !self.eta.is_finite() {
+            let best = search.best.clone();
+            match &mut self.method {
+                Method::Sweeps(_, r) => r.copy_from_slice(&best),
+                Method::Gradient(gradient) => gradient.restart(search, &best),
+            }
+            self.eta = search.best_eta;
+        }
+    }
+}
+
+/// Open, stick or slip, of every contact at the best point.
+fn states<const D: usize>(search: &mut Search<'_, D>) -> Vec<ContactState> {
+    let p = search.p;
+    let best = search.best.clone();
+    p.velocity(&best, &mut search.u);
+    search.work += p.product_work();
+    (0..p.contacts())
+        .map(|i| state(&best[i], &search.u[i], 1.0, p.mu[i], p.rolling[i]))
+        .collect()
+}
+
+/// Solves one connected problem.
+pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
+    if let Some(stop) = search.stop() {
+        return stop;
+    }
+    let start = search.best.clone();
+    let mut first = Arm::new(
+        Method::Sweeps(Sweeper::new(1.0, Order::Forward), start.clone()),
+        search.best_eta,
+    );
+    first.burst(search, 10);
+    if let Some(stop) = search.stop() {
+        return stop;
+    }
+    let gradient = Gradient::new(search, &start);
+    let eta = search.best_eta;
+    let mut arms: [Arm<D>; ARMS] = [
+        first,
+        Arm::new(Method::Gradient(Box::new(gradient)), eta),
+        Arm::new(
+            Method::Sweeps(Sweeper::new(1.0, Order::Symmetric), start),
+            f64::INFINITY,
+        ),
+    ];
+    arms[1].catch_up(search);
+    arms[1].burst(search, 20);
+    let mut newton = Newton::default();
+    let predicted = 10.0 * newton.predict(search);
+    let (mut newton_work, mut wait_until) = (0.0, 0.0);
+    let mut tries = 0_u32;
+    let mut variants = [
+        (NewtonFunction::NaturalMap, Weight::new(1e-3)),
+        (NewtonFunction::AlartCurnier, Weight::new(1e-3)),
+    ];
+    let mut variant = 0;
+    let mut length = 16.0_f64;
+    let mut known = states(search);
+    for round in 1_u32.. {
+        if let Some(stop) = search.stop() {
+            return stop;
+        }
+        if total(&search.best) > 1e20 {
+            return Stop::Diverging;
+        }
+        let chosen = choose(&arms, round);
+        arms[chosen].catch_up(search);
+        let count = (length as u64).max(1);
+        arms[chosen].burst(
+            search,
+            if chosen == 2 {
+                count.div_ceil(2)
+            } else {
+                count
+            },
+        );
+        length = (length * 1.6).min(3000.0);
+        if let Some(stop) = search.stop() {
+            return stop;
+        }
+        let now = states(search);
+        let changed = now.iter().zip(&known).filter(|(a, b)| a != b).count();
+        known = now;
+        let settled = changed * 100 < 3 * known.len() || round >= 3;
+        let rate = arms
+            .iter()
+            .map(|a| a.rate)
+            .filter(|r| r.is_finite())
+            .fold(0.0_f64, f64::max);
+        let remaining = (search.best_eta / search.tolerance).ln() / rate;
+        let pays = !(remaining < predicted);
+        while settled
+            && pays
+            && search.work >= wait_until
+            && (newton_work <= 0.6 * search.work || tries == 0)
+        {
+            let (work, before) = (search.work, search.best_eta);
+            let (function, weight) = &mut variants[variant % 2];
+            let budget = (30.0 * 1.5_f64.powi(tries.min(20) as i32)) as u64;
+            let stop = newton.proximal(search, *function, weight, budget);
+            if matches!(stop, Stop::Solved | Stop::Work | Stop::Cancelled) {
+                return stop;
+            }
+            if stop == Stop::Stalled {
+                *weight = Weight::new(if tries.is_multiple_of(2) { 1e-5 } else { 1e-3 });
+            }
+            let spent = search.work - work;
+            newton_work += spent;
+            tries += 1;
+            // As long as it gains more per operation than the others, it goes on.
+            let gain = (before / search.best_eta).ln() / spent.max(1.0);
+            if gain <= rate || stop == Stop::Stalled {
+                variant += 1;
+                wait_until = search.work + 0.7 * spent;
+            }
+        }
+    }
+    Stop::Iterations
+}
+
+/// The arm with the best rate; now and then another, so that a change is noticed.
+fn choose<const D: usize>(arms: &[Arm<D>; ARMS], round: u32) -> usize {
+    let mut order = [0, 1, 2];
+    order.sort_by(|&a, &b| arms[b].rate.min(1e300).total_cmp(&arms[a].rate.min(1e300)));
+    // The symmetric sweeps have not been tried yet: they wait for their turn.
+    let fresh = arms[2].bursts == 0;
+    let ranked: Vec<usize> = order.into_iter().filter(|&k| !(fresh && k == 2)).collect();
+    match round {
+        2 | 5 | 10 | 14 => ranked.get(1).copied().unwrap_or(0),
+        _ if round.is_multiple_of(9) => 2,
+        _ if round.is_multiple_of(7) => ranked.get(1).copied().unwrap_or(0),
+        _ => ranked[0],
+    }
+}

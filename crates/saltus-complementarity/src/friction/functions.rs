@@ -1,0 +1,306 @@
+//! The nonsmooth functions whose zeros are the solutions of Coulomb's law, with their generalised Jacobians.
+//!
+//! Each returns `F(r, u)` and blocks `(A, B)` such that `A dr + B du` is the derivative of `F`.
+//! Sources: Alart & Curnier, *Comput. Methods Appl. Mech. Engrg.* 92 (1991); Jean & Moreau (1987), here as the
+//! natural map of the cone with De Saxcé's change of variable; Fukushima, Luo & Tseng,
+//! *SIAM J. Optim.* 12 (2002) for the Fischer–Burmeister function of Lorentz cones.
+
+use crate::cone::{Region, de_saxce, norm, project};
+
+/// A small square matrix, by rows.
+pub(crate) type Block<const D: usize> = [[f64; D]; D];
+
+/// Which function a Newton method drives to zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewtonFunction {
+    /// Normal and tangential projections, the radius of the disc from the normal one.
+    AlartCurnier,
+    /// The natural map of the cone (Jean–Moreau).
+    NaturalMap,
+    /// Fischer–Burmeister on the Lorentz cone.
+    FischerBurmeister,
+}
+
+/// `F` and `(A, B)` of the chosen function. Five components always use the natural map.
+#[inline]
+pub(crate) fn evaluate<const D: usize>(
+    function: NewtonFunction,
+    r: &[f64; D],
+    u: &[f64; D],
+    rho: f64,
+    mu: f64,
+    rolling: f64,
+) -> ([f64; D], (Block<D>, Block<D>)) {
+    match function {
+        NewtonFunction::AlartCurnier if D != 5 => alart_curnier(r, u, rho, mu),
+        NewtonFunction::FischerBurmeister if D != 5 && mu > 0.0 => {
+            fischer_burmeister(r, u, rho, mu)
+        }
+        _ => natural_map(r, u, rho, mu, rolling),
+    }
+}
+
+fn identity<const D: usize>() -> Block<D> {
+    let mut m = [[0.0; D]; D];
+    for (k, row) in m.iter_mut().enumerate() {
+        row[k] = 1.0;
+    }
+    m
+}
+
+/// The natural map; `A = I − P'`, `B = ρ P' G`, `G = ∂û/∂u`.
+pub(crate) fn natural_map<const D: usize>(
+    r: &[f64; D],
+    u: &[f64; D],
+    rho: f64,
+    mu: f64,
+    rolling: f64,
+) -> ([f64; D], (Block<D>, Block<D>)) {
+    let hat = de_saxce(u, mu, rolling);
+    let f = super::measure::defect(r, &hat, rho, mu, rolling);
+    let mut x = *r;
+    for (x, h) in x.iter_mut().zip(&hat) {
+        *x -= rho * h;
+    }
+    let slope = projection_slope(&x, mu, rolling);
+    let mut g = identity::<D>();
+    let parts: [(std::ops::Range<usize>, f64); 2] = if D == 5 {
+        [(1..3, mu), (3..D, rolling)]
+    } else {
+        [(1..D, mu), (D..D, 0.0)]
+    };
+    for (range, coefficient) in parts {
+        let size = norm(&u[range.clone()]);
+        if size > 0.0 {
+            for k in range {
+                g[0][k] += coefficient * u[k] / size;
+            }
+        }
+    }
+    let mut a = identity::<D>();
+    let mut b = [[0.0; D]; D];
+    for i in 0..D {
+        for j in 0..D {
+            a[i][j] -= slope[i][j];
+            for k in 0..D {
+                b[i][j] += rho * slope[i][k] * g[k][j];
+            }
+        }
+    }
+    (f, (a, b))
+}
+
+/// An element of the generalised Jacobian of the projection at `x`.
+fn projection_slope<const D: usize>(x: &[f64; D], mu: f64, rolling: f64) -> Block<D> {
+    let (p, region) = project(x, mu, rolling);
+    match region {
+        Region::Inside => identity(),
+        Region::Polar => [[0.0; D]; D],
+        Region::Boundary => {
+            let mut m = [[0.0; D]; D];
+            let parts: [(std::ops::Range<usize>, f64); 2] = if D == 5 {
+                [(1..3, mu), (3..D, rolling)]
+            } else {
+                [(1..D, mu), (D..D, 0.0)]
+            };
+            // dp_n = (dx_n + Σ c e·dx) / (1 + Σ c²) over the parts that are on their circle.
+            let mut weight = 1.0;
+            let mut gradient = [0.0; D];
+            gradient[0] = 1.0;
+            let mut active = [false; 2];
+            for (k, (range, c)) in parts.iter().enumerate() {
+                let size = norm(&x[range.clone()]);
+                if size > c * p[0] && size > 0.0 {
+                    active[k] = true;
+                    weight += c * c;
+                    for j in range.clone() {
+                        gradient[j] = c * x[j] / size;
+                    }
+                }
+            }
+            for g in &mut gradient {
+                *g /= weight;
+            }
+            m[0] = gradient;
+            for ((range, c), active) in parts.iter().zip(active) {
+                let size = norm(&x[range.clone()]);
+                for i in range.clone() {
+                    if !active {
+                        m[i][i] = 1.0;
+                        continue;
+                    }
+                    for j in 0..D {
+                        m[i][j] = c * x[i] / size * gradient[j];
+                    }
+                    for j in range.clone() {
+                        let unit = if i == j { 1.0 } else { 0.0 };
+                        m[i][j] += c * p[0] / size * (unit - x[i] * x[j] / (size * size));
+                    }
+                }
+            }
+            m
+        }
+    }
+}
+
+fn alart_curnier<const D: usize>(
+    r: &[f64; D],
+    u: &[f64; D],
+    rho: f64,
+    mu: f64,
+) -> ([f64; D], (Block<D>, Block<D>)) {
+    let mut f = [0.0; D];
+    let (mut a, mut b) = ([[0.0; D]; D], [[0.0; D]; D]);
+    let x = r[0] - rho * u[0];
+    let on = x > 0.0;
+    f[0] = r[0] - x.max(0.0);
+    if on {
+        // r_n − x, without the cancellation.
+        f[0] = rho * u[0];
+        b[0][0] = rho;
+    } else {
+        a[0][0] = 1.0;
+    }
+    let mut t = [0.0; D];
+    for k in 1..D {
+        t[k] = r[k] - rho * u[k];
+    }
+    let size = norm(&t[1..]);
+    let radius = mu * x.max(0.0);
+    if size <= radius {
+        for k in 1..D {
+            f[k] = rho * u[k];
+            b[k][k] = rho;
+        }
+        return (f, (a, b));
+    }
+    for i in 1..D {
+        let e = t[i] / size;
+        f[i] = r[i] - radius * e;
+        a[i][i] = 1.0;
+        if on {
+            a[i][0] = -mu * e;
+            b[i][0] = mu * rho * e;
+            for j in 1..D {
+                let unit = if i == j { 1.0 } else { 0.0 };
+                let q = radius / size * (unit - e * t[j] / size);
+                a[i][j] -= q;
+                b[i][j] += rho * q;
+            }
+        }
+    }
+    (f, (a, b))
+}
+
+fn fischer_burmeister<const D: usize>(
+    r: &[f64; D],
+    u: &[f64; D],
+    rho: f64,
+    mu: f64,
+) -> ([f64; D], (Block<D>, Block<D>)) {
+    let mut x = *r;
+    x[0] *= mu;
+    let slip = norm(&u[1..]);
+    let mut y = *u;
+    y[0] = (u[0] + mu * slip) / mu;
+    for v in &mut y {
+        *v *= rho;
+    }
+    // z = (x∘x + y∘y)^½ by spectral decomposition.
+    let mut w = [0.0; D];
+    w[0] = x.iter().chain(&y).map(|v| v * v).sum();
+    for k in 1..D {
+        w[k] = 2.0 * (x[0] * x[k] + y[0] * y[k]);
+    }
+    let wv = norm(&w[1..]);
+    let (l1, l2) = ((w[0] - wv).max(0.0).sqrt(), (w[0] + wv).sqrt());
+    let mut z = [0.0; D];
+    z[0] = 0.5 * (l1 + l2);
+    if wv > 0.0 {
+        for k in 1..D {
+            z[k] = 0.5 * (l2 - l1) * w[k] / wv;
+        }
+    }
+    let mut f = [0.0; D];
+    for k in 0..D {
+        f[k] = x[k] + y[k] - z[k];
+    }
+    let mut lz = arrow(&z);
+    for (k, row) in lz.iter_mut().enumerate() {
+        row[k] += 1e-9 * l2.max(1e-300);
+    }
+    let quotient = |v: &[f64; D]| {
+        let mut m = identity::<D>();
+        let l = arrow(v);
+        for j in 0..D {
+            let mut column = [0.0; D];
+            for i in 0..D {
+                column[i] = l[i][j];
+            }
+            if let Some(s) = solve_small(&lz, &column) {
+                for i in 0..D {
+                    m[i][j] -= s[i];
+                }
+            }
+        }
+        m
+    };
+    let (mut a, dy) = (quotient(&x), quotient(&y));
+    for row in &mut a {
+        row[0] *= mu;
+    }
+    let mut b = [[0.0; D]; D];
+    for (b, dy) in b.iter_mut().zip(&dy) {
+        b[0] = rho * dy[0] / mu;
+        for k in 1..D {
+            b[k] = rho * (dy[k] + if slip > 0.0 { dy[0] * u[k] / slip } else { 0.0 });
+        }
+    }
+    (f, (a, b))
+}
+
+/// The matrix of the Jordan product with `z`.
+fn arrow<const D: usize>(z: &[f64; D]) -> Block<D> {
+    let mut m = [[0.0; D]; D];
+    for k in 0..D {
+        m[k][k] = z[0];
+        m[0][k] = z[k];
+        m[k][0] = z[k];
+    }
+    m
+}
+
+/// `M⁻¹ b` by elimination with row pivoting; `None` where a pivot vanishes.
+pub(crate) fn solve_small<const D: usize>(m: &Block<D>, b: &[f64; D]) -> Option<[f64; D]> {
+    let (mut m, mut x) = (*m, *b);
+    for k in 0..D {
+        let mut p = k;
+        for i in k + 1..D {
+            if m[i][k].abs() > m[p][k].abs() {
+                p = i;
+            }
+        }
+        if m[p][k] == 0.0 || !m[p][k].is_finite() {
+            return None;
+        }
+        m.swap(k, p);
+        x.swap(k, p);
+        let inverse = 1.0 / m[k][k];
+        for i in k + 1..D {
+            let factor = m[i][k] * inverse;
+            if factor != 0.0 {
+                for j in k + 1..D {
+                    m[i][j] -= factor * m[k][j];
+                }
+                x[i] -= factor * x[k];
+            }
+        }
+    }
+    for k in (0..D).rev() {
+        for j in k + 1..D {
+            x[k] -= m[k][j] * x[j];
+        }
+        x[k] /= m[k][k];
+    }
+    Some(x)
+}

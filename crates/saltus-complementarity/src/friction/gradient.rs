@@ -1,0 +1,147 @@
+//! Accelerated projected gradient with restart and backtracking, the De Saxcé term refreshed at every point
+//! (Nesterov's method as used for contact by Heyn, Mazhar, Tasora & Negrut, *ACM TOG* 34 (2015); O'Donoghue & Candès'
+//! adaptive restart, *Found. Comput. Math.* 15 (2015)).
+
+use super::scaled::total;
+use super::search::{Search, Stop};
+use crate::cone::{de_saxce, project};
+
+/// The state of the method between bursts.
+#[derive(Debug, Clone)]
+pub(crate) struct Gradient<const D: usize> {
+    r: Vec<[f64; D]>,
+    /// `W r + q`.
+    u: Vec<[f64; D]>,
+    y: Vec<[f64; D]>,
+    /// `W y + q`.
+    v: Vec<[f64; D]>,
+    trial: Vec<[f64; D]>,
+    trial_u: Vec<[f64; D]>,
+    theta: f64,
+    lipschitz: f64,
+}
+
+impl<const D: usize> Gradient<D> {
+    pub fn new(search: &mut Search<'_, D>, r: &[[f64; D]]) -> Self {
+        let mut u = vec![[0.0; D]; r.len()];
+        search.p.velocity(r, &mut u);
+        search.work += search.p.product_work();
+        let blank = vec![[0.0; D]; r.len()];
+        Self {
+            r: r.to_vec(),
+            y: r.to_vec(),
+            v: u.clone(),
+            u,
+            trial: blank.clone(),
+            trial_u: blank,
+            theta: 1.0,
+            lipschitz: 1.0,
+        }
+    }
+
+    pub fn point(&self) -> &[[f64; D]] {
+        &self.r
+    }
+
+    /// Starts again from `r`, keeping the step length.
+    pub fn restart(&mut self, search: &mut Search<'_, D>, r: &[[f64; D]]) {
+        self.r.copy_from_slice(r);
+        search.p.velocity(r, &mut self.u);
+        search.work += search.p.product_work();
+        self.y.copy_from_slice(r);
+        self.v.copy_from_slice(&self.u);
+        self.theta = 1.0;
+    }
+
+    /// At most `count` iterations; returns η at the end.
+    pub fn burst(&mut self, search: &mut Search<'_, D>, count: u64) -> f64 {
+        let mut eta = f64::INFINITY;
+        for k in 1..=count {
+            self.step(search);
+            search.iterations += 1;
+            if k % 25 == 0 || k == count {
+                eta = search.evaluate(&self.r);
+                // The velocities evaluated just now replace those that were carried along.
+                self.u.copy_from_slice(&search.u);
+                if search.stop().is_some() || !eta.is_finite() {
+                    return eta;
+                }
+                if eta > 1e3 * search.best_eta {
+                    let best = search.best.clone();
+                    self.restart(search, &best);
+                }
+            }
+        }
+        eta
+    }
+
+    fn step(&mut self, search: &mut Search<'_, D>) {
+        let p = search.p;
+        let n = self.r.len();
+        for _ in 0..60 {
+            let inverse = 1.0 / self.lipschitz;
+            for i in 0..n {
+                let hat = de_saxce(&self.v[i], p.mu[i], p.rolling[i]);
+                let mut x = self.y[i];
+                for (x, h) in x.iter_mut().zip(&hat) {
+                    *x -= inverse * h;
+                }
+                self.trial[i] = project(&x, p.mu[i], p.rolling[i]).0;
+            }
+            p.velocity(&self.trial, &mut self.trial_u);
+            search.work += p.product_work() + (30 * D * n) as f64;
+            let (mut curvature, mut length) = (0.0, 0.0);
+            for i in 0..n {
+                let hat = de_saxce(&self.trial_u[i], p.mu[i], p.rolling[i]);
+                let before = de_saxce(&self.v[i], p.mu[i], p.rolling[i]);
+                for k in 0..D {
+                    let step = self.trial[i][k] - self.y[i][k];
+                    curvature += step * (hat[k] - before[k]);
+                    length += step * step;
+                }
+            }
+            if curvature <= self.lipschitz * length || length == 0.0 {
+                break;
+            }
+            self.lipschitz *= 1.6;
+        }
+        let mut against = 0.0;
+        for i in 0..n {
+            for k in 0..D {
+                against += (self.y[i][k] - self.trial[i][k]) * (self.trial[i][k] - self.r[i][k]);
+            }
+        }
+        let theta = 0.5 * (1.0 + (1.0 + 4.0 * self.theta * self.theta).sqrt());
+        let beta = if against > 0.0 {
+            0.0
+        } else {
+            (self.theta - 1.0) / theta
+        };
+        self.theta = if against > 0.0 { 1.0 } else { theta };
+        for i in 0..n {
+            for k in 0..D {
+                self.y[i][k] = self.trial[i][k] + beta * (self.trial[i][k] - self.r[i][k]);
+                self.v[i][k] = self.trial_u[i][k] + beta * (self.trial_u[i][k] - self.u[i][k]);
+            }
+        }
+        std::mem::swap(&mut self.r, &mut self.trial);
+        std::mem::swap(&mut self.u, &mut self.trial_u);
+        self.lipschitz *= 0.97;
+    }
+}
+
+/// Accelerated projected gradient to the end.
+pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
+    let start = search.best.clone();
+    let mut method = Gradient::new(search, &start);
+    loop {
+        if let Some(stop) = search.stop() {
+            return stop;
+        }
+        let left = search.limits.max_iterations - search.iterations;
+        method.burst(search, left.min(500));
+        if total(method.point()) > 1e20 {
+            return Stop::Diverging;
+        }
+    }
+}

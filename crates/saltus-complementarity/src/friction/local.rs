@@ -1,0 +1,284 @@
+//! One contact alone: `r ∈ K ⟂ û(W r + b) ∈ K*` with a small matrix `W`, exactly.
+//!
+//! Where several answers exist (`μ |w_tn| > w_nn`, Painlevé's case) the first in the order open, stick, slip with
+//! the smallest ratio `|u_t|/|r_t|` is taken.
+
+use crate::cone::{de_saxce, norm, project};
+use crate::friction::measure::{defect, square};
+
+/// Solves for one contact. `None` where no answer was found (the contact has no admissible impulse).
+#[inline]
+pub(crate) fn solve<const D: usize>(
+    w: &[[f64; D]; D],
+    b: &[f64; D],
+    mu: f64,
+    rolling: f64,
+    guess: &[f64; D],
+) -> Option<[f64; D]> {
+    if b[0] >= 0.0 {
+        return Some([0.0; D]);
+    }
+    if w[0][0] <= 0.0 {
+        return None;
+    }
+    let found = if D == 2 {
+        plane(w, b, mu)
+    } else if D == 3 {
+        spatial(w, b, mu)
+    } else {
+        rolling_newton(w, b, mu, rolling, guess)
+    };
+    found.or_else(|| fixed_point(w, b, mu, rolling, guess))
+}
+
+/// Two components: every case in closed form.
+fn plane<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Option<[f64; D]> {
+    let mut r = [0.0; D];
+    let det = w[0][0] * w[1][1] - w[0][1] * w[1][0];
+    if det > 1e-14 * w[0][0] * w[1][1].abs() {
+        r[0] = (w[0][1] * b[1] - w[1][1] * b[0]) / det;
+        r[1] = (w[1][0] * b[0] - w[0][0] * b[1]) / det;
+        if r[0] >= 0.0 && r[1].abs() <= mu * r[0] * (1.0 + 1e-15) {
+            return Some(r);
+        }
+    }
+    for sign in [1.0, -1.0] {
+        let k = w[0][0] - sign * mu * w[0][1];
+        if k > 0.0 {
+            r[0] = -b[0] / k;
+            r[1] = -sign * mu * r[0];
+            let slip = w[1][0] * r[0] + w[1][1] * r[1] + b[1];
+            if sign * slip >= 0.0 || mu == 0.0 {
+                return Some(r);
+            }
+        }
+    }
+    // Between the two by rounding: the end that slips least the wrong way.
+    let mut best = None;
+    for sign in [1.0, -1.0] {
+        let k = w[0][0] - sign * mu * w[0][1];
+        if k > 0.0 {
+            r[0] = -b[0] / k;
+            r[1] = -sign * mu * r[0];
+            let wrong = -sign * (w[1][0] * r[0] + w[1][1] * r[1] + b[1]);
+            if best.as_ref().is_none_or(|&(least, _)| wrong < least) {
+                best = Some((wrong, r));
+            }
+        }
+    }
+    let (wrong, r) = best?;
+    (wrong <= 1e-10 * (w[1][1].abs() * r[1].abs() + b[1].abs())).then_some(r)
+}
+
+/// Three components: stick in closed form, slip as the root of one function of `a = |u_t|/|r_t|`.
+fn spatial<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Option<[f64; D]> {
+    let mut r = [0.0; D];
+    let inverse = 1.0 / w[0][0];
+    if mu == 0.0 {
+        r[0] = -b[0] * inverse;
+        return Some(r);
+    }
+    let s11 = w[1][1] - w[1][0] * w[0][1] * inverse;
+    let s12 = w[1][2] - w[1][0] * w[0][2] * inverse;
+    let s21 = w[2][1] - w[2][0] * w[0][1] * inverse;
+    let s22 = w[2][2] - w[2][0] * w[0][2] * inverse;
+    let c1 = b[1] - w[1][0] * b[0] * inverse;
+    let c2 = b[2] - w[2][0] * b[0] * inverse;
+    let (trace, product) = (s11 + s22, s12 * s21);
+    let at = |a: f64| {
+        let (d1, d2) = (s11 + a, s22 + a);
+        let det = d1 * d2 - product;
+        let t1 = (s12 * c2 - d2 * c1) / det;
+        let t2 = (s21 * c1 - d1 * c2) / det;
+        let n = -(b[0] + w[0][1] * t1 + w[0][2] * t2) * inverse;
+        (n, t1, t2, det)
+    };
+    if s11 * s22 - product > 1e-14 * trace * trace {
+        let (n, t1, t2, _) = at(0.0);
+        if n >= 0.0 && norm(&[t1, t2]) <= mu * n * (1.0 + 1e-15) {
+            (r[0], r[1], r[2]) = (n, t1, t2);
+            return Some(r);
+        }
+    }
+    let size = norm(&[c1, c2]);
+    if size == 0.0 {
+        // Nothing drives the contact sideways.
+        r[0] = -b[0] * inverse;
+        return Some(r);
+    }
+    let (mut low, mut high) = (0.0_f64, f64::INFINITY);
+    let mut a = (size * w[0][0] / (mu * -b[0]) - 0.5 * trace).max(1e-3 * trace.abs());
+    for _ in 0..100 {
+        let (n, t1, t2, det) = at(a);
+        let t = norm(&[t1, t2]);
+        let excess = t - mu * n;
+        if n > 0.0 && excess.abs() <= 4e-16 * t {
+            return Some(slipping(n, t1, t2, t, mu));
+        }
+        if excess > 0.0 || n <= 0.0 {
+            low = a;
+        } else {
+            high = a;
+        }
+        let mut next = f64::NAN;
+        if n > 0.0 && t > 0.0 {
+            // r_t' = −(S + a)⁻¹ r_t, and h = 1/|r_t| − 1/(μ r_n) is nearly linear in a.
+            let (p1, p2) = (
+                (s12 * t2 - (s22 + a) * t1) / det,
+                (s21 * t1 - (s11 + a) * t2) / det,
+            );
+            let dn = -(w[0][1] * p1 + w[0][2] * p2) * inverse;
+            let h = 1.0 / t - 1.0 / (mu * n);
+            let slope = -(t1 * p1 + t2 * p2) / (t * t * t) + dn / (mu * n * n);
+            next = a - h / slope;
+        }
+        if !(next > low && next < high) {
+            next = if high.is_infinite() {
+                4.0 * a + trace.abs()
+            } else if low > 0.0 && high > 4.0 * low {
+                (low * high).sqrt()
+            } else {
+                0.5 * (low + high)
+            };
+        }
+        if next == a || (high.is_finite() && high - low <= 4e-16 * high) {
+            return (n > 0.0).then(|| slipping(n, t1, t2, t, mu));
+        }
+        a = next;
+    }
+    None
+}
+
+/// The point on the cone above `(t1, t2)`.
+#[inline]
+fn slipping<const D: usize>(n: f64, t1: f64, t2: f64, t: f64, mu: f64) -> [f64; D] {
+    let mut r = [0.0; D];
+    let factor = if t > 0.0 { mu * n / t } else { 0.0 };
+    (r[0], r[1], r[2]) = (n, factor * t1, factor * t2);
+    r
+}
+
+fn product<const D: usize>(w: &[[f64; D]; D], r: &[f64; D], b: &[f64; D]) -> [f64; D] {
+    let mut u = *b;
+    for (u, row) in u.iter_mut().zip(w) {
+        for (a, x) in row.iter().zip(r) {
+            *u += a * x;
+        }
+    }
+    u
+}
+
+/// Rolling friction: semismooth Newton on the natural map with halving, from the guess.
+fn rolling_newton<const D: usize>(
+    w: &[[f64; D]; D],
+    b: &[f64; D],
+    mu: f64,
+    rolling: f64,
+    guess: &[f64; D],
+) -> Option<[f64; D]> {
+    let d = (w[0][0] + w[1][1] + w[2][2]) / 3.0;
+    let rho = 1.0 / d;
+    let map = |r: &[f64; D]| {
+        let u = product(w, r, b);
+        (defect(r, &de_saxce(&u, mu, rolling), rho, mu, rolling), u)
+    };
+    let mut r = project(guess, mu, rolling).0;
+    if r[0] == 0.0 {
+        r[0] = -b[0] / w[0][0];
+    }
+    let (mut f, mut u) = map(&r);
+    let scale = norm(b) * rho;
+    for _ in 0..40 {
+        let size = square(&f).sqrt();
+        if size <= 1e-15 * scale.max(norm(&r)) {
+            return Some(r);
+        }
+        let (a, bb) = super::functions::natural_map(&r, &u, rho, mu, rolling).1;
+        let mut m = a;
+        for i in 0..D {
+            for j in 0..D {
+                for k in 0..D {
+                    m[i][j] += bb[i][k] * w[k][j];
+                }
+            }
+        }
+        let step = super::functions::solve_small(&m, &f)?;
+        let mut factor = 1.0;
+        let mut accepted = false;
+        for _ in 0..8 {
+            let mut next = r;
+            for (n, s) in next.iter_mut().zip(&step) {
+                *n -= factor * s;
+            }
+            let (nf, nu) = map(&next);
+            if square(&nf).sqrt() <= (1.0 - 1e-4 * factor) * size {
+                (r, f, u) = (next, nf, nu);
+                accepted = true;
+                break;
+            }
+            factor *= 0.5;
+        }
+        if !accepted {
+            return (size <= 1e-13 * scale.max(norm(&r))).then_some(r);
+        }
+    }
+    None
+}
+
+/// Projected fixed point with a step that adapts itself: slow, but always there.
+fn fixed_point<const D: usize>(
+    w: &[[f64; D]; D],
+    b: &[f64; D],
+    mu: f64,
+    rolling: f64,
+    guess: &[f64; D],
+) -> Option<[f64; D]> {
+    let trace: f64 = (0..D).map(|k| w[k][k].abs()).sum();
+    let mut rho = 1.0 / trace;
+    let mut r = project(guess, mu, rolling).0;
+    let map = |r: &[f64; D]| de_saxce(&product(w, r, b), mu, rolling);
+    let mut f = map(&r);
+    let scale = norm(b) / trace;
+    let unit = D as f64 / trace;
+    for _ in 0..400 {
+        if norm(&defect(&r, &f, unit, mu, rolling)) <= 1e-14 * scale.max(norm(&r)) {
+            return Some(r);
+        }
+        let mut tries = 0;
+        loop {
+            let mut x = r;
+            for (x, f) in x.iter_mut().zip(&f) {
+                *x -= rho * f;
+            }
+            let p = project(&x, mu, rolling).0;
+            let fp = map(&p);
+            let (mut df, mut dr) = (0.0, 0.0);
+            for k in 0..D {
+                df += (fp[k] - f[k]).powi(2);
+                dr += (p[k] - r[k]).powi(2);
+            }
+            let ratio = if dr > 0.0 {
+                rho * (df / dr).sqrt()
+            } else {
+                0.0
+            };
+            tries += 1;
+            if ratio <= 0.9 || tries > 30 {
+                // Extragradient: the step is taken with the value at the predicted point.
+                let mut y = r;
+                for (y, f) in y.iter_mut().zip(&fp) {
+                    *y -= rho * f;
+                }
+                r = project(&y, mu, rolling).0;
+                f = map(&r);
+                if ratio < 0.3 {
+                    rho *= 1.5;
+                }
+                break;
+            }
+            rho *= (2.0 / 3.0) * (1.0 / ratio).min(1.0);
+        }
+    }
+    let left = norm(&defect(&r, &f, unit, mu, rolling));
+    (left <= 1e-6 * scale.max(norm(&r))).then_some(r)
+}

@@ -1,0 +1,212 @@
+//! How well a point solves a frictional contact problem: the natural map in units of energy.
+
+use super::problem::FrictionContact;
+use crate::cone::{Region, de_saxce, norm, project};
+
+/// Residuals of one point, recomputed from the original data.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Residual {
+    /// `√(Σ d_i |e_i|²) / √(Σ |q_i|²/d_i)` with `e_i = r_i − P_K(r_i − û_i/d_i)`: dimensionless, the
+    /// same in all units and contact frames.
+    pub eta: f64,
+    /// Largest `|e_i|`, N s.
+    pub impulse: f64,
+    /// Largest `d_i |e_i|`, m/s.
+    pub velocity: f64,
+    /// `|r − P_K(r − û)| / max(|q|, |r|, |u|)`, which mixes N s with m/s; for comparison with codes that use it.
+    pub unscaled: f64,
+    /// The contact with the largest `d_i |e_i|²`.
+    pub worst: usize,
+}
+
+/// The scales of a problem: `d_i`, the mean of the translational diagonal of `W_ii`, and the size of `q`.
+#[derive(Debug, Clone, Default)]
+pub struct Measure {
+    d: Vec<f64>,
+    q_norm: f64,
+    q_plain: f64,
+}
+
+impl Measure {
+    /// The scales of `problem`.
+    #[must_use]
+    pub fn new(problem: &FrictionContact) -> Self {
+        let size = problem.dimension();
+        let translational = size.min(3);
+        let w = problem.delassus();
+        let mut d: Vec<f64> = (0..problem.contacts())
+            .map(|i| {
+                let block = w.diagonal(i);
+                (0..translational).map(|k| block[k * size + k]).sum::<f64>() / translational as f64
+            })
+            .collect();
+        let largest = d.iter().fold(0.0_f64, |a, b| a.max(*b));
+        let floor = if largest > 0.0 { 1e-12 * largest } else { 1.0 };
+        for d in &mut d {
+            *d = d.max(floor);
+        }
+        let q = problem.free_velocity();
+        let mut measure = Self {
+            q_norm: 0.0,
+            q_plain: norm_of(q),
+            d,
+        };
+        measure.q_norm = measure.dual_norm(q, size);
+        measure
+    }
+
+    /// The scales `d_i`, 1/kg.
+    #[must_use]
+    pub fn scales(&self) -> &[f64] {
+        &self.d
+    }
+
+    /// `√(Σ |q_i|²/d_i)`, or 1 if that is zero.
+    #[must_use]
+    pub fn reference(&self) -> f64 {
+        if self.q_norm > 0.0 { self.q_norm } else { 1.0 }
+    }
+
+    /// `√(Σ |x_i|²/d_i)` of a velocity.
+    pub(crate) fn dual_norm(&self, x: &[f64], size: usize) -> f64 {
+        x.chunks_exact(size)
+            .zip(&self.d)
+            .map(|(x, d)| square(x) / d)
+            .sum::<f64>()
+            .sqrt()
+    }
+
+    /// Residuals at `r` with `u = W r + q`.
+    #[must_use]
+    pub fn residual(&self, problem: &FrictionContact, r: &[f64], u: &[f64]) -> Residual {
+        match problem.dimension() {
+            2 => self.sized::<2>(problem, r, u),
+            3 => self.sized::<3>(problem, r, u),
+            _ => self.sized::<5>(problem, r, u),
+        }
+    }
+
+    /// Residuals at `r`, computing `u`.
+    #[must_use]
+    pub fn residual_of(&self, problem: &FrictionContact, r: &[f64]) -> Residual {
+        let mut u = vec![0.0; r.len()];
+        problem.velocity(r, &mut u);
+        self.residual(problem, r, &u)
+    }
+
+    fn sized<const D: usize>(&self, problem: &FrictionContact, r: &[f64], u: &[f64]) -> Residual {
+        let (r_blocks, _) = r.as_chunks::<D>();
+        let (u_blocks, _) = u.as_chunks::<D>();
+        let (mut sum, mut plain) = (0.0, 0.0);
+        let (mut impulse, mut velocity, mut largest, mut worst) = (0.0_f64, 0.0_f64, 0.0, 0);
+        for (i, ((r, u), &d)) in r_blocks.iter().zip(u_blocks).zip(&self.d).enumerate() {
+            let (mu, rolling) = (problem.friction()[i], problem.rolling_of(i));
+            let hat = de_saxce(u, mu, rolling);
+            let e = square(&defect(r, &hat, 1.0 / d, mu, rolling));
+            sum += d * e;
+            if d * e > largest || e.is_nan() {
+                largest = d * e;
+                worst = i;
+            }
+            let size = e.sqrt();
+            impulse = impulse.max(size);
+            velocity = velocity.max(d * size);
+            plain += square(&defect(r, &hat, 1.0, mu, rolling));
+        }
+        let scale = self.q_plain.max(norm_of(r)).max(norm_of(u));
+        let unscaled = if scale > 0.0 {
+            plain.sqrt() / scale
+        } else {
+            0.0
+        };
+        Residual {
+            eta: sum.sqrt() / self.reference(),
+            impulse,
+            velocity,
+            unscaled,
+            worst,
+        }
+    }
+}
+
+/// `r − P_K(r − ρ û)` by cases, so that nothing cancels when `r` is huge.
+#[inline]
+pub(crate) fn defect<const D: usize>(
+    r: &[f64; D],
+    hat: &[f64; D],
+    rho: f64,
+    mu: f64,
+    rolling: f64,
+) -> [f64; D] {
+    let mut x = *r;
+    for (x, h) in x.iter_mut().zip(hat) {
+        *x -= rho * h;
+    }
+    let (p, region) = project(&x, mu, rolling);
+    let mut e = match region {
+        Region::Inside => hat.map(|h| rho * h),
+        Region::Polar => *r,
+        Region::Boundary => {
+            let mut e = *r;
+            for (e, p) in e.iter_mut().zip(&p) {
+                *e -= p;
+            }
+            e
+        }
+    };
+    let penetration = rho * hat[0].min(0.0);
+    if penetration.abs() > e[0].abs() {
+        e[0] = penetration;
+    }
+    e
+}
+
+#[inline]
+pub(crate) fn square(x: &[f64]) -> f64 {
+    x.iter().map(|v| v * v).sum()
+}
+
+fn norm_of(x: &[f64]) -> f64 {
+    let largest = saltus_linear::max_abs(x);
+    // Squares of denormal and of huge numbers leave the range.
+    if largest > 0.0 && largest.is_finite() {
+        x.iter()
+            .map(|v| (v / largest) * (v / largest))
+            .sum::<f64>()
+            .sqrt()
+            * largest
+    } else {
+        largest
+    }
+}
+
+/// Whether a contact is open, sticks or slips.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContactState {
+    /// No impulse.
+    Open,
+    /// The impulse is inside the cone.
+    Stick,
+    /// The impulse is on the boundary of the cone.
+    Slip,
+}
+
+/// State of a contact from the projected point.
+pub(crate) fn state<const D: usize>(
+    r: &[f64; D],
+    u: &[f64; D],
+    rho: f64,
+    mu: f64,
+    rolling: f64,
+) -> ContactState {
+    let hat = de_saxce(u, mu, rolling);
+    let mut x = *r;
+    for (x, h) in x.iter_mut().zip(&hat) {
+        *x -= rho * h;
+    }
+    match project(&x, mu, rolling).1 {
+        Region::Inside if norm(&x) > 0.0 => ContactState::Stick,
+        Region::Inside | Region::Polar => ContactState::Open,
+        Region::Boundary => ContactState::Slip,
+    }
+}

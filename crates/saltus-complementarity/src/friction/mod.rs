@@ -1,0 +1,27 @@
+//! Contact with exact Coulomb friction: problems, measures and solvers.
+
+mod auto;
+mod block_lu;
+mod diagnosis;
+mod functions;
+mod gradient;
+mod interior_point;
+mod local;
+mod measure;
+mod minimum_norm;
+mod nsgs;
+mod problem;
+mod proximal;
+mod scaled;
+mod search;
+mod solve;
+mod splitting;
+
+pub use diagnosis::{DIAGNOSIS_LIMIT, infeasibility, painleve_contacts};
+pub use functions::NewtonFunction;
+pub use measure::{ContactState, Measure, Residual};
+pub use minimum_norm::canonical_reaction;
+pub use nsgs::Order;
+pub use problem::{FrictionContact, GlobalFriction, ProblemError};
+pub use search::Limits;
+pub use solve::{FrictionOutcome, FrictionSolver, solve};

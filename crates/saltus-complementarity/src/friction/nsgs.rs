@@ -1,0 +1,163 @@
+//! Nonsmooth Gauss–Seidel: one exact contact after the other (Jean, *CMAME* 177 (1999); Jourdan, Alart & Jean,
+//! *CMAME* 155 (1998)).
+
+use super::local;
+use super::scaled::{Scaled, total};
+use super::search::{Search, Stop};
+use crate::cone::project;
+
+/// In which order a sweep visits the contacts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// As numbered.
+    #[default]
+    Forward,
+    /// Forward, then backward.
+    Symmetric,
+    /// A new random order for each sweep, from this seed.
+    Random(u64),
+}
+
+/// Visits contact `i`; returns the square of its change.
+#[inline]
+fn visit<const D: usize>(p: &Scaled<D>, r: &mut [[f64; D]], i: usize, omega: f64) -> f64 {
+    let mut b = p.w.row_dot_off_diagonal::<D>(i, r);
+    for (b, q) in b.iter_mut().zip(&p.q[i]) {
+        *b += q;
+    }
+    let (w, _) = p.w.diagonal(i).as_chunks::<D>();
+    let Ok(w): Result<&[[f64; D]; D], _> = w.try_into() else {
+        return 0.0;
+    };
+    let old = r[i];
+    let Some(mut new) = local::solve(w, &b, p.mu[i], p.rolling[i], &old) else {
+        return 0.0;
+    };
+    if omega != 1.0 {
+        for (new, old) in new.iter_mut().zip(&old) {
+            *new = old + omega * (*new - old);
+        }
+        new = project(&new, p.mu[i], p.rolling[i]).0;
+    }
+    r[i] = new;
+    let mut change = 0.0;
+    for (a, b) in new.iter().zip(&old) {
+        change += (a - b) * (a - b);
+    }
+    change
+}
+
+/// Counted operations of one sweep: those of a product, each of which has to wait for the one before, and the contacts.
+pub(crate) fn sweep_work<const D: usize>(p: &Scaled<D>) -> f64 {
+    2.0 * p.product_work() + (100 * D * p.contacts()) as f64
+}
+
+/// Sweeps and remembers when to look at the residual.
+#[derive(Debug, Clone)]
+pub(crate) struct Sweeper {
+    omega: f64,
+    order: Order,
+    /// Only a change below this makes a look at the residual worthwhile.
+    threshold: f64,
+    shuffle: Vec<usize>,
+    state: u64,
+}
+
+impl Sweeper {
+    pub fn new(omega: f64, order: Order) -> Self {
+        let state = if let Order::Random(seed) = order {
+            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
+        } else {
+            1
+        };
+        Self {
+            omega,
+            order,
+            threshold: f64::INFINITY,
+            shuffle: Vec::new(),
+            state,
+        }
+    }
+
+    /// At most `count` sweeps from `r`; leaves early when solved. Returns η at the end.
+    pub fn burst<const D: usize>(
+        &mut self,
+        search: &mut Search<'_, D>,
+        r: &mut [[f64; D]],
+        count: u64,
+    ) -> f64 {
+        let p = search.p;
+        let n = p.contacts();
+        if self.threshold.is_infinite() {
+            self.threshold = search.tolerance;
+        }
+        let mut look = 10;
+        for sweep in 1..=count {
+            let mut change = 0.0;
+            match self.order {
+                Order::Forward => {
+                    for i in 0..n {
+                        change += visit(p, r, i, self.omega);
+                    }
+                }
+                Order::Symmetric => {
+                    for i in (0..n).chain((0..n).rev()) {
+                        change += visit(p, r, i, self.omega);
+                    }
+                    search.work += sweep_work(p);
+                }
+                Order::Random(_) => {
+                    self.mix(n);
+                    for &i in &self.shuffle {
+                        change += visit(p, r, i, self.omega);
+                    }
+                }
+            }
+            search.iterations += 1;
+            search.work += sweep_work(p);
+            let due = sweep == look;
+            if due {
+                look += look.min(500);
+            }
+            if change.sqrt() <= self.threshold || due || sweep == count {
+                let eta = search.evaluate(r);
+                if search.stop().is_some() || sweep == count || !eta.is_finite() {
+                    return eta;
+                }
+                if change.sqrt() <= self.threshold {
+                    self.threshold *= (search.tolerance / (2.0 * eta)).clamp(0.1, 0.5);
+                }
+            }
+        }
+        search.best_eta
+    }
+
+    /// Fisher–Yates with xorshift.
+    fn mix(&mut self, n: usize) {
+        if self.shuffle.len() != n {
+            self.shuffle = (0..n).collect();
+        }
+        for i in (1..n).rev() {
+            self.state ^= self.state << 13;
+            self.state ^= self.state >> 7;
+            self.state ^= self.state << 17;
+            self.shuffle.swap(i, (self.state % (i as u64 + 1)) as usize);
+        }
+    }
+}
+
+/// Nonsmooth Gauss–Seidel to the end.
+pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>, omega: f64, order: Order) -> Stop {
+    let mut r = search.best.clone();
+    let mut sweeper = Sweeper::new(omega, order);
+    loop {
+        if let Some(stop) = search.stop() {
+            return stop;
+        }
+        let left = search.limits.max_iterations - search.iterations;
+        sweeper.burst(search, &mut r, left.min(500));
+        if total(&r) > 1e20 {
+            return Stop::Diverging;
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Frictional contact in reduced and in global form.
+
+use crate::block::BlockMatrix;
+use crate::sparse::SparseMatrix;
+use saltus_linear::{MatrixSink, SquareMatrix};
+
+/// The parts of a problem do not fit together.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// A size is wrong.
+    #[error("{what} has {found} entries, expected {expected}")]
+    Size {
+        /// Which part.
+        what: &'static str,
+        /// What is there.
+        found: usize,
+        /// What the other parts ask for.
+        expected: usize,
+    },
+    /// A dimension that is none of 2, 3 and 5.
+    #[error("{0} components per contact; 2, 3 or (with rolling friction) 5 are possible")]
+    Dimension(usize),
+    /// An entry is not finite, or a coefficient of friction negative.
+    #[error("entry {index} of {what} is {value}; expected a finite number{}", if *.negative { " that is not negative" } else { "" })]
+    Value {
+        /// Which part.
+        what: &'static str,
+        /// Place, from 0.
+        index: usize,
+        /// What is there.
+        value: f64,
+        /// Whether negative numbers are excluded.
+        negative: bool,
+    },
+    /// The mass matrix cannot be factorised.
+    #[error("the mass matrix cannot be inverted: {0}; give the reduced form instead")]
+    Mass(saltus_linear::LinearError),
+}
+
+/// Reduced form: find `r_i ∈ K_i` and `u = W r + q` with Coulomb's law,
+/// `K_i ∋ r_i ⟂ u_i + μ_i |u_{t,i}| n ∈ K_i*`, for every contact `i`.
+///
+/// Impulses `r` in N s (N m s for rolling components), velocities `u` and `q` in m/s (rad/s).
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrictionContact {
+    dimension: usize,
+    w: BlockMatrix,
+    q: Vec<f64>,
+    mu: Vec<f64>,
+    rolling: Vec<f64>,
+}
+
+impl FrictionContact {
+    /// Checks that the parts fit together. `rolling` (lengths, m) is empty unless there are 5 components per contact.
+    ///
+    /// # Errors
+    /// [`ProblemError`] where they do not, or a number is not finite or a coefficient negative.
+    pub fn new(
+        w: BlockMatrix,
+        q: Vec<f64>,
+        mu: Vec<f64>,
+        rolling: Vec<f64>,
+    ) -> Result<Self, ProblemError> {
+        let dimension = w.dimension();
+        check(dimension, w.blocks(), &q, &mu, &rolling)?;
+        if let Some((index, (_, _, value))) = w
+            .triplets()
+            .enumerate()
+            .find(|(_, (_, _, v))| !v.is_finite())
+        {
+            return Err(ProblemError::Value {
+                what: "W",
+                index,
+                value,
+                negative: false,
+            });
+        }
+        Ok(Self {
+            dimension,
+            w,
+            q,
+            mu,
+            rolling,
+        })
+    }
+
+    /// Components per contact: 2, 3 or 5.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Number of contacts.
+    #[must_use]
+    pub fn contacts(&self) -> usize {
+        self.mu.len()
+    }
+
+    /// The Delassus operator `W`.
+    #[must_use]
+    pub fn delassus(&self) -> &BlockMatrix {
+        &self.w
+    }
+
+    /// Velocities without reactions, `q`.
+    #[must_use]
+    pub fn free_velocity(&self) -> &[f64] {
+        &self.q
+    }
+
+    /// Coefficients of friction.
+    #[must_use]
+    pub fn friction(&self) -> &[f64] {
+        &self.mu
+    }
+
+    /// Lengths of rolling friction (m), empty without.
+    #[must_use]
+    pub fn rolling(&self) -> &[f64] {
+        &self.rolling
+    }
+
+    /// Rolling length of contact `i`, 0 without.
+    #[inline]
+    pub(crate) fn rolling_of(&self, i: usize) -> f64 {
+        self.rolling.get(i).copied().unwrap_or(0.0)
+    }
+
+    /// `u ← W r + q`.
+    pub fn velocity(&self, r: &[f64], u: &mut [f64]) {
+        self.w.apply(r, u);
+        for (u, q) in u.iter_mut().zip(&self.q) {
+            *u += q;
+        }
+    }
+}
+
+fn check(
+    dimension: usize,
+    contacts: usize,
+    q: &[f64],
+    mu: &[f64],
+    rolling: &[f64],
+) -> Result<(), ProblemError> {
+    if !matches!(dimension, 2 | 3 | 5) {
+        return Err(ProblemError::Dimension(dimension));
+    }
+    let size = |what, found: usize, expected: usize| {
+        if found == expected {
+            Ok(())
+        } else {
+            Err(ProblemError::Size {
+                what,
+                found,
+                expected,
+            })
+        }
+    };
+    size("q", q.len(), dimension * contacts)?;
+    size("mu", mu.len(), contacts)?;
+    size(
+        "mu_r",
+        rolling.len(),
+        if dimension == 5 { contacts } else { 0 },
+    )?;
+    for (what, list, negative) in [("q", q, false), ("mu", mu, true), ("mu_r", rolling, true)] {
+        if let Some((index, &value)) = list
+            .iter()
+            .enumerate()
+            .find(|(_, v)| !v.is_finite() || (negative && **v < 0.0))
+        {
+            return Err(ProblemError::Value {
+                what,
+                index,
+                value,
+                negative,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Global form: `M v = H r + f`, `u = Hᵀ v + w`, with the same law between `r` and `u`.
+#[derive(Debug, Clone)]
+pub struct GlobalFriction {
+    dimension: usize,
+    mass: SparseMatrix,
+    h: SparseMatrix,
+    f: Vec<f64>,
+    w: Vec<f64>,
+    mu: Vec<f64>,
+    rolling: Vec<f64>,
+}
+
+impl GlobalFriction {
+    /// Checks that the parts fit together: `M` (n × n), `H` (n × dimension·contacts), `f` (n), `w`, `mu`, `mu_r`
+    /// as in [`FrictionContact::new`].
+    ///
+    /// # Errors
+    /// [`ProblemError`] where they do not.
+    pub fn new(
+        dimension: usize,
+        mass: SparseMatrix,
+        h: SparseMatrix,
+        f: Vec<f64>,
+        w: Vec<f64>,
+        mu: Vec<f64>,
+        rolling: Vec<f64>,
+    ) -> Result<Self, ProblemError> {
+        check(dimension, mu.len(), &w, &mu, &rolling)?;
+        let n = f.len();
+        for (what, found, expected) in [
+            ("a row of M", mass.cols(), n),
+            ("a column of M", mass.rows(), n),
+            ("a column of H", h.rows(), n),
+            ("a row of H", h.cols(), dimension * mu.len()),
+        ] {
+            if found != expected {
+                return Err(ProblemError::Size {
+                    what,
+                    found,
+                    expected,
+                });
+            }
+        }
+        let matrices = [("M", &mass), ("H", &h)];
+        for (what, matrix) in matrices {
+            if let Some((index, (_, _, value))) = matrix
+                .triplets()
+                .enumerate()
+                .find(|(_, (_, _, v))| !v.is_finite())
+            {
+                return Err(ProblemError::Value {
+                    what,
+                    index,
+                    value,
+                    negative: false,
+                });
+            }
+        }
+        if let Some((index, &value)) = f.iter().enumerate().find(|(_, v)| !v.is_finite()) {
+            return Err(ProblemError::Value {
+                what: "f",
+                index,
+                value,
+                negative: false,
+            });
+        }
+        Ok(Self {
+            dimension,
+            mass,
+            h,
+            f,
+            w,
+            mu,
+            rolling,
+        })
+    }
+
+    /// Components per contact: 2, 3 or 5.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Number of contacts.
+    #[must_use]
+    pub fn contacts(&self) -> usize {
+        self.mu.len()
+    }
+
+    /// The mass matrix `M`.
+    #[must_use]
+    pub fn mass(&self) -> &SparseMatrix {
+        &self.mass
+    }
+
+    /// The directions `H`.
+    #[must_use]
+    pub fn directions(&self) -> &SparseMatrix {
+        &self.h
+    }
+
+    /// The generalised impulse `f` (n).
+    #[must_use]
+    pub fn force(&self) -> &[f64] {
+        &self.f
+    }
+
+    /// The constant part `w` of the contact velocities.
+    #[must_use]
+    pub fn bias(&self) -> &[f64] {
+        &self.w
+    }
+
+    /// Coefficients of friction.
+    #[must_use]
+    pub fn friction(&self) -> &[f64] {
+        &self.mu
+    }
+
+    /// Lengths of rolling friction (m), empty without.
+    #[must_use]
+    pub fn rolling(&self) -> &[f64] {
+        &self.rolling
+    }
+
+    /// The mass matrix, factorised.
+    ///
+    /// # Errors
+    /// [`ProblemError::Mass`] where it is singular.
+    pub fn factorised_mass(&self) -> Result<SquareMatrix, ProblemError> {
+        let mut mass = SquareMatrix::new(self.f.len());
+        for (i, j, v) in self.mass.triplets() {
+            mass.entry(i, j, v);
+        }
+        mass.factorise().map_err(ProblemError::Mass)?;
+        Ok(mass)
+    }
+
+    /// Solves `M v = H r + f` for `v` (n).
+    pub fn generalised_velocity(&self, mass: &SquareMatrix, r: &[f64]) -> Vec<f64> {
+        let mut v = self.f.clone();
+        self.h.apply_add(1.0, r, &mut v);
+        let right = v.clone();
+        mass.solve(&mut v);
+        // One step of iterative refinement.
+        let mut defect = right;
+        self.mass.apply_add(-1.0, &v, &mut defect);
+        mass.solve(&mut defect);
+        for (v, d) in v.iter_mut().zip(&defect) {
+            *v += d;
+        }
+        v
+    }
+
+    /// The reduced form, `W = Hᵀ M⁻¹ H`, `q = Hᵀ M⁻¹ f + w`.
+    ///
+    /// # Errors
+    /// [`ProblemError::Mass`] where `M` is singular.
+    pub fn reduce(&self) -> Result<FrictionContact, ProblemError> {
+        let mass = self.factorised_mass()?;
+        let (n, m) = (self.f.len(), self.w.len());
+        let mut v = self.f.clone();
+        mass.solve(&mut v);
+        let mut q = self.w.clone();
+        self.h.apply_transposed_add(1.0, &v, &mut q);
+        let mut entries = Vec::new();
+        let mut column = vec![0.0; n];
+        let mut image = vec![0.0; m];
+        for j in 0..m {
+            column.fill(0.0);
+            for (i, value) in self.h.column(j) {
+                column[i] = value;
+            }
+            mass.solve(&mut column);
+            image.fill(0.0);
+            self.h.apply_transposed_add(1.0, &column, &mut image);
+            entries.extend(
+                image
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, v)| **v != 0.0)
+                    .map(|(i, v)| (i, j, *v)),
+            );
+        }
+        let w = BlockMatrix::from_triplets(self.dimension, self.mu.len(), entries);
+        FrictionContact::new(w, q, self.mu.clone(), self.rolling.clone())
+    }
+}

@@ -1,0 +1,456 @@
+//! Semismooth Newton methods, plain and proximal.
+//!
+//! The proximal method solves a sequence of problems `u = W r + q + s (r − r_k)`: each has a unique reaction and
+//! regular Jacobians even where `W` is singular (hyperstatic contacts), and the sequence ends at a solution of the
+//! original problem, of which alone the residual is judged.
+
+use super::block_lu::BlockLu;
+use super::functions::{Block, NewtonFunction, evaluate};
+use super::scaled::total;
+use super::search::{Search, Stop};
+use crate::cone::project;
+
+/// Buffers of the Newton iteration.
+#[derive(Debug, Default)]
+pub(crate) struct Newton<const D: usize> {
+    lu: BlockLu<D>,
+    /// Contacts that were active when `lu` was analysed.
+    analysed: Vec<usize>,
+    active: Vec<usize>,
+    number: Vec<usize>,
+    start: Vec<usize>,
+    index: Vec<usize>,
+    a: Vec<Block<D>>,
+    b: Vec<Block<D>>,
+    f: Vec<[f64; D]>,
+    u: Vec<[f64; D]>,
+    trial: Vec<[f64; D]>,
+    trial_f: Vec<[f64; D]>,
+    trial_u: Vec<[f64; D]>,
+    step: Vec<[f64; D]>,
+    rhs: Vec<[f64; D]>,
+    x: Vec<[f64; D]>,
+    scratch: Vec<[f64; D]>,
+}
+
+/// How an inner Newton iteration ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inner {
+    Converged,
+    Failed,
+}
+
+impl<const D: usize> Newton<D> {
+    /// `u ← W r + q + s (r − center)` into `u`, `F` into `f`; returns `|F|`.
+    #[allow(clippy::too_many_arguments)] // a point, what defines the function, where the values go
+    fn function(
+        search: &mut Search<'_, D>,
+        function: NewtonFunction,
+        r: &[[f64; D]],
+        center: &[[f64; D]],
+        s: f64,
+        u: &mut [[f64; D]],
+        f: &mut [[f64; D]],
+    ) -> f64 {
+        let p = search.p;
+        p.velocity(r, u);
+        search.work += p.product_work() + (60 * D * r.len()) as f64;
+        for i in 0..r.len() {
+            if s > 0.0 {
+                for k in 0..D {
+                    u[i][k] += s * (r[i][k] - center[i][k]);
+                }
+            }
+            f[i] = evaluate(function, &r[i], &u[i], 1.0, p.mu[i], p.rolling[i]).0;
+        }
+        total(f).sqrt()
+    }
+
+    fn resize(&mut self, n: usize) {
+        let zero = [0.0; D];
+        for v in [
+            &mut self.f,
+            &mut self.u,
+            &mut self.trial,
+            &mut self.trial_f,
+            &mut self.trial_u,
+            &mut self.step,
+        ] {
+            v.clear();
+            v.resize(n, zero);
+        }
+        self.a.resize(n, [[0.0; D]; D]);
+        self.b.resize(n, [[0.0; D]; D]);
+        self.number.resize(n, usize::MAX);
+    }
+
+    /// Counted operations of one Newton step with all contacts active, from the symbolic factorisation.
+    pub fn predict(&mut self, search: &Search<'_, D>) -> f64 {
+        let n = search.p.contacts();
+        self.resize(n);
+        self.active = (0..n).collect();
+        self.analyse(search);
+        self.lu.flops() + 4.0 * search.p.product_work()
+    }
+
+    /// Pattern of the active contacts.
+    fn analyse(&mut self, search: &Search<'_, D>) {
+        if self.active == self.analysed && !self.start.is_empty() {
+            return;
+        }
+        self.number.fill(usize::MAX);
+        for (k, &i) in self.active.iter().enumerate() {
+            self.number[i] = k;
+        }
+        self.start.clear();
+        self.index.clear();
+        self.start.push(0);
+        for &i in &self.active {
+            for &j in search.p.w.cols(i) {
+                if self.number[j] != usize::MAX {
+                    self.index.push(self.number[j]);
+                }
+            }
+            self.start.push(self.index.len());
+        }
+        self.lu.analyse(&self.start, &self.index);
+        self.analysed.clone_from(&self.active);
+    }
+
+    /// One Newton direction at `r` (velocities in `self.u`, `F` in `self.f`) into `self.step`. False where the matrix is singular.
+    fn direction(
+        &mut self,
+        search: &mut Search<'_, D>,
+        function: NewtonFunction,
+        r: &[[f64; D]],
+        s: f64,
+    ) -> bool {
+        let p = search.p;
+        let zero = [[0.0; D]; D];
+        self.active.clear();
+        for i in 0..r.len() {
+            let (_, (a, b)) = evaluate(function, &r[i], &self.u[i], 1.0, p.mu[i], p.rolling[i]);
+            if b == zero {
+                for k in 0..D {
+                    self.step[i][k] = -self.f[i][k];
+                }
+            } else {
+                self.active.push(i);
+                self.step[i] = [0.0; D];
+            }
+            self.a[i] = a;
+            self.b[i] = b;
+        }
+        self.analyse(search);
+        let (active, number) = (&self.active, &self.number);
+        let (a, b) = (&self.a, &self.b);
+        let factorised = self.lu.factorise(|k, put| {
+            let i = active[k];
+            let (lines, _) = p.w.row(i).as_chunks::<D>();
+            for (w, &j) in lines.chunks_exact(D).zip(p.w.cols(i)) {
+                if number[j] == usize::MAX {
+                    continue;
+                }
+                let mut block = [[0.0; D]; D];
+                for x in 0..D {
+                    for y in 0..D {
+                        for z in 0..D {
+                            block[x][z] += b[i][x][y] * w[y][z];
+                        }
+                    }
+                }
+                if i == j {
+                    for x in 0..D {
+                        for y in 0..D {
+                            block[x][y] += a[i][x][y] + s * b[i][x][y];
+                        }
+                    }
+                }
+                put(number[j], &block);
+            }
+        });
+        search.work += self.lu.flops();
+        if !factorised {
+            return false;
+        }
+        // Open contacts act on the others: their step is known.
+        self.scratch.resize(self.active.len(), [0.0; D]);
+        for round in 0..3 {
+            self.defect(search, s);
+            let size = total(&self.rhs).sqrt();
+            let scale = total(&self.f).sqrt();
+            if round > 0 && (size <= 1e-12 * scale || !size.is_finite()) {
+                break;
+            }
+            self.x.clone_from(&self.rhs);
+            self.lu.solve(&mut self.x, &mut self.scratch);
+            search.work += 4.0 * p.product_work();
+            for (k, &i) in self.active.iter().enumerate() {
+                for c in 0..D {
+                    self.step[i][c] += self.x[k][c];
+                }
+            }
+        }
+        self.step.iter().all(|v| v.iter().all(|v| v.is_finite()))
+    }
+
+    /// `rhs ← −F − (A + s B) dr − B W dr` on the active contacts.
+    fn defect(&mut self, search: &Search<'_, D>, s: f64) {
+        self.rhs.clear();
+        for &i in &self.active {
+            let image = search.p.w.row_dot::<D>(i, &self.step);
+            let mut right = [0.0; D];
+            for x in 0..D {
+                right[x] = -self.f[i][x];
+                for y in 0..D {
+                    let d = self.step[i][y];
+                    right[x] -= self.a[i][x][y] * d + self.b[i][x][y] * (image[y] + s * d);
+                }
+            }
+            self.rhs.push(right);
+        }
+    }
+
+    /// Newton's method with a non-monotone line search on the problem with center and weight `s`, from `r`.
+    /// Returns how it ended and the number of steps.
+    fn inner(
+        &mut self,
+        search: &mut Search<'_, D>,
+        function: NewtonFunction,
+        r: &mut [[f64; D]],
+        center: &[[f64; D]],
+        s: f64,
+        limit: u64,
+    ) -> (Inner, u64) {
+        let n = r.len();
+        self.resize(n);
+        let (mut u, mut f) = (std::mem::take(&mut self.u), std::mem::take(&mut self.f));
+        let mut merit = Self::function(search, function, r, center, s, &mut u, &mut f);
+        (self.u, self.f) = (u, f);
+        let mut history = [merit; 5];
+        let mut halved = (merit, 0);
+        for step in 0..limit {
+            let moved = distance(r, center);
+            let goal = (0.05 * search.tolerance).max(0.1 * s * moved);
+            if merit <= goal {
+                return (Inner::Converged, step);
+            }
+            if search.work >= search.limits.max_work {
+                return (Inner::Failed, step);
+            }
+            if merit <= 0.5 * halved.0 {
+                halved = (merit, step);
+            } else if step - halved.1 > 12 {
+                return (Inner::Failed, step);
+            }
+            if !merit.is_finite() || !self.direction(search, function, r, s) {
+                return (Inner::Failed, step);
+            }
+            search.iterations += 1;
+            let reference = history.iter().fold(0.0_f64, |a, b| a.max(*b));
+            let mut chosen = (f64::INFINITY, 1.0);
+            let mut factor = 1.0;
+            for _ in 0..7 {
+                let m = self.attempt(search, function, r, center, s, factor);
+                if m < chosen.0 {
+                    chosen = (m, factor);
+                }
+                if m <= (1.0 - 1e-4 * factor) * reference {
+                    break;
+                }
+                factor *= 0.5;
+            }
+            if chosen.0.is_infinite() {
+                return (Inner::Failed, step);
+            }
+            if chosen.1 != factor {
+                self.attempt(search, function, r, center, s, chosen.1);
+            }
+            r.copy_from_slice(&self.trial);
+            std::mem::swap(&mut self.u, &mut self.trial_u);
+            std::mem::swap(&mut self.f, &mut self.trial_f);
+            merit = chosen.0;
+            history[step as usize % 5] = merit;
+        }
+        (Inner::Failed, limit)
+    }
+
+    /// The merit at `r + factor · step`, which is left in `trial`.
+    fn attempt(
+        &mut self,
+        search: &mut Search<'_, D>,
+        function: NewtonFunction,
+        r: &[[f64; D]],
+        center: &[[f64; D]],
+        s: f64,
+        factor: f64,
+    ) -> f64 {
+        for (t, (r, d)) in self.trial.iter_mut().zip(r.iter().zip(&self.step)) {
+            for k in 0..D {
+                t[k] = r[k] + factor * d[k];
+            }
+        }
+        let m = Self::function(
+            search,
+            function,
+            &self.trial,
+            center,
+            s,
+            &mut self.trial_u,
+            &mut self.trial_f,
+        );
+        if m.is_nan() { f64::INFINITY } else { m }
+    }
+
+    /// Newton's method on the problem itself, without the proximal term.
+    pub fn plain(&mut self, search: &mut Search<'_, D>, function: NewtonFunction) -> Stop {
+        let mut r = search.best.clone();
+        let center = r.clone();
+        loop {
+            if let Some(stop) = search.stop() {
+                return stop;
+            }
+            let left = (search.limits.max_iterations - search.iterations).min(200);
+            let (end, steps) = self.inner(search, function, &mut r, &center, 0.0, left);
+            let before = search.best_eta;
+            search.evaluate(&projected(search, &r));
+            search.evaluate(&r);
+            if search.solved() {
+                return Stop::Solved;
+            }
+            if end == Inner::Failed || steps == 0 || search.best_eta >= before {
+                return search.stop().unwrap_or(Stop::Stalled);
+            }
+        }
+    }
+
+    /// The proximal method from the best point, at most `budget` Newton steps; `weight` is carried from call to call.
+    pub fn proximal(
+        &mut self,
+        search: &mut Search<'_, D>,
+        function: NewtonFunction,
+        weight: &mut Weight,
+        budget: u64,
+    ) -> Stop {
+        let mut center = search.best.clone();
+        let mut eta = search.best_eta;
+        let end = search.iterations.saturating_add(budget);
+        while search.iterations < end {
+            if let Some(stop) = search.stop() {
+                return stop;
+            }
+            let mut r = center.clone();
+            let limit = 40.min(end - search.iterations);
+            let (inner, steps) = self.inner(search, function, &mut r, &center, weight.s, limit);
+            let r = projected(search, &r);
+            let reached = search.evaluate(&r);
+            if search.solved() {
+                return Stop::Solved;
+            }
+            if inner == Inner::Converged || reached < eta {
+                (center, eta) = drift(search, &center, r, reached);
+                if search.solved() {
+                    return Stop::Solved;
+                }
+            }
+            if !weight.adapt(inner == Inner::Converged, steps) {
+                return Stop::Stalled;
+            }
+        }
+        Stop::Iterations
+    }
+}
+
+/// The weight `s` of the proximal term and the memory that keeps it from swinging between two decades.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Weight {
+    s: f64,
+    failures: u32,
+    /// Successes for which `s` still has to stay.
+    hold: u32,
+    sticky: u32,
+}
+
+impl Weight {
+    pub fn new(s: f64) -> Self {
+        Self {
+            s,
+            failures: 0,
+            hold: 0,
+            sticky: 0,
+        }
+    }
+
+    /// After an inner iteration; false if nothing more is to be expected.
+    fn adapt(&mut self, converged: bool, steps: u64) -> bool {
+        if !converged {
+            self.failures += 1;
+            self.s = (10.0 * self.s).min(1e3);
+            if self.failures >= 2 {
+                self.sticky = (self.sticky + 1).min(8);
+                self.hold = self.sticky;
+            }
+            return self.failures <= 12;
+        }
+        self.failures = 0;
+        if steps == 0 {
+            // The center solves its own problem to the inner tolerance: only a smaller weight helps.
+            self.s *= 0.01;
+            return self.s >= 1e-12;
+        }
+        if self.hold > 0 {
+            self.hold -= 1;
+        } else if steps <= 6 {
+            self.s *= 0.1;
+        } else if steps <= 12 {
+            self.s *= 0.3;
+        }
+        self.s = self.s.max(1e-10);
+        true
+    }
+}
+
+/// Goes on in the direction of the last outer step while the true residual falls.
+fn drift<const D: usize>(
+    search: &mut Search<'_, D>,
+    center: &[[f64; D]],
+    r: Vec<[f64; D]>,
+    eta: f64,
+) -> (Vec<[f64; D]>, f64) {
+    let (mut best, mut best_eta) = (r.clone(), eta);
+    let mut theta = 2.0;
+    while theta <= 1e6 {
+        let mut x = center.to_vec();
+        for (i, (x, r)) in x.iter_mut().zip(&r).enumerate() {
+            for (x, r) in x.iter_mut().zip(r) {
+                *x += theta * (r - *x);
+            }
+            *x = project(x, search.p.mu[i], search.p.rolling[i]).0;
+        }
+        let reached = search.evaluate(&x);
+        if reached > 0.98 * best_eta || reached.is_nan() {
+            break;
+        }
+        (best, best_eta) = (x, reached);
+        theta *= 2.0;
+    }
+    (best, best_eta)
+}
+
+fn projected<const D: usize>(search: &Search<'_, D>, r: &[[f64; D]]) -> Vec<[f64; D]> {
+    let p = search.p;
+    r.iter()
+        .enumerate()
+        .map(|(i, r)| project(r, p.mu[i], p.rolling[i]).0)
+        .collect()
+}
+
+fn distance<const D: usize>(a: &[[f64; D]], b: &[[f64; D]]) -> f64 {
+    let mut sum = 0.0;
+    for (a, b) in a.iter().zip(b) {
+        for (a, b) in a.iter().zip(b) {
+            sum += (a - b) * (a - b);
+        }
+    }
+    sum.sqrt()
+}

@@ -1,0 +1,85 @@
+//! The problem in the unknowns the solvers work with: dimensionless, one scale per contact.
+//!
+//! With `d_i` of [`Measure`], `r̂_i = √d_i r_i / |q|_D` and `û_i = u_i / (√d_i |q|_D)`: the cones stay what they are, the
+//! diagonal blocks of `Ŵ_ij = W_ij/√(d_i d_j)` have mean diagonal 1, `q̂` has length 1, and the length of the natural map is η.
+
+use super::measure::{Measure, defect, square};
+use super::problem::FrictionContact;
+use crate::block::BlockMatrix;
+use crate::cone::de_saxce;
+
+/// A scaled problem, or a connected part of one.
+#[derive(Debug, Clone)]
+pub(crate) struct Scaled<const D: usize> {
+    pub w: BlockMatrix,
+    pub q: Vec<[f64; D]>,
+    pub mu: Vec<f64>,
+    pub rolling: Vec<f64>,
+}
+
+impl<const D: usize> Scaled<D> {
+    pub fn new(problem: &FrictionContact, measure: &Measure) -> Self {
+        let reference = measure.reference();
+        let root: Vec<f64> = measure.scales().iter().map(|d| d.sqrt()).collect();
+        let w = problem.delassus().scaled(|i, j| 1.0 / (root[i] * root[j]));
+        let (q, _) = problem.free_velocity().as_chunks::<D>();
+        let q = q
+            .iter()
+            .zip(&root)
+            .map(|(q, s)| q.map(|v| v / (s * reference)))
+            .collect();
+        let n = problem.contacts();
+        let rolling = (0..n).map(|i| problem.rolling_of(i)).collect();
+        Self {
+            w,
+            q,
+            mu: problem.friction().to_vec(),
+            rolling,
+        }
+    }
+
+    pub fn contacts(&self) -> usize {
+        self.q.len()
+    }
+
+    /// `u ← W r + q`.
+    pub fn velocity(&self, r: &[[f64; D]], u: &mut [[f64; D]]) {
+        for (i, (u, q)) in u.iter_mut().zip(&self.q).enumerate() {
+            *u = self.w.row_dot::<D>(i, r);
+            for (u, q) in u.iter_mut().zip(q) {
+                *u += q;
+            }
+        }
+    }
+
+    /// Length of the natural map at `r` with `u = W r + q`.
+    pub fn eta(&self, r: &[[f64; D]], u: &[[f64; D]]) -> f64 {
+        let mut sum = 0.0;
+        for (i, (r, u)) in r.iter().zip(u).enumerate() {
+            let hat = de_saxce(u, self.mu[i], self.rolling[i]);
+            sum += square(&defect(r, &hat, 1.0, self.mu[i], self.rolling[i]));
+        }
+        sum.sqrt()
+    }
+
+    /// Floating-point operations of one product with `W`.
+    pub fn product_work(&self) -> f64 {
+        (2 * D * D * self.w.stored()) as f64
+    }
+
+    /// The part of the problem that belongs to the contacts `members` (ascending), which touch no other.
+    pub fn part(&self, members: &[usize]) -> Self {
+        let pick = |v: &[f64]| members.iter().map(|&i| v[i]).collect();
+        Self {
+            w: self.w.part(members),
+            q: members.iter().map(|&i| self.q[i]).collect(),
+            mu: pick(&self.mu),
+            rolling: pick(&self.rolling),
+        }
+    }
+}
+
+/// The sum of squares of all components.
+pub(crate) fn total<const D: usize>(x: &[[f64; D]]) -> f64 {
+    x.iter().map(|v| square(v)).sum()
+}

@@ -1,0 +1,111 @@
+//! What every iterative solver keeps: the problem, its limits, the best point and the bill.
+
+use super::scaled::Scaled;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// When a solver of frictional contact stops.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
+    /// Bound on `eta` of [`Residual`](super::Residual).
+    pub tolerance: f64,
+    /// Largest number of iterations (sweeps, steps, factorisations alike).
+    pub max_iterations: u64,
+    /// Largest number of floating-point operations, counted, not measured.
+    pub max_work: f64,
+    /// Set by another thread to stop early.
+    pub cancel: Option<&'a AtomicBool>,
+}
+
+impl Default for Limits<'_> {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-8,
+            max_iterations: 1_000_000,
+            max_work: 1e10,
+            cancel: None,
+        }
+    }
+}
+
+/// Why a search went no further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Solved,
+    Iterations,
+    Work,
+    Cancelled,
+    Diverging,
+    Stalled,
+}
+
+/// The state of a search.
+#[derive(Debug)]
+pub(crate) struct Search<'a, const D: usize> {
+    pub p: &'a Scaled<D>,
+    pub tolerance: f64,
+    pub limits: Limits<'a>,
+    /// Velocities of the point evaluated last.
+    pub u: Vec<[f64; D]>,
+    pub best: Vec<[f64; D]>,
+    pub best_eta: f64,
+    pub iterations: u64,
+    pub work: f64,
+}
+
+impl<'a, const D: usize> Search<'a, D> {
+    /// Starts at `r`, or at zero if that is better.
+    pub fn new(p: &'a Scaled<D>, limits: Limits<'a>, r: &[[f64; D]]) -> Self {
+        let n = p.contacts();
+        let mut search = Self {
+            p,
+            tolerance: limits.tolerance,
+            limits,
+            u: vec![[0.0; D]; n],
+            best: vec![[0.0; D]; n],
+            best_eta: f64::INFINITY,
+            iterations: 0,
+            work: 0.0,
+        };
+        let zero = search.best.clone();
+        search.evaluate(&zero);
+        if r.iter().any(|r| r.iter().any(|v| *v != 0.0)) {
+            search.evaluate(r);
+        }
+        search
+    }
+
+    /// η at `r`; remembers `r` if it is the best so far.
+    pub fn evaluate(&mut self, r: &[[f64; D]]) -> f64 {
+        self.p.velocity(r, &mut self.u);
+        self.work += self.p.product_work();
+        let eta = self.p.eta(r, &self.u);
+        if eta < self.best_eta {
+            self.best_eta = eta;
+            self.best.copy_from_slice(r);
+        }
+        eta
+    }
+
+    pub fn solved(&self) -> bool {
+        self.best_eta <= self.tolerance
+    }
+
+    /// Whether to go no further, and why.
+    pub fn stop(&self) -> Option<Stop> {
+        if self.solved() {
+            Some(Stop::Solved)
+        } else if self.iterations >= self.limits.max_iterations {
+            Some(Stop::Iterations)
+        } else if self.work >= self.limits.max_work {
+            Some(Stop::Work)
+        } else if self
+            .limits
+            .cancel
+            .is_some_and(|c| c.load(Ordering::Relaxed))
+        {
+            Some(Stop::Cancelled)
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The door to all solvers of frictional contact.
+
+use super::auto;
+use super::diagnosis::infeasibility;
+use super::functions::NewtonFunction;
+use super::gradient;
+use super::interior_point;
+use super::measure::{Measure, Residual};
+use super::nsgs::{self, Order};
+use super::problem::FrictionContact;
+use super::proximal::{Newton, Weight};
+use super::scaled::Scaled;
+use super::search::{Limits, Search, Stop};
+use super::splitting;
+use crate::cone::project;
+use crate::outcome::{Outcome, Status};
+
+/// A method for frictional contact, with its parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum FrictionSolver {
+    /// Chooses by counted work; deterministic.
+    Auto,
+    /// Nonsmooth Gauss–Seidel with exact local solutions.
+    Nsgs {
+        /// Over-relaxation in (0, 2).
+        omega: f64,
+        /// Order of the contacts.
+        order: Order,
+    },
+    /// Accelerated projected gradient.
+    ProjectedGradient,
+    /// Semismooth Newton with line search.
+    Newton(NewtonFunction),
+    /// A sequence of regularised problems, each solved by semismooth Newton.
+    ProximalNewton(NewtonFunction),
+    /// Alternating direction method of multipliers with adaptive ρ.
+    Admm,
+    /// Fixed point on convexified problems.
+    FixedPoint,
+    /// Interior point on De Saxcé's form (2 and 3 components).
+    InteriorPoint,
+}
+
+impl FrictionSolver {
+    /// All methods under their names.
+    pub const ALL: [(&'static str, Self); 12] = [
+        ("auto", Self::Auto),
+        (
+            "nsgs",
+            Self::Nsgs {
+                omega: 1.0,
+                order: Order::Forward,
+            },
+        ),
+        (
+            "nsgs-symmetric",
+            Self::Nsgs {
+                omega: 1.0,
+                order: Order::Symmetric,
+            },
+        ),
+        ("projected-gradient", Self::ProjectedGradient),
+        ("alart-curnier", Self::Newton(NewtonFunction::AlartCurnier)),
+        ("jean-moreau", Self::Newton(NewtonFunction::NaturalMap)),
+        (
+            "fischer-burmeister",
+            Self::Newton(NewtonFunction::FischerBurmeister),
+        ),
+        (
+            "proximal-newton",
+            Self::ProximalNewton(NewtonFunction::AlartCurnier),
+        ),
+        (
+            "proximal-newton-natural",
+            Self::ProximalNewton(NewtonFunction::NaturalMap),
+        ),
+        ("admm", Self::Admm),
+        ("fixed-point", Self::FixedPoint),
+        ("interior-point", Self::InteriorPoint),
+    ];
+
+    /// The method called `name`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, s)| *s)
+    }
+}
+
+/// How a solver of frictional contact ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FrictionOutcome {
+    /// Status, iterations and `eta`.
+    pub outcome: Outcome,
+    /// All residuals of the returned point, from the original data.
+    pub residual: Residual,
+    /// Floating-point operations, counted.
+    pub work: f64,
+}
+
+/// Solves `problem` from the guess `r` (dimension × contacts) and leaves the best point found there.
+///
+/// `Infeasible` is said only with a proof; [`infeasibility`] gives it. `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
+pub fn solve(
+    problem: &FrictionContact,
+    solver: FrictionSolver,
+    limits: Limits<'_>,
+    r: &mut [f64],
+) -> FrictionOutcome {
+    match problem.dimension() {
+        2 => solve_sized::<2>(problem, solver, limits, r),
+        3 => solve_sized::<3>(problem, solver, limits, r),
+        _ => solve_sized::<5>(problem, solver, limits, r),
+    }
+}
+
+fn solve_sized<const D: usize>(
+    problem: &FrictionContact,
+    solver: FrictionSolver,
+    limits: Limits<'_>,
+    r: &mut [f64],
+) -> FrictionOutcome {
+    let measure = Measure::new(problem);
+    let reference = measure.reference();
+    let scaled = Scaled::<D>::new(problem, &measure);
+    let root: Vec<f64> = measure
+        .scales()
+        .iter()
+        .map(|d| d.sqrt() / reference)
+        .collect();
+    let mut guess = vec![[0.0; D]; scaled.contacts()];
+    if r.len() == D * scaled.contacts() {
+        let (given, _) = r.as_chunks::<D>();
+        for ((to, from), s) in guess.iter_mut().zip(given).zip(&root) {
+            *to = from.map(|v| if v.is_finite() { v * s } else { 0.0 });
+        }
+    }
+    // Rounding when the scales are undone must not cost the certificate.
+    let limits = Limits {
+        tolerance: 0.999 * limits.tolerance,
+        ..limits
+    };
+    let (stop, iterations, work, mut best) = run(&scaled, solver, limits, &guess);
+    into_cones(&scaled, limits.tolerance, &mut best);
+    let (out, _) = r.as_chunks_mut::<D>();
+    for ((to, from), s) in out.iter_mut().zip(&best).zip(&root) {
+        *to = from.map(|v| v / s);
+    }
+    let residual = measure.residual_of(problem, r);
+    let solved = residual.eta <= limits.tolerance / 0.999;
+    let status = match stop {
+        _ if solved => Status::Solved,
+        _ if !residual.eta.is_finite() => Status::NotFinite,
+        _ if stop != Stop::Cancelled && infeasibility(problem).is_some() => Status::Infeasible,
+        Stop::Solved => Status::Inaccurate,
+        Stop::Iterations | Stop::Work => Status::IterationLimit,
+        Stop::Cancelled => Status::Cancelled,
+        Stop::Diverging => Status::Diverging,
+        Stop::Stalled => Status::Stalled,
+    };
+    let iterations = u32::try_from(iterations).unwrap_or(u32::MAX);
+    let outcome = Outcome {
+        status,
+        iterations,
+        residual: residual.eta,
+        redundant: 0,
+    };
+    FrictionOutcome {
+        outcome,
+        residual,
+        work,
+    }
+}
+
+/// Newton's methods end beside the cones by their residual; puts the point into them unless that costs the tolerance.
+fn into_cones<const D: usize>(p: &Scaled<D>, tolerance: f64, best: &mut Vec<[f64; D]>) {
+    let inside: Vec<[f64; D]> = best
+        .iter()
+        .enumerate()
+        .map(|(i, r)| project(r, p.mu[i], p.rolling[i]).0)
+        .collect();
+    if inside == *best {
+        return;
+    }
+    let mut u = vec![[0.0; D]; best.len()];
+    p.velocity(best, &mut u);
+    let before = p.eta(best, &u);
+    p.velocity(&inside, &mut u);
+    if p.eta(&inside, &u) <= before.max(tolerance) {
+        *best = inside;
+    }
+}
+
+/// Runs a method on the scaled problem; `auto` on each connected part of it.
+fn run<const D: usize>(
+    p: &Scaled<D>,
+    solver: FrictionSolver,
+    limits: Limits<'_>,
+    guess: &[[f64; D]],
+) -> (Stop, u64, f64, Vec<[f64; D]>) {
+    let mut whole = Search::new(p, limits, guess);
+    if let Some(stop) = whole.stop() {
+        return (stop, whole.iterations, whole.work, whole.best);
+    }
+    let stop = match solver {
+        FrictionSolver::Auto => {
+            let parts = p.w.components();
+            if parts.len() > 1 {
+                return by_parts(p, &parts, limits, guess, whole.work);
+            }
+            auto::solve(&mut whole)
+        }
+        FrictionSolver::Nsgs { omega, order } => nsgs::solve(&mut whole, omega, order),
+        FrictionSolver::ProjectedGradient => gradient::solve(&mut whole),
+        FrictionSolver::Admm => splitting::admm(&mut whole),
+        FrictionSolver::FixedPoint => splitting::fixed_point(&mut whole),
+        FrictionSolver::InteriorPoint => interior_point::solve(&mut whole),
+        FrictionSolver::Newton(function) => Newton::default().plain(&mut whole, function),
+        FrictionSolver::ProximalNewton(function) => {
+            let budget = limits.max_iterations;
+            Newton::default().proximal(&mut whole, function, &mut Weight::new(1e-2), budget)
+        }
+    };
+    (stop, whole.iterations, whole.work, whole.best)
+}
+
+/// Solves each connected part to its share of the tolerance, small parts first. A part that does not
+/// converge may spend its share of the work in the first round and what is left over in the second.
+fn by_parts<const D: usize>(
+    p: &Scaled<D>,
+    parts: &[Vec<usize>],
+    limits: Limits<'_>,
+    guess: &[[f64; D]],
+    work: f64,
+) -> (Stop, u64, f64, Vec<[f64; D]>) {
+    let mut best = guess.to_vec();
+    let (mut iterations, mut work, mut stop) = (0, work, Stop::Solved);
+    let even = 0.5 / (parts.len() as f64).sqrt();
+    let mut open: Vec<(Scaled<D>, &Vec<usize>)> = parts.iter().map(|m| (p.part(m), m)).collect();
+    open.sort_by_key(|(part, members)| (part.w.stored(), members[0]));
+    for round in 0..2 {
+        let mut weight: f64 = open.iter().map(|(part, _)| part.product_work()).sum();
+        let mut failed = Vec::new();
+        for (part, members) in open {
+            let length = super::scaled::total(&part.q).sqrt();
+            // Σ max(a, b)² ≤ Σ a² + Σ b² ≤ ¼ + ½.
+            let tolerance = limits.tolerance * even.max(0.7 * length);
+            let share = part.product_work() / weight;
+            weight -= part.product_work();
+            let own = Limits {
+                tolerance,
+                max_work: (limits.max_work - work).max(0.0) * share.min(1.0),
+                max_iterations: limits.max_iterations.saturating_sub(iterations),
+                ..limits
+            };
+            let start: Vec<_> = members.iter().map(|&i| best[i]).collect();
+            let mut search = Search::new(&part, own, &start);
+            let end = auto::solve(&mut search);
+            iterations += search.iterations;
+            work += search.work;
+            for (&i, r) in members.iter().zip(&search.best) {
+                best[i] = *r;
+            }
+            if end != Stop::Solved {
+                stop = end;
+                failed.push((part, members));
+            }
+        }
+        let retry = round == 0
+            && matches!(stop, Stop::Work)
+            && !failed.is_empty()
+            && work < limits.max_work;
+        if !retry {
+            break;
+        }
+        open = failed;
+        stop = Stop::Solved;
+    }
+    (stop, iterations, work, best)
+}

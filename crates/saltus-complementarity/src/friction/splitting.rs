@@ -1,0 +1,252 @@
+//! The alternating direction method of multipliers, and the fixed point on convexified problems.
+//!
+//! Both solve `min ½ x'W x + (q + s)·x, x ∈ K` with `s = μ|u_t| n`. ADMM refreshes `s` in every iteration
+//! (Boyd et al., *Found. Trends Mach. Learn.* 3 (2011); Tasora, Mangoni, Benatti & Garziera, *IJNME* 122 (2021) for contact); the
+//! fixed point keeps it until the convex problem is solved (Acary, Cadoux, Lemaréchal & Malick, *ZAMM* 91 (2011)).
+
+use super::block_lu::BlockLu;
+use super::functions::Block;
+use super::scaled::{Scaled, total};
+use super::search::{Search, Stop};
+use crate::cone::{norm, project};
+
+/// `W + ρ I`, factorised once per ρ.
+struct Regularised<const D: usize> {
+    lu: BlockLu<D>,
+    rho: f64,
+    scratch: Vec<[f64; D]>,
+    defect: Vec<[f64; D]>,
+}
+
+impl<const D: usize> Regularised<D> {
+    fn new(search: &mut Search<'_, D>, rho: f64) -> Option<Self> {
+        let p = search.p;
+        let n = p.contacts();
+        let mut start = vec![0];
+        let mut index = Vec::new();
+        for i in 0..n {
+            index.extend_from_slice(p.w.cols(i));
+            start.push(index.len());
+        }
+        let mut lu = BlockLu::default();
+        lu.analyse(&start, &index);
+        let zero = vec![[0.0; D]; n];
+        let mut this = Self {
+            lu,
+            rho,
+            scratch: zero.clone(),
+            defect: zero,
+        };
+        this.factorise(search).then_some(this)
+    }
+
+    fn factorise(&mut self, search: &mut Search<'_, D>) -> bool {
+        let (p, rho) = (search.p, self.rho);
+        search.work += self.lu.flops();
+        self.lu.factorise(|i, put| {
+            let (lines, _) = p.w.row(i).as_chunks::<D>();
+            for (w, &j) in lines.chunks_exact(D).zip(p.w.cols(i)) {
+                let mut block: Block<D> = [[0.0; D]; D];
+                block.copy_from_slice(w);
+                if i == j {
+                    for (k, row) in block.iter_mut().enumerate() {
+                        row[k] += rho;
+                    }
+                }
+                put(j, &block);
+            }
+        })
+    }
+
+    /// `x ← (W + ρ I)⁻¹ b`, refined once where rounding shows.
+    fn solve(&mut self, search: &mut Search<'_, D>, b: &[[f64; D]], x: &mut [[f64; D]]) {
+        x.copy_from_slice(b);
+        self.lu.solve(x, &mut self.scratch);
+        search.work += 4.0 * search.p.product_work();
+        if self.rho < 1e-6 {
+            for (i, d) in self.defect.iter_mut().enumerate() {
+                let image = search.p.w.row_dot::<D>(i, x);
+                for k in 0..D {
+                    d[k] = b[i][k] - image[k] - self.rho * x[i][k];
+                }
+            }
+            self.lu.solve(&mut self.defect, &mut self.scratch);
+            for (x, d) in x.iter_mut().zip(&self.defect) {
+                for (x, d) in x.iter_mut().zip(d) {
+                    *x += d;
+                }
+            }
+        }
+    }
+}
+
+/// `μ|u_t| + μ_r|u_r|` of a velocity.
+fn lift<const D: usize>(p: &Scaled<D>, i: usize, u: &[f64; D]) -> f64 {
+    if D == 5 {
+        p.mu[i] * norm(&u[1..3]) + p.rolling[i] * norm(&u[3..D])
+    } else {
+        p.mu[i] * norm(&u[1..])
+    }
+}
+
+/// One sequence of ADMM iterations; `fixed` keeps the De Saxcé term.
+struct Splitting<const D: usize> {
+    z: Vec<[f64; D]>,
+    /// Scaled multiplier: `−ρ y` is the estimate of `û`.
+    y: Vec<[f64; D]>,
+    x: Vec<[f64; D]>,
+    s: Vec<f64>,
+    rhs: Vec<[f64; D]>,
+}
+
+impl<const D: usize> Splitting<D> {
+    fn new(search: &mut Search<'_, D>, rho: f64) -> Self {
+        let p = search.p;
+        let z = search.best.clone();
+        p.velocity(&z, &mut search.u);
+        search.work += p.product_work();
+        let s: Vec<f64> = search
+            .u
+            .iter()
+            .enumerate()
+            .map(|(i, u)| lift(p, i, u))
+            .collect();
+        let mut y = search.u.clone();
+        for (y, s) in y.iter_mut().zip(&s) {
+            y[0] += s;
+            for v in y.iter_mut() {
+                *v = -*v / rho;
+            }
+        }
+        Self {
+            x: z.clone(),
+            rhs: z.clone(),
+            z,
+            y,
+            s,
+        }
+    }
+
+    /// One iteration; returns the primal and the dual residual.
+    fn step(
+        &mut self,
+        search: &mut Search<'_, D>,
+        system: &mut Regularised<D>,
+        fixed: bool,
+    ) -> (f64, f64) {
+        let p = search.p;
+        let rho = system.rho;
+        for i in 0..self.z.len() {
+            for k in 0..D {
+                self.rhs[i][k] = -p.q[i][k] + rho * (self.z[i][k] - self.y[i][k]);
+            }
+            self.rhs[i][0] -= self.s[i];
+        }
+        system.solve(search, &self.rhs, &mut self.x);
+        let (mut primal, mut dual) = (0.0, 0.0);
+        for i in 0..self.z.len() {
+            let mut a = [0.0; D];
+            for k in 0..D {
+                a[k] = 1.6 * self.x[i][k] - 0.6 * self.z[i][k] + self.y[i][k];
+            }
+            let z = project(&a, p.mu[i], p.rolling[i]).0;
+            for k in 0..D {
+                primal += (self.x[i][k] - z[k]).powi(2);
+                dual += (rho * (z[k] - self.z[i][k])).powi(2);
+                self.y[i][k] = a[k] - z[k];
+            }
+            self.z[i] = z;
+            if !fixed {
+                // û = −ρ y: its tangential part is that of u.
+                self.s[i] = rho * lift(p, i, &self.y[i]);
+            }
+        }
+        search.iterations += 1;
+        search.work += (40 * D * self.z.len()) as f64;
+        (primal.sqrt(), dual.sqrt())
+    }
+}
+
+/// ADMM with ρ balanced by the residuals, at most ten factorisations.
+pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
+    if let Some(stop) = search.stop() {
+        return stop;
+    }
+    let Some(mut system) = Regularised::new(search, 0.1) else {
+        return Stop::Stalled;
+    };
+    let mut state = Splitting::new(search, system.rho);
+    let (mut refactored, mut since) = (0, 0);
+    let mut checked = 0;
+    loop {
+        let (primal, dual) = state.step(search, &mut system, false);
+        since += 1;
+        checked += 1;
+        if checked >= 5 {
+            checked = 0;
+            let eta = search.evaluate(&state.z);
+            if let Some(stop) = search.stop() {
+                return stop;
+            }
+            if !eta.is_finite() || total(&state.z) > 1e20 {
+                return Stop::Diverging;
+            }
+        }
+        let balance = (primal / dual).sqrt();
+        if since >= 20
+            && refactored < 10
+            && !(1.0 / 3.0..=3.0).contains(&balance)
+            && balance.is_finite()
+        {
+            let next = (system.rho * balance.clamp(0.1, 10.0)).clamp(1e-8, 1e4);
+            for y in &mut state.y {
+                for v in y {
+                    *v *= system.rho / next;
+                }
+            }
+            system.rho = next;
+            if !system.factorise(search) {
+                return Stop::Stalled;
+            }
+            refactored += 1;
+            since = 0;
+        }
+    }
+}
+
+/// The fixed point `s → u(s) → μ|u_t|`; each convex problem is solved by ADMM with the same matrix.
+pub(crate) fn fixed_point<const D: usize>(search: &mut Search<'_, D>) -> Stop {
+    if let Some(stop) = search.stop() {
+        return stop;
+    }
+    let Some(mut system) = Regularised::new(search, 0.1) else {
+        return Stop::Stalled;
+    };
+    let mut state = Splitting::new(search, system.rho);
+    state.s.fill(0.0);
+    let mut inner_goal = 1e-3;
+    loop {
+        for k in 0..2000 {
+            let (primal, dual) = state.step(search, &mut system, true);
+            if primal.max(dual) <= inner_goal {
+                break;
+            }
+            if k % 50 == 49
+                && let Some(stop) = search.stop()
+            {
+                return stop;
+            }
+        }
+        let eta = search.evaluate(&state.z);
+        if let Some(stop) = search.stop() {
+            return stop;
+        }
+        if !eta.is_finite() || total(&state.z) > 1e20 {
+            return Stop::Diverging;
+        }
+        for (i, s) in state.s.iter_mut().enumerate() {
+            *s = lift(search.p, i, &search.u[i]);
+        }
+        inner_goal = (0.1 * eta).min(inner_goal).max(0.1 * search.tolerance);
+    }
+}

@@ -1,0 +1,287 @@
+//! All solvers of (mixed) linear complementarity problems behind one door.
+
+mod bounded;
+mod farkas;
+mod fischer_burmeister;
+mod interior_point;
+mod projected;
+
+pub use bounded::BoxLcp;
+
+use crate::active_set::ActiveSet;
+use crate::enumeration::{self, ENUMERATION_LIMIT};
+use crate::lemke::{Lemke, LemkeEnd};
+use crate::mlcp::{Mlcp, MlcpSolver};
+use crate::outcome::{Outcome, Status, Tolerance};
+use saltus_linear::{Dense, dot, max_abs};
+
+/// A method for linear complementarity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum LcpSolver {
+    /// [`MlcpSolver`], then Fischer–Burmeister; where nothing is found, a certificate of infeasibility is looked for.
+    Auto,
+    /// Complementary pivoting with covering vector 1.
+    Lemke,
+    /// Active-set Newton with a memory, without fallback.
+    NewtonMin,
+    /// Newton on the Fischer–Burmeister function with line search.
+    FischerBurmeister,
+    /// Projected (over-relaxed) Gauss–Seidel; needs a positive diagonal.
+    Pgs {
+        /// Over-relaxation in (0, 2).
+        omega: f64,
+    },
+    /// Infeasible interior point for monotone problems.
+    InteriorPoint,
+    /// All active sets, up to [`ENUMERATION_LIMIT`] complementary pairs.
+    Enumeration,
+}
+
+impl LcpSolver {
+    /// All methods under their names.
+    pub const ALL: [(&'static str, Self); 8] = [
+        ("auto", Self::Auto),
+        ("lemke", Self::Lemke),
+        ("newton-min", Self::NewtonMin),
+        ("fischer-burmeister", Self::FischerBurmeister),
+        ("pgs", Self::Pgs { omega: 1.0 }),
+        ("psor", Self::Pgs { omega: 1.4 }),
+        ("interior-point", Self::InteriorPoint),
+        ("enumeration", Self::Enumeration),
+    ];
+
+    /// The method called `name`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, s)| *s)
+    }
+}
+
+/// How a solver ended, with the proof where there is no solution.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LcpOutcome {
+    /// Status, iterations, residual.
+    pub outcome: Outcome,
+    /// With [`Status::Infeasible`]: `y ≥ 0` (free in the equality rows) with `Mᵀ y ≤ 0` (`= 0` in the
+    /// columns of free unknowns) and `q·y < 0`, so that no point satisfies the inequalities.
+    pub certificate: Option<Vec<f64>>,
+}
+
+/// Solves `problem` from the guess in `z`, with the method asked for.
+///
+/// `Solved` is said only if the residual, recomputed here, is below tolerance, whatever the method claims.
+pub fn solve(
+    problem: &Mlcp<'_>,
+    solver: LcpSolver,
+    tolerance: Tolerance,
+    z: &mut [f64],
+) -> LcpOutcome {
+    let n = problem.q.len();
+    let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+    let plain = |status, iterations, residual| LcpOutcome {
+        outcome: Outcome {
+            status,
+            iterations,
+            residual,
+            redundant: 0,
+        },
+        certificate: None,
+    };
+    let fits = problem.matrix.rows() == n && problem.matrix.cols() == n && z.len() == n;
+    if !fits || problem.equalities > n {
+        return plain(Status::Inconsistent, 0, f64::INFINITY);
+    }
+    if !finite(problem.matrix.as_slice()) || !finite(problem.q) {
+        return plain(Status::NotFinite, 0, f64::NAN);
+    }
+    for v in z.iter_mut().filter(|v| !v.is_finite()) {
+        *v = 0.0;
+    }
+    let scaled = ScaledLcp::new(problem);
+    let mut y = scaled.scale(z);
+    let (status, iterations) = match solver {
+        LcpSolver::Auto => return auto(problem, &scaled, tolerance, z),
+        LcpSolver::Lemke => {
+            let (end, pivots) = Lemke::default().solve(
+                &scaled.m,
+                &scaled.q,
+                scaled.e,
+                0,
+                tolerance.max_iterations,
+                &mut y,
+            );
+            let status = match end {
+                LemkeEnd::Solved => Status::Solved,
+                LemkeEnd::Ray => Status::Ray,
+                LemkeEnd::Limit => Status::IterationLimit,
+            };
+            (status, pivots)
+        }
+        LcpSolver::NewtonMin => {
+            let rows: Vec<usize> = (0..n).collect();
+            let limit = tolerance.max_iterations;
+            let (end, steps) = ActiveSet::default()
+                .solve(&scaled.m, &scaled.q, scaled.e, &rows, 0.0, limit, &mut y);
+            (end.status(), steps)
+        }
+        LcpSolver::FischerBurmeister => fischer_burmeister::solve(&scaled, tolerance, &mut y),
+        LcpSolver::Pgs { omega } => projected::solve(&scaled, omega, tolerance, &mut y),
+        LcpSolver::InteriorPoint => interior_point::solve(&scaled, tolerance, &mut y),
+        LcpSolver::Enumeration => {
+            if n - problem.equalities > ENUMERATION_LIMIT {
+                (Status::IterationLimit, 0)
+            } else {
+                let found = enumeration::first(&scaled.m, &scaled.q, scaled.e, &mut y);
+                (if found { Status::Solved } else { Status::Ray }, 1)
+            }
+        }
+    };
+    scaled.unscale(&y, z);
+    let residual = problem.residual(z);
+    let status = match status {
+        _ if residual <= problem.bound(tolerance.residual) => Status::Solved,
+        _ if residual.is_nan() => Status::NotFinite,
+        Status::Solved => Status::Inaccurate,
+        other => other,
+    };
+    plain(status, iterations, residual)
+}
+
+/// A proof that `{ z ≥ 0 (free in the first `e`), M z + q ≥ 0 (= 0 in the first `e` rows) }` is empty.
+pub(crate) fn farkas_certificate(m: &Dense, q: &[f64], e: usize) -> Option<Vec<f64>> {
+    let scaled = ScaledLcp::new(&Mlcp {
+        equalities: e,
+        matrix: m,
+        q,
+    });
+    let mut y = farkas::certificate(&scaled)?;
+    for (y, s) in y.iter_mut().zip(&scaled.s) {
+        *y *= s;
+    }
+    Some(y)
+}
+
+fn auto(problem: &Mlcp<'_>, scaled: &ScaledLcp, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
+    let mut outcome = MlcpSolver::default().solve(problem, z, tolerance);
+    if outcome.is_solved() {
+        return LcpOutcome {
+            outcome,
+            certificate: None,
+        };
+    }
+    let mut y = scaled.scale(z);
+    let (_, steps) = fischer_burmeister::solve(scaled, tolerance, &mut y);
+    outcome.iterations += steps;
+    let mut trial = vec![0.0; z.len()];
+    scaled.unscale(&y, &mut trial);
+    // The same set, solved exactly.
+    let polished = MlcpSolver::default().solve(
+        problem,
+        &mut trial,
+        Tolerance {
+            max_iterations: 30,
+            ..tolerance
+        },
+    );
+    if polished.is_solved() {
+        z.copy_from_slice(&trial);
+        outcome = Outcome {
+            iterations: outcome.iterations + polished.iterations,
+            ..polished
+        };
+        return LcpOutcome {
+            outcome,
+            certificate: None,
+        };
+    }
+    let certificate = farkas::certificate(scaled).map(|mut y| {
+        for (y, s) in y.iter_mut().zip(&scaled.s) {
+            *y *= s;
+        }
+        y
+    });
+    if certificate.is_some() {
+        outcome.status = Status::Infeasible;
+    }
+    LcpOutcome {
+        outcome,
+        certificate,
+    }
+}
+
+/// `S M S`, `S q`, `s_i = M_ii^(−1/2)`: both sides of the complementarity condition have the same unit.
+#[derive(Debug, Clone)]
+pub(crate) struct ScaledLcp {
+    pub m: Dense,
+    pub q: Vec<f64>,
+    pub s: Vec<f64>,
+    /// Number of equalities.
+    pub e: usize,
+}
+
+impl ScaledLcp {
+    fn new(problem: &Mlcp<'_>) -> Self {
+        let n = problem.q.len();
+        let s: Vec<f64> = (0..n)
+            .map(|i| {
+                let d = problem.matrix[(i, i)];
+                let size = if d > 0.0 {
+                    d
+                } else {
+                    max_abs(problem.matrix.row(i))
+                };
+                let s = 1.0 / size.sqrt();
+                if s.is_finite() && s > 0.0 { s } else { 1.0 }
+            })
+            .collect();
+        let mut m = problem.matrix.clone();
+        for (i, si) in s.iter().enumerate() {
+            for (v, sj) in m.row_mut(i).iter_mut().zip(&s) {
+                *v *= si * sj;
+            }
+        }
+        let q = problem.q.iter().zip(&s).map(|(q, s)| q * s).collect();
+        Self {
+            m,
+            q,
+            s,
+            e: problem.equalities,
+        }
+    }
+
+    fn scale(&self, z: &[f64]) -> Vec<f64> {
+        z.iter().zip(&self.s).map(|(z, s)| z / s).collect()
+    }
+
+    fn unscale(&self, y: &[f64], z: &mut [f64]) {
+        for (i, z) in z.iter_mut().enumerate() {
+            *z = self.s[i] * if i >= self.e { y[i].max(0.0) } else { y[i] };
+        }
+    }
+
+    /// `M y + q`.
+    pub fn w(&self, y: &[f64], w: &mut [f64]) {
+        for (i, w) in w.iter_mut().enumerate() {
+            *w = self.q[i] + dot(self.m.row(i), y);
+        }
+    }
+
+    /// Largest residual of the natural map in scaled units.
+    pub fn residual(&self, y: &[f64], w: &[f64]) -> f64 {
+        (0..y.len())
+            .map(|i| {
+                if i < self.e {
+                    w[i].abs()
+                } else {
+                    y[i].min(w[i]).abs()
+                }
+            })
+            .fold(0.0, f64::max)
+    }
+
+    /// A residual below which there is nothing left to gain.
+    pub fn goal(&self, tolerance: Tolerance) -> f64 {
+        0.1 * tolerance.residual * max_abs(&self.q)
+    }
+}

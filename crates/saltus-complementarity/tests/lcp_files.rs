@@ -1,0 +1,153 @@
+//! The linear complementarity problems of the public collection, each settled.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use saltus_complementarity::archive::{Problem, read};
+use saltus_complementarity::lcp::{BoxLcp, LcpSolver, solve};
+use saltus_complementarity::{Mlcp, Status, Tolerance};
+use saltus_linear::{dot, max_abs};
+use support::{Random, dense, shared};
+
+#[test]
+fn every_file_is_settled() {
+    let Some(folder) = shared("data/fclib/lcp") else {
+        return;
+    };
+    // Infeasible as linear systems.
+    let infeasible = [
+        "CPS_4",
+        "CPS_4bis",
+        "Pang_isolated_sol",
+        "Pang_isolated_sol_perturbed",
+        "inf_sol_perturbed",
+        "tobenna",
+    ];
+    let mut names: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    names.sort();
+    let mut counts = [0, 0];
+    for path in &names {
+        let Problem::Mixed {
+            equalities,
+            matrix,
+            q,
+        } = read(path).unwrap()
+        else {
+            panic!("{path:?}")
+        };
+        let problem = Mlcp {
+            equalities,
+            matrix: &matrix,
+            q: &q,
+        };
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        let hopeless = infeasible.iter().any(|n| stem == format!("lcp_{n}"));
+        let mut line = format!("{stem:34}");
+        for (name, solver) in LcpSolver::ALL {
+            let mut z = vec![0.0; q.len()];
+            let end = solve(
+                &problem,
+                solver,
+                Tolerance {
+                    residual: 1e-12,
+                    max_iterations: 20_000,
+                },
+                &mut z,
+            );
+            line += &format!(
+                " {name} {:?}/{}",
+                end.outcome.status, end.outcome.iterations
+            );
+            if end.outcome.is_solved() {
+                assert!(!hopeless, "{stem} {name}");
+                assert!(problem.residual(&z) <= problem.bound(1e-12));
+            }
+            if solver != LcpSolver::Auto {
+                continue;
+            }
+            if hopeless {
+                assert_eq!(end.outcome.status, Status::Infeasible, "{stem}");
+                let y = end.certificate.unwrap();
+                let mut image = vec![0.0; q.len()];
+                matrix.apply_transposed_add(1.0, &y, &mut image);
+                assert!(y.iter().all(|&v| v >= 0.0));
+                assert!(
+                    image
+                        .iter()
+                        .all(|&v| v <= 1e-12 * max_abs(matrix.as_slice()) * max_abs(&y)),
+                    "{stem}: {image:?}"
+                );
+                assert!(dot(&q, &y) < 0.0);
+                counts[1] += 1;
+            } else {
+                assert!(end.outcome.is_solved(), "{stem}: {:?}", end.outcome);
+                counts[0] += 1;
+            }
+        }
+        println!("{line}");
+    }
+    println!(
+        "{} solved, {} infeasible with a certificate, of {}",
+        counts[0],
+        counts[1],
+        names.len()
+    );
+    assert_eq!(counts, [14, 6]);
+}
+
+/// A block on a table pushed with `f`: the friction force is a relay, −μN ≤ z ≤ μN.
+#[test]
+fn relay_of_dry_friction() {
+    let m = dense(&[&[1.0]]);
+    for (push, force) in [(0.3, -0.3), (2.0, -1.0), (-2.0, 1.0)] {
+        let problem = BoxLcp {
+            matrix: &m,
+            q: &[push],
+            lower: &[-1.0],
+            upper: &[1.0],
+        };
+        let mut z = [0.0];
+        assert!(problem.solve(&mut z, Tolerance::default()).is_solved());
+        assert!((z[0] - force).abs() < 1e-15, "{z:?}");
+    }
+}
+
+#[test]
+fn random_boxes_are_solved() {
+    let mut random = Random::new(3);
+    for case in 0..300 {
+        let n = 1 + random.below(8);
+        let a: Vec<Vec<f64>> = (0..n)
+            .map(|_| (0..n).map(|_| random.signed()).collect())
+            .collect();
+        let mut m = saltus_linear::Dense::zeros(n, n);
+        for i in 0..n {
+            for j in 0..n {
+                m[(i, j)] = a.iter().map(|r| r[i] * r[j]).sum::<f64>();
+            }
+            m[(i, i)] += 0.1;
+        }
+        let q: Vec<f64> = (0..n).map(|_| 3.0 * random.signed()).collect();
+        let bound = |infinite: f64, x: f64, k: usize| if k == 0 { infinite } else { x };
+        let lower: Vec<f64> = (0..n)
+            .map(|_| bound(f64::NEG_INFINITY, -random.unit(), random.below(4)))
+            .collect();
+        let upper: Vec<f64> = (0..n)
+            .map(|_| bound(f64::INFINITY, random.unit(), random.below(4)))
+            .collect();
+        let problem = BoxLcp {
+            matrix: &m,
+            q: &q,
+            lower: &lower,
+            upper: &upper,
+        };
+        let mut z = vec![0.0; n];
+        let outcome = problem.solve(&mut z, Tolerance::default());
+        assert!(outcome.is_solved(), "case {case}: {outcome:?}");
+        assert!((0..n).all(|i| lower[i] <= z[i] && z[i] <= upper[i]));
+    }
+}
