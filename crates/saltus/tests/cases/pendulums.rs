@@ -74,6 +74,24 @@ fn pendulum_wall() {
     }
 }
 
+#[test]
+fn smooth_pendulum() {
+    // θ̇² from the energy, at the worst of all steps.
+    let error = |overrides: &[&str]| {
+        let ran = run("smooth-pendulum", overrides);
+        let angles = ran.column("q.theta").into_iter();
+        let rates = ran.column("v.theta").into_iter();
+        let errors = angles.zip(rates).map(|(theta, rate)| {
+            let square = 100.0 + 20.0 / 1.1 * (0.5 - theta.sin());
+            (rate - square.sqrt()).abs()
+        });
+        errors.fold(0.0, f64::max)
+    };
+    let (coarse, fine) = (error(&[]), error(&["simulation.step=1e-3"]));
+    println!("angular velocity wrong by {coarse:.1e} and {fine:.1e} rad/s");
+    close("order", (coarse / fine).log2(), 2.0, 0.1);
+}
+
 /// The model without its walls.
 const FREE: [&str; 2] = [
     "system.unilateral.upper.gap=10 + sin(q0)",
