@@ -36,6 +36,15 @@ Examples:
   saltus check cases/bouncing-ball/model.toml
   saltus check model.yaml --set parameters.m=2 --scheme moreau-jean";
 
+const SOLVE_EXAMPLES: &str = "\
+Examples:
+  saltus solve problem.hdf5
+  saltus solve problem.dat --solver all --tol 1e-10 --out solution.json
+  saltus solve folder/ --solver all --profile out/profile
+
+Reads FCLIB's HDF5 (local and global), Siconos' text formats (LCP, MLCP, friction) and the JSON that --convert
+writes. Exit code 0 means settled: solved, or proven to have no solution; 3 means not settled.";
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -45,10 +54,63 @@ pub enum Command {
     /// Check a model file and say everything that is wrong with it
     #[command(after_help = CHECK_EXAMPLES)]
     Check(ModelArguments),
+    /// Solve complementarity and friction problems from files
+    #[command(after_help = SOLVE_EXAMPLES)]
+    Solve(SolveArguments),
     /// List the schemes and their options
     Schemes,
     /// Print the JSON schema of model files, for editors and other tools
     Schema,
+}
+
+/// A problem or a folder of problems, and how it is solved.
+#[derive(Debug, Args)]
+pub struct SolveArguments {
+    /// A problem file, or a folder of them
+    #[arg(value_name = "PROBLEM")]
+    pub problem: PathBuf,
+
+    /// Name of the solver; `all` tries every one for that kind of problem
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    pub solver: String,
+
+    /// Tolerance: bound on the scaled residual of the natural map
+    #[arg(
+        long,
+        value_name = "T",
+        default_value_t = 1e-8,
+        allow_hyphen_values = true
+    )]
+    pub tol: f64,
+
+    /// Largest number of iterations
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub max_iterations: u64,
+
+    /// Largest number of counted floating-point operations of a friction solver
+    #[arg(
+        long,
+        value_name = "FLOPS",
+        default_value_t = 1e10,
+        allow_hyphen_values = true
+    )]
+    pub max_work: f64,
+
+    /// Return the reaction of least norm where reactions are not unique
+    #[arg(long)]
+    pub canonical: bool,
+
+    /// Write the solutions to this JSON file
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+
+    /// Write the problem itself, as FCLIB under a name ending in .hdf5, as JSON otherwise
+    #[arg(long, value_name = "FILE")]
+    pub convert: Option<PathBuf>,
+
+    /// Write the performance profile of a folder to STEM.svg, STEM.html and STEM.csv
+    #[arg(long, value_name = "STEM")]
+    pub profile: Option<PathBuf>,
 }
 
 /// A model file, what changes it, and what is written.

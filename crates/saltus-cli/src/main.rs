@@ -7,6 +7,7 @@ mod render;
 mod run;
 mod schema;
 mod schemes;
+mod solve;
 mod words;
 
 use arguments::{Cli, Command};
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Solve(arguments) => solve::run(&arguments),
         Command::Schemes => schemes::run(),
         Command::Schema => schema::run(),
     }
