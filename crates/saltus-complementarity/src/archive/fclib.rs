@@ -8,6 +8,9 @@ use crate::sparse::SparseMatrix;
 use hdf5_pure::{File, FileBuilder};
 use std::path::Path;
 
+/// Rows, columns and entries of a matrix.
+type Matrix = (usize, usize, Vec<(usize, usize, f64)>);
+
 /// A file and its name, for messages.
 struct Source<'a> {
     path: &'a Path,
@@ -139,8 +142,7 @@ impl Source<'_> {
     }
 
     /// `nz ≥ 0`: triplets; −1: compressed columns; −2: compressed rows.
-    #[allow(clippy::type_complexity)] // rows, columns, entries
-    fn matrix(&self, name: &str) -> Result<(usize, usize, Vec<(usize, usize, f64)>), ArchiveError> {
+    fn matrix(&self, name: &str) -> Result<Matrix, ArchiveError> {
         let rows = self.integer(&format!("{name}/m"))?.max(0) as usize;
         let cols = self.integer(&format!("{name}/n"))?.max(0) as usize;
         let nz = self.integer(&format!("{name}/nz"))?;
@@ -217,7 +219,7 @@ pub(super) fn write(path: &Path, problem: &Problem) -> Result<Vec<u8>, ArchiveEr
             .with_f64_data(data)
             .with_shape(&[data.len() as u64]);
     };
-    let mut matrices: Vec<(&str, usize, usize, Vec<(usize, usize, f64)>)> = Vec::new();
+    let mut matrices: Vec<(&str, Matrix)> = Vec::new();
     match problem {
         Problem::Mixed { .. } => {}
         Problem::Friction(p) => {
@@ -229,9 +231,11 @@ pub(super) fn write(path: &Path, problem: &Problem) -> Result<Vec<u8>, ArchiveEr
             let size = dimension * p.contacts();
             matrices.push((
                 "W",
-                size,
-                size,
-                p.delassus().triplets().filter(|e| e.2 != 0.0).collect(),
+                (
+                    size,
+                    size,
+                    p.delassus().triplets().filter(|e| e.2 != 0.0).collect(),
+                ),
             ));
         }
         Problem::Global(p) => {
@@ -242,12 +246,12 @@ pub(super) fn write(path: &Path, problem: &Problem) -> Result<Vec<u8>, ArchiveEr
                 vector("mu_r", p.rolling());
             }
             for (name, m) in [("M", p.mass()), ("H", p.directions())] {
-                matrices.push((name, m.rows(), m.cols(), m.triplets().collect()));
+                matrices.push((name, (m.rows(), m.cols(), m.triplets().collect())));
             }
         }
     }
     group.add_group(vectors.finish());
-    for (name, rows, cols, entries) in matrices {
+    for (name, (rows, cols, entries)) in matrices {
         let mut matrix = group.create_group(name);
         let mut integers = |name: &str, data: &[i32]| {
             matrix

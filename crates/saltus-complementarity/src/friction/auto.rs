@@ -142,7 +142,7 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
             .filter(|r| r.is_finite())
             .fold(0.0_f64, f64::max);
         let remaining = (search.best_eta / search.tolerance).ln() / rate;
-        let pays = !(remaining < predicted);
+        let pays = remaining.is_nan() || remaining >= predicted;
         while settled
             && pays
             && search.work >= wait_until

@@ -113,9 +113,9 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     let (mut r, mut u) = (zero.clone(), zero.clone());
     let mut scratch = zero.clone();
     for _ in 0..150 {
-        for i in 0..n {
-            r[i] = x[i];
-            r[i][0] /= mu[i];
+        r.copy_from_slice(&x);
+        for (r, mu) in r.iter_mut().zip(&mu) {
+            r[0] /= mu;
         }
         let eta = search.evaluate(&r);
         u.copy_from_slice(&search.u);

@@ -4,6 +4,7 @@ mod auto;
 mod block_lu;
 mod diagnosis;
 mod functions;
+mod global;
 mod gradient;
 mod interior_point;
 mod local;
@@ -19,6 +20,7 @@ mod splitting;
 
 pub use diagnosis::{DIAGNOSIS_LIMIT, infeasibility, painleve_contacts};
 pub use functions::NewtonFunction;
+pub use global::solve_global;
 pub use measure::{ContactState, Measure, Residual};
 pub use minimum_norm::canonical_reaction;
 pub use nsgs::Order;

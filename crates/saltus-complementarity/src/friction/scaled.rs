@@ -3,10 +3,12 @@
 //! With `d_i` of [`Measure`], `r̂_i = √d_i r_i / |q|_D` and `û_i = u_i / (√d_i |q|_D)`: the cones stay what they are, the
 //! diagonal blocks of `Ŵ_ij = W_ij/√(d_i d_j)` have mean diagonal 1, `q̂` has length 1, and the length of the natural map is η.
 
+use super::global::GlobalOperator;
 use super::measure::{Measure, defect, square};
 use super::problem::FrictionContact;
 use crate::block::BlockMatrix;
 use crate::cone::de_saxce;
+use std::sync::Arc;
 
 /// A scaled problem, or a connected part of one.
 #[derive(Debug, Clone)]
@@ -15,6 +17,8 @@ pub(crate) struct Scaled<const D: usize> {
     pub q: Vec<[f64; D]>,
     pub mu: Vec<f64>,
     pub rolling: Vec<f64>,
+    /// Replaces `w` in products where the operator is not formed; `w` then holds the diagonal blocks only.
+    pub global: Option<Arc<GlobalOperator>>,
 }
 
 impl<const D: usize> Scaled<D> {
@@ -35,6 +39,7 @@ impl<const D: usize> Scaled<D> {
             q,
             mu: problem.friction().to_vec(),
             rolling,
+            global: None,
         }
     }
 
@@ -44,6 +49,15 @@ impl<const D: usize> Scaled<D> {
 
     /// `u ← W r + q`.
     pub fn velocity(&self, r: &[[f64; D]], u: &mut [[f64; D]]) {
+        if let Some(operator) = &self.global {
+            operator.apply(r, u);
+            for (u, q) in u.iter_mut().zip(&self.q) {
+                for (u, q) in u.iter_mut().zip(q) {
+                    *u += q;
+                }
+            }
+            return;
+        }
         for (i, (u, q)) in u.iter_mut().zip(&self.q).enumerate() {
             *u = self.w.row_dot::<D>(i, r);
             for (u, q) in u.iter_mut().zip(q) {
@@ -64,7 +78,9 @@ impl<const D: usize> Scaled<D> {
 
     /// Floating-point operations of one product with `W`.
     pub fn product_work(&self) -> f64 {
-        (2 * D * D * self.w.stored()) as f64
+        self.global
+            .as_ref()
+            .map_or((2 * D * D * self.w.stored()) as f64, |g| g.work())
     }
 
     /// The part of the problem that belongs to the contacts `members` (ascending), which touch no other.
@@ -75,6 +91,7 @@ impl<const D: usize> Scaled<D> {
             q: members.iter().map(|&i| self.q[i]).collect(),
             mu: pick(&self.mu),
             rolling: pick(&self.rolling),
+            global: None,
         }
     }
 }

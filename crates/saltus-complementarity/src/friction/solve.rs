@@ -147,16 +147,40 @@ fn solve_sized<const D: usize>(
         *to = from.map(|v| v / s);
     }
     let residual = measure.residual_of(problem, r);
-    let solved = residual.eta <= limits.tolerance / 0.999;
-    let status = match stop {
-        _ if solved => Status::Solved,
-        _ if !residual.eta.is_finite() => Status::NotFinite,
-        _ if stop != Stop::Cancelled && infeasibility(problem).is_some() => Status::Infeasible,
-        Stop::Solved => Status::Inaccurate,
-        Stop::Iterations | Stop::Work => Status::IterationLimit,
-        Stop::Cancelled => Status::Cancelled,
-        Stop::Diverging => Status::Diverging,
-        Stop::Stalled => Status::Stalled,
+    judge(
+        stop,
+        residual,
+        limits.tolerance / 0.999,
+        iterations,
+        work,
+        || infeasibility(problem).is_some(),
+    )
+}
+
+/// The word for how a search ended; the residual decides, not the method.
+pub(crate) fn judge(
+    stop: Stop,
+    residual: Residual,
+    tolerance: f64,
+    iterations: u64,
+    work: f64,
+    infeasible: impl FnOnce() -> bool,
+) -> FrictionOutcome {
+    let status = if residual.eta <= tolerance {
+        Status::Solved
+    } else if !residual.eta.is_finite() {
+        Status::NotFinite
+    } else if stop == Stop::Cancelled {
+        Status::Cancelled
+    } else if infeasible() {
+        Status::Infeasible
+    } else {
+        match stop {
+            Stop::Solved => Status::Inaccurate,
+            Stop::Diverging => Status::Diverging,
+            Stop::Stalled => Status::Stalled,
+            _ => Status::IterationLimit,
+        }
     };
     let iterations = u32::try_from(iterations).unwrap_or(u32::MAX);
     let outcome = Outcome {
