@@ -140,6 +140,10 @@ pub struct RunArguments {
     #[arg(long, short)]
     pub quiet: bool,
 
+    /// Keep the contact problem of a step that fails as failed-step-N.json, for `saltus solve`
+    #[arg(long)]
+    pub archive_failures: bool,
+
     /// Replace the result of another model in the directory
     #[arg(long)]
     pub force: bool,

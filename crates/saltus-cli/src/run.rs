@@ -5,7 +5,9 @@ use crate::progress::Progress;
 use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, render, words};
 use saltus::observe::StopFlag;
 use saltus::output::{Format, OutputError, ResultDirectory, ResultWriter, RunCard};
-use saltus::{DriveError, RunError, Simulation, Stop};
+use saltus::{DriveError, RunError, Simulation, StepError, Stop};
+use saltus_complementarity::archive::Problem;
+use saltus_linear::Dense;
 use saltus_model::document::OutputFormat;
 use saltus_model::{Model, ModelErrors};
 use std::io::Write as _;
@@ -40,6 +42,9 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
     if !arguments.quiet && files.outcome().is_some() {
         // A closed pipe does not make the result worse.
         let _ = std::io::stdout().write_all(words::summary(&model, &files).as_bytes());
+    }
+    if arguments.archive_failures {
+        archive(&outcome, &files);
     }
     exit_code(outcome, &files)
 }
@@ -112,6 +117,28 @@ fn stop_on_interrupt() -> StopFlag {
     // Without a handler Ctrl-C ends the program as it always does.
     let _ = ctrlc::set_handler(handler);
     flag
+}
+
+/// Writes the contact problem of a failed step beside the result, where there is one.
+fn archive(outcome: &Result<saltus::Run, RunError>, files: &ResultWriter) {
+    let Err(RunError::Drive(DriveError::Step { step, error, .. })) = outcome else {
+        return;
+    };
+    let StepError::ContactProblem { problem, .. } = error else {
+        return;
+    };
+    let mut matrix = Dense::zeros(problem.q.len(), problem.q.len());
+    matrix.as_mut_slice().copy_from_slice(&problem.matrix);
+    let kept = Problem::Mixed {
+        equalities: problem.equalities,
+        matrix,
+        q: problem.q.clone(),
+    };
+    let path = files.path().join(format!("failed-step-{step}.json"));
+    match saltus_complementarity::archive::write(&path, &kept) {
+        Ok(()) => render::note(&format!("the contact problem is in {}", path.display())),
+        Err(error) => render::error(&error.to_string()),
+    }
 }
 
 fn exit_code(outcome: Result<saltus::Run, RunError>, files: &ResultWriter) -> ExitCode {

@@ -22,7 +22,7 @@ pub fn run(arguments: &SolveArguments) -> ExitCode {
             request.tolerance
         ));
     }
-    if !(request.max_work > 0.0) {
+    if request.max_work.is_nan() || request.max_work <= 0.0 {
         return wrong(format!(
             "--max-work is {}, expected a number > 0",
             request.max_work

@@ -67,6 +67,18 @@ pub struct Reactions<'a> {
     pub force: &'a [f64],
 }
 
+/// A mixed linear complementarity problem that was not solved: `w = M z + q`, `w = 0` in the first
+/// `equalities` rows, `0 ≤ z ⟂ w ≥ 0` in the others; `z` are impulses, `w` velocities.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedProblem {
+    /// Bilateral rows.
+    pub equalities: usize,
+    /// `M`, row by row (n × n).
+    pub matrix: Vec<f64>,
+    /// `q` (n).
+    pub q: Vec<f64>,
+}
+
 /// Why a step could not be taken.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -134,6 +146,8 @@ pub enum StepError {
         place: String,
         /// What usually helps.
         cure: &'static str,
+        /// The problem itself, to be kept and solved by other means.
+        problem: Box<FailedProblem>,
     },
     /// The iteration matrix cannot be factored.
     #[error(

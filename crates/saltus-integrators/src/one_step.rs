@@ -6,6 +6,7 @@
 //! `w = (A J⁻¹ B) z + A (v − J⁻¹ r₀) + c`, `w = 0` in the bilateral rows and `0 ≤ z ⟂ w ≥ 0` in the others.
 //! `A` equals `Bᵀ` unless the rows turn with the unknown velocity.
 
+use crate::integrator::FailedProblem;
 use saltus_complementarity::{Mlcp, MlcpSolver, Outcome, Tolerance};
 use saltus_linear::{Dense, SparseRows, SquareMatrix};
 
@@ -90,6 +91,15 @@ impl OneStep {
             q: &self.q,
         };
         self.solver.solve(&problem, z, Tolerance::default())
+    }
+
+    /// A copy of the problem, for the record.
+    pub(crate) fn failed(&self, equalities: usize) -> FailedProblem {
+        FailedProblem {
+            equalities,
+            matrix: self.delassus.as_slice().to_vec(),
+            q: self.q.clone(),
+        }
     }
 
     /// `delta ← delta + Σ z_i J⁻¹ B_i` over the multipliers `range`.

@@ -63,6 +63,7 @@ impl MoreauJean {
             residual: outcome.residual,
             place: place_name(system, worst.place),
             cure,
+            problem: Box::new(self.one_step.failed(ng)),
         }
     }
 }

@@ -1,0 +1,104 @@
+//! `saltus solve` through the built program, and the problem of a failed step that it takes up.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn saltus(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_saltus"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the program starts")
+}
+
+/// An empty folder of its own for each test.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+#[test]
+fn a_problem_is_solved_and_the_solution_written() {
+    let at = folder("solve-one");
+    // 0 ≤ z ⟂ [2 −1; −1 2] z + (−2, 5) ≥ 0 has the solution (1, 0).
+    let text = r#"{"kind":"lcp","matrix":[[2,-1],[-1,2]],"q":[-2,5]}"#;
+    std::fs::write(at.join("p.json"), text).unwrap();
+    let out = saltus(
+        &["solve", "p.json", "--solver", "all", "--out", "s.json"],
+        &at,
+    );
+    assert_eq!(out.status.code(), Some(0), "{out:?}");
+    let solutions: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(at.join("s.json")).unwrap()).unwrap();
+    let mut solved = 0;
+    for s in solutions
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|s| s["solved"] == true)
+    {
+        solved += 1;
+        let z: Vec<f64> = serde_json::from_value(s["unknowns"].clone()).unwrap();
+        assert!((z[0] - 1.0).abs() < 1e-6 && z[1].abs() < 1e-6, "{s}");
+    }
+    assert!(solved >= 6);
+}
+
+#[test]
+fn a_folder_gives_a_profile() {
+    let at = folder("solve-folder");
+    std::fs::create_dir(at.join("set")).unwrap();
+    for (name, q) in [("a", "[-1,1]"), ("b", "[-3,-4]")] {
+        let text = format!(r#"{{"kind":"lcp","matrix":[[2,1],[1,2]],"q":{q}}}"#);
+        std::fs::write(at.join("set").join(format!("{name}.json")), text).unwrap();
+    }
+    let out = saltus(&["solve", "set", "--solver", "all", "--profile", "p"], &at);
+    assert_eq!(out.status.code(), Some(0), "{out:?}");
+    for file in ["p.svg", "p.html", "p.csv", "p-failures.csv"] {
+        assert!(at.join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn wrong_input_is_refused() {
+    let at = folder("solve-wrong");
+    std::fs::write(
+        at.join("p.json"),
+        r#"{"kind":"lcp","matrix":[[1]],"q":[1,2]}"#,
+    )
+    .unwrap();
+    for arguments in [
+        &["solve", "p.json"][..],
+        &["solve", "absent.dat"],
+        &["solve", "."],
+        &["solve", "p.json", "--tol", "-1"],
+    ] {
+        let out = saltus(arguments, &at);
+        assert_eq!(out.status.code(), Some(2), "{arguments:?}: {out:?}");
+        assert!(!out.stderr.is_empty());
+    }
+}
+
+#[test]
+fn the_problem_of_a_failed_step_is_kept_on_request() {
+    let at = folder("archive");
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good/contradiction.toml");
+    let model = model.to_str().unwrap();
+    let out = saltus(&["run", model, "--out", "o", "--archive-failures"], &at);
+    assert_eq!(out.status.code(), Some(3), "{out:?}");
+    let message = String::from_utf8(out.stderr).unwrap();
+    assert!(
+        message.contains("step 1") && message.contains("inconsistent"),
+        "{message}"
+    );
+    let kept = at.join("o/failed-step-1.json");
+    let again = saltus(&["solve", kept.to_str().unwrap()], &at);
+    assert!(
+        String::from_utf8_lossy(&again.stdout).contains("infeasible"),
+        "{again:?}"
+    );
+}
