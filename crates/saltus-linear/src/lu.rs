@@ -5,6 +5,7 @@
 
 use crate::LinearError;
 use crate::dense::Dense;
+use crate::vector::max_abs;
 
 /// `P A = L U`, unit lower triangular `L` below the diagonal of `factors`.
 #[derive(Debug, Clone, Default)]
@@ -12,6 +13,8 @@ pub struct Lu {
     factors: Dense,
     /// `pivots[k]` is the row exchanged with row `k` in step `k`.
     pivots: Vec<usize>,
+    /// Reciprocals of the diagonal of `U`: a division costs as much as a row of a small matrix.
+    reciprocals: Vec<f64>,
 }
 
 impl Lu {
@@ -51,6 +54,12 @@ impl Lu {
         self.factors.clone_from(a);
         self.pivots.clear();
         self.pivots.resize(n, 0);
+        self.reciprocals.clear();
+        self.reciprocals.resize(n, 0.0);
+        let largest = max_abs(a.as_slice());
+        if !largest.is_finite() {
+            return Err(LinearError::NotFinite { size: n });
+        }
         let f = &mut self.factors;
         for k in 0..n {
             let mut p = k;
@@ -62,32 +71,36 @@ impl Lu {
                     p = i;
                 }
             }
-            let scale = (0..n).fold(0.0_f64, |m, i| m.max(a[(i, k)].abs()));
-            if !(best.is_finite() && scale.is_finite()) {
+            if !best.is_finite() {
                 return Err(LinearError::NotFinite { size: n });
             }
-            if best <= Self::SINGULAR * scale {
-                return Err(LinearError::Singular {
-                    size: n,
-                    pivot: k,
-                    value: best,
-                });
+            // The column is looked at only where the pivot is small against the whole matrix.
+            if best <= Self::SINGULAR * largest {
+                let scale = (0..n).fold(0.0_f64, |m, i| m.max(a[(i, k)].abs()));
+                if best <= Self::SINGULAR * scale {
+                    return Err(LinearError::Singular {
+                        size: n,
+                        pivot: k,
+                        value: best,
+                    });
+                }
             }
             self.pivots[k] = p;
             if p != k {
-                for j in 0..n {
-                    let (x, y) = (f[(k, j)], f[(p, j)]);
-                    f[(k, j)] = y;
-                    f[(p, j)] = x;
-                }
+                let (above, below) = f.as_mut_slice().split_at_mut(p * n);
+                above[k * n..(k + 1) * n].swap_with_slice(&mut below[..n]);
             }
-            let inverse = 1.0 / f[(k, k)];
-            for i in k + 1..n {
-                let factor = f[(i, k)] * inverse;
-                f[(i, k)] = factor;
+            let (above, below) = f.as_mut_slice().split_at_mut((k + 1) * n);
+            let pivot_row = &above[k * n + k..];
+            let inverse = 1.0 / pivot_row[0];
+            self.reciprocals[k] = inverse;
+            for row in below.chunks_exact_mut(n) {
+                let row = &mut row[k..];
+                let factor = row[0] * inverse;
+                row[0] = factor;
                 if factor != 0.0 {
-                    for j in k + 1..n {
-                        f[(i, j)] -= factor * f[(k, j)];
+                    for (x, p) in row[1..].iter_mut().zip(&pivot_row[1..]) {
+                        *x -= factor * p;
                     }
                 }
             }
@@ -109,20 +122,21 @@ impl Lu {
             }
         }
         for i in 1..n {
-            let row = f.row(i);
-            let mut sum = x[i];
-            for j in 0..i {
-                sum -= row[j] * x[j];
+            let (solved, rest) = x.split_at_mut(i);
+            let mut sum = rest[0];
+            for (l, x) in f.row(i)[..i].iter().zip(&*solved) {
+                sum -= l * x;
             }
-            x[i] = sum;
+            rest[0] = sum;
         }
         for i in (0..n).rev() {
-            let row = f.row(i);
-            let mut sum = x[i];
-            for j in i + 1..n {
-                sum -= row[j] * x[j];
+            let (rest, solved) = x.split_at_mut(i + 1);
+            let row = &f.row(i)[i..];
+            let mut sum = rest[i];
+            for (u, x) in row[1..].iter().zip(&*solved) {
+                sum -= u * x;
             }
-            x[i] = sum / row[i];
+            rest[i] = sum * self.reciprocals[i];
         }
     }
 }

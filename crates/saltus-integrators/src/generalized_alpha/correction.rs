@@ -147,7 +147,9 @@ impl Engine {
         }
         d.damped = Tangent::is_something(&d.damping);
         d.stiff = Tangent::is_something(&d.stiffness);
-        d.curved = Tangent::is_something(&d.jump);
+        // A curvature far below the mass changes a correction by less than the next one would.
+        d.curved = Tangent::matters(&d.jump, &self.weights, h);
+        d.corrected = Tangent::matters(&d.correction, &self.weights, 1.0);
     }
 
     /// `D(M U − Gᵀν)`.
@@ -167,7 +169,7 @@ impl Engine {
             self.rows
                 .curvature(system, at, &t.nu, -1.0, &mut d.correction);
         }
-        d.corrected = Tangent::is_something(&d.correction);
+        d.corrected = Tangent::matters(&d.correction, &self.weights, 1.0);
     }
 
     /// `D(M W − GᵀΛ)`.

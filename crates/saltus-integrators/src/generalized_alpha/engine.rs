@@ -29,6 +29,8 @@ pub(super) struct Engine {
     pub(super) weights: Vec<f64>,
     /// `r` of every row (m; bilateral entries unused) [kg].
     pub(super) activation: Vec<f64>,
+    /// Whether they were computed, where they cannot change.
+    pub(super) activation_is_known: bool,
     pub(super) tangent: Tangent,
     pub(super) response: Response,
     pub(super) start: Start,
@@ -52,7 +54,7 @@ pub(super) struct Engine {
 }
 
 /// What is known of the start of the step.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default)]
 pub(super) struct Start {
     pub(super) t: f64,
     pub(super) q: Vec<f64>,        // (nq)
@@ -67,6 +69,34 @@ pub(super) struct Start {
     pub(super) eta: Vec<f64>,      // η (m)
     /// Identity of the contacts that `lambda` and `eta` belong to.
     pub(super) ids: Vec<saltus_system::ContactId>,
+}
+
+impl Clone for Start {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Reuses the storage of `self`.
+    fn clone_from(&mut self, source: &Self) {
+        self.t = source.t;
+        self.ids.clone_from(&source.ids);
+        for (to, from) in [
+            (&mut self.q, &source.q),
+            (&mut self.v, &source.v),
+            (&mut self.x, &source.x),
+            (&mut self.a, &source.a),
+            (&mut self.active, &source.active),
+            (&mut self.momentum, &source.momentum),
+            (&mut self.velocity, &source.velocity),
+            (&mut self.rate, &source.rate),
+            (&mut self.lambda, &source.lambda),
+            (&mut self.eta, &source.eta),
+        ] {
+            to.clone_from(from);
+        }
+    }
 }
 
 /// The step just taken, for interpolation.
@@ -135,6 +165,7 @@ impl Engine {
             epsilon: 0.0,
             weights: Vec::new(),
             activation: Vec::new(),
+            activation_is_known: false,
             tangent: Tangent::new(0, true),
             response: Response::new(0, false, false),
             start: Start::default(),

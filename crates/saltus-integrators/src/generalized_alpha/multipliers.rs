@@ -7,7 +7,7 @@
 use super::engine::Engine;
 use super::response::{Form, Momenta, Motion, PARTS};
 use super::settings::SmoothRow;
-use saltus_linear::{Dense, LinearError, Lu, MinimumNorm, SparseRows, axpy};
+use saltus_linear::{DENSE_LIMIT, Dense, LinearError, Lu, MinimumNorm, SparseRows, axpy};
 
 /// Level of a multiplier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,8 @@ impl Level {
 pub(super) struct Condensed {
     pub(super) unknowns: Vec<(Level, usize)>,
     columns: Dense,
+    /// Which parts of each column are not zero.
+    parts: Vec<Parts>,
     matrix: Dense,
     row_scale: Vec<f64>,
     col_scale: Vec<f64>,
@@ -45,6 +47,31 @@ pub(super) struct Condensed {
     lu: Lu,
     minimum: MinimumNorm,
     cache: Cache,
+}
+
+/// Which parts of a motion are not zero.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    x: bool,
+    chi: bool,
+    v: bool,
+}
+
+impl Parts {
+    const ALL: Self = Self {
+        x: true,
+        chi: true,
+        v: true,
+    };
+
+    /// Of a decoupled multiplier.
+    fn of(level: Level) -> Self {
+        Self {
+            x: level == Level::Smooth,
+            chi: level != Level::Velocity,
+            v: level != Level::Position,
+        }
+    }
 }
 
 /// Columns and rows of a linear system, which never change while step and gradients stay.
@@ -87,7 +114,17 @@ impl Condensed {
         self.inverse_known.resize(m, false);
         let k = 3 * m;
         self.matrix.reset(k, k);
+        if k <= DENSE_LIMIT {
+            // Whichever factorisation is needed first allocates nothing.
+            for i in 0..k {
+                self.matrix[(i, i)] = 1.0;
+            }
+            let _ = self.lu.factorise(&self.matrix);
+            self.minimum.factorise(&self.matrix);
+        }
         self.columns.reset(k, PARTS * n);
+        self.parts.clear();
+        self.parts.resize(k, Parts::ALL);
         for list in [
             &mut self.row_scale,
             &mut self.col_scale,
@@ -222,16 +259,23 @@ impl Engine {
         } else {
             self.condensed.columns.reset(k, PARTS * n);
             self.condensed.inverse_known.fill(false);
-            for p in 0..k {
+            // Backwards: the column of `λ` is made of that of `ν`.
+            for p in (0..k).rev() {
                 let mut columns = std::mem::take(&mut self.condensed.columns);
-                self.column(form, h, self.condensed.unknowns[p], columns.row_mut(p));
+                let unknown = self.condensed.unknowns[p];
+                self.condensed.parts[p] = if self.share_column(form, p, &mut columns) {
+                    Parts::ALL
+                } else {
+                    self.column(form, h, unknown, columns.row_mut(p))
+                };
                 self.condensed.columns = columns;
             }
             for p in 0..k {
                 let unknown = self.condensed.unknowns[p];
                 for q in 0..k {
                     let all = self.condensed.columns.row(q);
-                    self.condensed.matrix[(p, q)] = self.row(unknown, Motion { n, all });
+                    let parts = self.condensed.parts[q];
+                    self.condensed.matrix[(p, q)] = self.row(unknown, Motion { n, all }, parts);
                 }
             }
         }
@@ -243,7 +287,8 @@ impl Engine {
         for p in 0..k {
             let unknown = self.condensed.unknowns[p];
             let all = &self.condensed.base;
-            let value = self.residual_of(unknown) + self.row(unknown, Motion { n, all });
+            let value =
+                self.residual_of(unknown) + self.row(unknown, Motion { n, all }, Parts::ALL);
             let (row, col) = self.scales_of(unknown, h);
             let c = &mut self.condensed;
             c.rhs[p] = -value;
@@ -252,8 +297,43 @@ impl Engine {
         }
     }
 
-    /// The motion caused by a unit multiplier.
-    fn column(&mut self, form: Form, h: f64, (level, j): (Level, usize), out: &mut [f64]) {
+    /// The column of `λ` from that of `ν`: with `M x` eliminated, a force is a momentum `κ` times its size
+    /// beside its own acceleration `M⁻¹Gᵀ`. `false` where that does not apply.
+    fn share_column(&mut self, form: Form, p: usize, columns: &mut Dense) -> bool {
+        let (level, j) = self.condensed.unknowns[p];
+        let t = &self.tangent;
+        if form != Form::Coupled || level != Level::Smooth || t.damped || !t.is_flat {
+            return false;
+        }
+        let c = &mut self.condensed;
+        let Some(q) = c.unknowns.iter().position(|u| *u == (Level::Position, j)) else {
+            return false;
+        };
+        let n = self.dims.nv;
+        if !c.inverse_known[j] {
+            let unit = c.inverse.row_mut(j);
+            unit.fill(0.0);
+            self.rows.gradient().axpy(j, 1.0, unit);
+            self.response.solve_mass(unit);
+            c.inverse_known[j] = true;
+        }
+        let (kappa, rho) = (self.response.kappa, self.response.rho);
+        let unit = c.inverse.row(j);
+        let (head, tail) = columns.as_mut_slice().split_at_mut(q * PARTS * n);
+        let (out, known) = (&mut head[p * PARTS * n..][..PARTS * n], &tail[..PARTS * n]);
+        for (o, k) in out.iter_mut().zip(known) {
+            *o = kappa * k;
+        }
+        for i in 0..n {
+            out[i] += unit[i];
+            out[n + i] -= kappa * unit[i];
+            out[4 * n + i] += rho * unit[i];
+        }
+        true
+    }
+
+    /// The motion caused by a unit multiplier; returns which parts of it are not zero.
+    fn column(&mut self, form: Form, h: f64, (level, j): (Level, usize), out: &mut [f64]) -> Parts {
         let tie = self.tie(h) + self.follows(j, h);
         let gradient = self.rows.gradient();
         if tie == 0.0 && self.response.decouples(form, level, &self.tangent) {
@@ -269,7 +349,7 @@ impl Engine {
             }
             self.response
                 .answer_unit(level, unit, &mut out[..PARTS * n]);
-            return;
+            return Parts::of(level);
         }
         let b = &mut self.condensed.momenta;
         b.clear();
@@ -282,6 +362,7 @@ impl Engine {
             }
         }
         self.response.answer(form, &self.tangent, b, out);
+        Parts::ALL
     }
 
     /// `∂ν/∂Λ` of an open row in the modified position condition.
@@ -294,24 +375,28 @@ impl Engine {
     }
 
     /// Change of the quantity that row `j` makes vanish, along a motion.
-    fn row(&self, (level, j): (Level, usize), motion: Motion<'_>) -> f64 {
+    fn row(&self, (level, j): (Level, usize), motion: Motion<'_>, parts: Parts) -> f64 {
         let rows = &self.rows;
         let gradient = rows.gradient();
+        let along = |given: bool, rows: &SparseRows, x: &[f64]| {
+            if given { rows.dot(j, x) } else { 0.0 }
+        };
         match (level, self.settings.formulation.smooth_row()) {
             (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => {
-                gradient.dot(j, motion.chi())
+                along(parts.chi, gradient, motion.chi())
             }
             (Level::Velocity, _) => {
-                gradient.dot(j, motion.v()) + rows.velocity_turn().dot(j, motion.chi())
+                along(parts.v, gradient, motion.v())
+                    + along(parts.chi, rows.velocity_turn(), motion.chi())
             }
             (Level::Smooth, Some(SmoothRow::Velocity)) => {
-                self.response.rho * gradient.dot(j, motion.x())
-                    + rows.smooth_turn().dot(j, motion.chi())
+                self.response.rho * along(parts.x, gradient, motion.x())
+                    + along(parts.chi, rows.smooth_turn(), motion.chi())
             }
             (Level::Smooth, Some(SmoothRow::Acceleration)) => {
-                gradient.dot(j, motion.x())
-                    + rows.bias_damping().dot(j, motion.v())
-                    + rows.acceleration_turn().dot(j, motion.chi())
+                along(parts.x, gradient, motion.x())
+                    + along(parts.v, rows.bias_damping(), motion.v())
+                    + along(parts.chi, rows.acceleration_turn(), motion.chi())
             }
         }
     }
@@ -395,7 +480,7 @@ impl Engine {
         for p in 0..3 * m {
             for q in 0..3 * m {
                 let all = cache.columns.row(q);
-                cache.matrix[(p, q)] = self.row(unknown_at(p, m), Motion { n, all });
+                cache.matrix[(p, q)] = self.row(unknown_at(p, m), Motion { n, all }, Parts::ALL);
             }
         }
         cache.gradient.clone_from(self.rows.gradient());

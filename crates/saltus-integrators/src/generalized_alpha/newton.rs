@@ -23,7 +23,7 @@ const TIGHT: f64 = 1e-5;
 /// Round-off of a sum, relative to the size of its terms.
 const ROUND_OFF: f64 = 8.0 * f64::EPSILON;
 
-/// After so many corrections the round-off of the force is looked at.
+/// After so many corrections the round-off of the force is looked at; after one in a linear system.
 const STUBBORN: u32 = 3;
 
 /// `y ← y + |A| |x|` while `A` passes.
@@ -101,7 +101,8 @@ impl Engine {
             self.evaluate(system, h, end, with_tangents);
             self.activate(h);
             let mut defect = self.defect(h);
-            if defect.ratio > 1.0 && spent == STUBBORN {
+            let stubborn = if self.is_linear() { 1 } else { STUBBORN };
+            if defect.ratio > 1.0 && spent == stubborn {
                 self.measure_round_off();
                 defect = self.defect(h);
             }

@@ -14,7 +14,10 @@
 //! large the step. All solves are of size `nv` or `2 nv`; multipliers are solved for afterwards.
 
 use super::multipliers::Level;
-use saltus_linear::{LinearError, MatrixSink, Shifted, SquareMatrix, axpy};
+use saltus_linear::{DENSE_LIMIT, LinearError, MatrixSink, Shifted, SquareMatrix, axpy};
+
+/// Curvature of constraints below this fraction of the mass is left out of a correction.
+const NEGLIGIBLE: f64 = 1e-12;
 
 /// Which blocks take part, and in which order they are eliminated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +69,26 @@ impl Tangent {
             curved: false,
             corrected: false,
         }
+    }
+
+    /// Whether any entry `A_ij` reaches 1e-12 of the geometric mean of the masses `i` and `j`, times `factor`.
+    pub(super) fn matters(matrix: &SquareMatrix, weights: &[f64], factor: f64) -> bool {
+        struct Largest<'a>(&'a [f64], f64);
+        impl MatrixSink for Largest<'_> {
+            fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+                for i in 0..rows {
+                    for j in 0..cols {
+                        self.entry(row + i, col + j, block[i * cols + j]);
+                    }
+                }
+            }
+            fn entry(&mut self, row: usize, col: usize, value: f64) {
+                self.1 = self.1.max(value.abs() * self.0[row] * self.0[col]);
+            }
+        }
+        let mut largest = Largest(weights, 0.0);
+        matrix.send(factor, &mut largest);
+        largest.1 > NEGLIGIBLE
     }
 
     /// Whether any entry is not zero.
@@ -159,7 +182,7 @@ pub(super) struct Response {
 
 impl Response {
     pub(super) fn new(n: usize, mass_is_constant: bool, smooth_is_constant: bool) -> Self {
-        Self {
+        let mut response = Self {
             kappa: 0.0,
             rho: 0.0,
             mass: SquareMatrix::new(n),
@@ -172,6 +195,27 @@ impl Response {
             smooth_for: f64::NAN,
             smooth_is_constant,
             smooth_is_mass: false,
+        };
+        response.warm_up();
+        response
+    }
+
+    /// Sizes the storage of every small factorisation, so that whichever is needed first allocates nothing.
+    fn warm_up(&mut self) {
+        for matrix in [
+            &mut self.mass,
+            &mut self.smooth,
+            &mut self.position,
+            &mut self.pair,
+        ] {
+            let n = matrix.size();
+            if n <= DENSE_LIMIT {
+                for i in 0..n {
+                    matrix.entry(i, i, 1.0);
+                }
+                let _ = matrix.factorise();
+                matrix.clear();
+            }
         }
     }
 

@@ -167,6 +167,7 @@ impl Engine {
             list.resize(m, 0.0);
         }
         self.condensed.resize(m, self.dims.nv);
+        self.activation_is_known = false;
         self.monolithic = None;
     }
 
@@ -247,8 +248,11 @@ impl Engine {
         self.response.kappa = h * h * c.beta * c.c_a();
         self.response.rho = h * c.gamma * c.c_a();
         let known = self.is_linear() && self.condensed.is_cached(h);
-        if !known {
+        let same =
+            self.mass_is_constant() && self.contacts_are_fixed && self.structure.linear_contacts;
+        if !(known || same && self.activation_is_known) {
             self.activation_parameters();
+            self.activation_is_known = true;
         }
         if self.rows_are_linear() {
             let rows = &mut self.rows;
