@@ -9,6 +9,7 @@ use super::nsgs::{Order, Sweeper};
 use super::proximal::{Newton, Weight};
 use super::scaled::total;
 use super::search::{Search, Stop};
+use super::splitting::admm_while;
 
 /// First-order methods that take turns.
 const ARMS: usize = 3;
@@ -103,6 +104,7 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     let predicted = 10.0 * newton.predict(search);
     let (mut newton_work, mut wait_until) = (0.0, 0.0);
     let mut tries = 0_u32;
+    let mut split = false;
     let mut variants = [
         (NewtonFunction::NaturalMap, Weight::new(1e-3)),
         (NewtonFunction::AlartCurnier, Weight::new(1e-3)),
@@ -143,6 +145,14 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
             .fold(0.0_f64, f64::max);
         let remaining = (search.best_eta / search.tolerance).ln() / rate;
         let pays = remaining.is_nan() || remaining >= predicted;
+        // One factorisation and a few solves may do before Newton's many.
+        if settled && !split && remaining > 0.3 * predicted {
+            split = true;
+            admm_while(search, rate);
+            if let Some(stop) = search.stop() {
+                return stop;
+            }
+        }
         while settled
             && pays
             && search.work >= wait_until
