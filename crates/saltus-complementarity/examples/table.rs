@@ -41,16 +41,27 @@ fn main() {
                 println!("no solver {solver}");
                 return;
             };
-            let mut r = vec![0.0; problem.dimension() * problem.contacts()];
             let limits = Limits {
                 max_work: work,
                 ..Limits::default()
             };
-            let start = Instant::now();
-            let end = solve(&problem, method, limits, &mut r);
-            let time = start.elapsed().as_secs_f64() * 1e3;
+            let mut best = f64::INFINITY;
+            let mut end = None;
+            // The fastest of at most three runs: other programs share the machine.
+            for _ in 0..3 {
+                let mut r = vec![0.0; problem.dimension() * problem.contacts()];
+                let start = Instant::now();
+                end = Some(solve(&problem, method, limits, &mut r));
+                best = best.min(start.elapsed().as_secs_f64() * 1e3);
+                if best > 300.0 {
+                    break;
+                }
+            }
+            let (Some(end), time) = (end, best) else {
+                continue;
+            };
             println!(
-                "{name:34} {:5} {solver:18} {:14} {:7} eta {:.1e} unscaled {:.1e} {time:9.2} ms {:.1e} flop",
+                "{name:34} {:5} {solver:18} {:14} {:7} eta {:.1e} unscaled {:.1e} {time:9.4} ms {:.1e} flop",
                 problem.contacts(),
                 format!("{:?}", end.outcome.status),
                 end.outcome.iterations,

@@ -237,7 +237,7 @@ fn global_files_are_solved_without_forming_the_operator() {
     let mut solved = 0;
     for path in &list {
         let case = load(path);
-        // 100 000 iterations on this one; the reduced form is solved elsewhere.
+        // This one takes too many iterations of the one method there is; its reduced form is solved elsewhere.
         let (Some(global), false) = (&case.global, case.name.contains("spheres-in-a-box")) else {
             continue;
         };

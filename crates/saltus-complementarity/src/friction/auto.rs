@@ -9,6 +9,7 @@ use super::nsgs::{Order, Sweeper};
 use super::proximal::{Newton, Weight};
 use super::scaled::total;
 use super::search::{Search, Stop};
+use super::splitting::admm_while;
 
 /// First-order methods that take turns.
 const ARMS: usize = 3;
@@ -103,6 +104,7 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     let predicted = 10.0 * newton.predict(search);
     let (mut newton_work, mut wait_until) = (0.0, 0.0);
     let mut tries = 0_u32;
+    let mut split = false;
     let mut variants = [
         (NewtonFunction::NaturalMap, Weight::new(1e-3)),
         (NewtonFunction::AlartCurnier, Weight::new(1e-3)),
@@ -117,17 +119,17 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         if total(&search.best) > 1e20 {
             return Stop::Diverging;
         }
-        let chosen = choose(&arms, round);
+        let (chosen, exploring) = choose(&arms, round);
         arms[chosen].catch_up(search);
-        let count = (length as u64).max(1);
-        arms[chosen].burst(
-            search,
-            if chosen == 2 {
-                count.div_ceil(2)
-            } else {
-                count
-            },
-        );
+        let count = if exploring { 0.5 * length } else { length };
+        let passes = if chosen == 2 { 0.5 } else { 1.0 };
+        arms[chosen].burst(search, ((count * passes) as u64).max(1));
+        for (k, arm) in arms.iter_mut().enumerate() {
+            // What an arm did at the beginning says less and less.
+            if k != chosen && arm.rate.is_finite() {
+                arm.rate *= 0.7;
+            }
+        }
         length = (length * 1.6).min(3000.0);
         if let Some(stop) = search.stop() {
             return stop;
@@ -143,6 +145,14 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
             .fold(0.0_f64, f64::max);
         let remaining = (search.best_eta / search.tolerance).ln() / rate;
         let pays = remaining.is_nan() || remaining >= predicted;
+        // One factorisation and a few solves may do before Newton's many.
+        if settled && !split && remaining > 0.3 * predicted {
+            split = true;
+            admm_while(search, rate);
+            if let Some(stop) = search.stop() {
+                return stop;
+            }
+        }
         while settled
             && pays
             && search.work >= wait_until
@@ -172,17 +182,21 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     Stop::Iterations
 }
 
-/// The arm with the best rate; now and then another, so that a change is noticed.
-fn choose<const D: usize>(arms: &[Arm<D>; ARMS], round: u32) -> usize {
+/// The arm with the best rate; now and then another, unless it is hopelessly slower, so that a change is noticed.
+/// Second: whether this is such an exploration.
+fn choose<const D: usize>(arms: &[Arm<D>; ARMS], round: u32) -> (usize, bool) {
     let mut order = [0, 1, 2];
     order.sort_by(|&a, &b| arms[b].rate.min(1e300).total_cmp(&arms[a].rate.min(1e300)));
     // The symmetric sweeps have not been tried yet: they wait for their turn.
     let fresh = arms[2].bursts == 0;
-    let ranked: Vec<usize> = order.into_iter().filter(|&k| !(fresh && k == 2)).collect();
+    let mut ranked = order.into_iter().filter(|&k| !(fresh && k == 2));
+    let best = ranked.next().unwrap_or(0);
+    let second = ranked.next().unwrap_or(best);
     match round {
-        2 | 5 | 10 | 14 => ranked.get(1).copied().unwrap_or(0),
-        _ if round.is_multiple_of(9) => 2,
-        _ if round.is_multiple_of(7) => ranked.get(1).copied().unwrap_or(0),
-        _ => ranked[0],
+        2 => (second, true),
+        5 | 10 | 14 if arms[second].rate > 0.5 * arms[best].rate => (second, true),
+        _ if round.is_multiple_of(9) => (2, true),
+        _ if round.is_multiple_of(7) => (second, true),
+        _ => (best, false),
     }
 }

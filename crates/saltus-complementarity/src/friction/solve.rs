@@ -6,7 +6,7 @@ use super::functions::NewtonFunction;
 use super::gradient;
 use super::interior_point;
 use super::measure::{Measure, Residual};
-use super::nsgs::{self, Order};
+use super::nsgs::{self, Order, Sweeper};
 use super::problem::FrictionContact;
 use super::proximal::{Newton, Weight};
 use super::scaled::Scaled;
@@ -215,6 +215,9 @@ fn into_cones<const D: usize>(p: &Scaled<D>, tolerance: f64, best: &mut Vec<[f64
     }
 }
 
+/// Up to this many contacts a few more sweeps cost less than setting up anything else.
+const FEW: usize = 10;
+
 /// Runs a method on the scaled problem; `auto` on each connected part of it.
 fn run<const D: usize>(
     p: &Scaled<D>,
@@ -228,9 +231,17 @@ fn run<const D: usize>(
     }
     let stop = match solver {
         FrictionSolver::Auto => {
+            // Many problems need no more than this.
+            let mut r = whole.best.clone();
+            let sweeps = if p.contacts() <= FEW { 40 } else { 10 };
+            Sweeper::new(1.0, Order::Forward).burst(&mut whole, &mut r, sweeps);
+            if let Some(stop) = whole.stop() {
+                return (stop, whole.iterations, whole.work, whole.best);
+            }
             let parts = p.w.components();
             if parts.len() > 1 {
-                return by_parts(p, &parts, limits, guess, whole.work);
+                let (stop, iterations, work, best) = by_parts(p, &parts, limits, guess, whole.work);
+                return (stop, iterations + whole.iterations, work, best);
             }
             auto::solve(&mut whole)
         }

@@ -214,6 +214,30 @@ pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     }
 }
 
+/// ADMM from the best point with one factorisation, as long as it gains more than `rate` (decrease of `ln η` per
+/// operation). Returns its own rate.
+pub(crate) fn admm_while<const D: usize>(search: &mut Search<'_, D>, rate: f64) -> f64 {
+    let (work, before) = (search.work, search.best_eta);
+    let Some(mut system) = Regularised::new(search, 0.05) else {
+        return 0.0;
+    };
+    let mut state = Splitting::new(search, system.rho);
+    let (mut last, mut slow) = (search.work, 0);
+    let mut eta = before;
+    loop {
+        for _ in 0..5 {
+            state.step(search, &mut system, false);
+        }
+        let now = search.evaluate(&state.z);
+        let gain = (eta / now).ln() / (search.work - last);
+        (eta, last) = (now, search.work);
+        slow = if gain > rate { 0 } else { slow + 1 };
+        if search.stop().is_some() || slow >= 3 || !now.is_finite() {
+            return (before / search.best_eta).ln() / (search.work - work);
+        }
+    }
+}
+
 /// The fixed point `s → u(s) → μ|u_t|`; each convex problem is solved by ADMM with the same matrix.
 pub(crate) fn fixed_point<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     if let Some(stop) = search.stop() {
