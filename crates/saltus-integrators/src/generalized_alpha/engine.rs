@@ -23,11 +23,11 @@ pub(super) struct Engine {
     pub(super) force_scale: f64,
     /// Largest `|ζ|` so far, per reach of its row [√J/s].
     pub(super) bias_scale: f64,
-    /// Gap that counts as closed at the start, and in the forecast of the half-step schemes [m].
+    /// Gap that counts as closed at the start, and in the forecast of the half-step schemes \[m\].
     pub(super) epsilon: f64,
     /// `1/√Mᵢᵢ` (nv).
     pub(super) weights: Vec<f64>,
-    /// `r` of every row (m; bilateral entries unused) [kg].
+    /// `r` of every row (m; bilateral entries unused) \[kg\].
     pub(super) activation: Vec<f64>,
     /// Whether they were computed, where they cannot change.
     pub(super) activation_is_known: bool,

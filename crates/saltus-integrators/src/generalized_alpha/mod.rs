@@ -84,9 +84,9 @@ pub struct Levels<'a> {
     pub correction: &'a [f64],
     /// Velocity jump `W` (nv).
     pub jump: &'a [f64],
-    /// `λ` of the smooth motion (bilateral, then contacts) [N].
+    /// `λ` of the smooth motion (bilateral, then contacts) \[N\].
     pub lambda: &'a [f64],
-    /// `η`, the filtered `λ` [N].
+    /// `η`, the filtered `λ` \[N\].
     pub eta: &'a [f64],
     /// `ν` of the position correction [N·s²].
     pub nu: &'a [f64],

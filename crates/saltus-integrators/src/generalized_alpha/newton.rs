@@ -85,7 +85,7 @@ impl Defect {
 }
 
 impl Engine {
-    /// Solves the step of length `h` [s] from `start` to the time `end` [s]; the answer is in `trial`.
+    /// Solves the step of length `h` \[s\] from `start` to the time `end` \[s\]; the answer is in `trial`.
     pub(super) fn solve(&mut self, system: &dyn System, h: f64, end: f64) -> Result<(), StepError> {
         self.watch.remedy = Remedy::None;
         self.watch.restart();

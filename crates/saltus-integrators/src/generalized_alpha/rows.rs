@@ -19,9 +19,9 @@ pub(super) struct Rows {
     /// Row of each direction of `set`: `ng + contact` for normals, none for tangents.
     normal: Vec<usize>,
     along: Vec<f64>, // one per direction of `set`
-    /// `g` and gaps (m) [m].
+    /// `g` and gaps (m) \[m\].
     pub(super) gap: Vec<f64>,
-    /// Gaps at the probe (m; bilateral entries unused) [m].
+    /// Gaps at the probe (m; bilateral entries unused) \[m\].
     pub(super) probe_gap: Vec<f64>,
     /// `∂g/∂t` (m) [m/s].
     pub(super) rate: Vec<f64>,
