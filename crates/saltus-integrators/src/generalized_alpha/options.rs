@@ -70,7 +70,7 @@ pub struct GeneralizedAlphaOptions {
     pub initial_acceleration: Option<Vec<f64>>,
     /// Where Newton's method starts.
     pub prediction: Prediction,
-    /// Activation parameter of contacts [kg], > 0; from the mass matrix where left out.
+    /// Activation parameter of contacts \[kg\], > 0; from the mass matrix where left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r: Option<f64>,
     /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-1].
@@ -145,7 +145,7 @@ pub struct NonsmoothGeneralizedAlphaOptions {
     pub linear_solve: LinearSolve,
     /// Where Newton's method starts.
     pub prediction: Prediction,
-    /// Activation parameter of contacts [kg], > 0; from the mass matrix where left out.
+    /// Activation parameter of contacts \[kg\], > 0; from the mass matrix where left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r: Option<f64>,
     /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-1].

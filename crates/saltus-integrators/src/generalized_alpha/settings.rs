@@ -113,7 +113,7 @@ pub(super) struct Settings {
     pub(super) modified: bool,
     pub(super) linear_solve: LinearSolve,
     pub(super) prediction: Prediction,
-    /// Activation parameter of every contact [kg]; computed from the mass matrix where it is left out.
+    /// Activation parameter of every contact \[kg\]; computed from the mass matrix where it is left out.
     pub(super) r: Option<f64>,
     pub(super) tolerance: f64,
     pub(super) max_iterations: u32,
