@@ -352,8 +352,8 @@ fn stiff_bar_needs_no_more_corrections_at_large_steps() {
                 .map(|r| r.1.iterations)
                 .collect();
             println!(
-                "{formulation:?} Courant {courant}: at most {most} corrections, {} steps in contact",
-                contact.len()
+                "{formulation:?} Courant {courant}: at most {most} corrections, {:.2} in contact",
+                f64::from(contact.iter().sum::<u32>()) / contact.len() as f64
             );
             let slow = Options {
                 linear_solve: LinearSolve::Sequential,

@@ -17,11 +17,11 @@ pub(super) struct Engine {
     pub(super) structure: Structure,
     pub(super) is_flat: bool,
     pub(super) contacts_are_fixed: bool,
-    /// Momentum scale of the motion so far, `max |M v|ᵢ / √Mᵢᵢ` [√J].
+    /// Momentum scale of the motion so far, `max |M v|ᵢ / √Mᵢᵢ` \[√J\].
     pub(super) scale: f64,
-    /// The same of forces [√J/s].
+    /// The same of forces \[√J/s\].
     pub(super) force_scale: f64,
-    /// Largest `|ζ|` so far, per reach of its row [√J/s].
+    /// Largest `|ζ|` so far, per reach of its row \[√J/s\].
     pub(super) bias_scale: f64,
     /// Gap that counts as closed at the start, and in the forecast of the half-step schemes \[m\].
     pub(super) epsilon: f64,
@@ -45,7 +45,7 @@ pub(super) struct Engine {
     /// All unknowns at once, where that is asked for (3 nv + 3 m).
     pub(super) monolithic: Option<SquareMatrix>,
     pub(super) energy: Energy,
-    /// Total impulses over the step (m) [N·s].
+    /// Total impulses over the step (m) \[N·s\].
     pub(super) impulse: Vec<f64>,
     /// Scratch of multipliers (m).
     pub(super) along: Vec<f64>,

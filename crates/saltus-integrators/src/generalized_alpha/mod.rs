@@ -88,13 +88,13 @@ pub struct Levels<'a> {
     pub lambda: &'a [f64],
     /// `η`, the filtered `λ` \[N\].
     pub eta: &'a [f64],
-    /// `ν` of the position correction [N·s²].
+    /// `ν` of the position correction \[N·s²\].
     pub nu: &'a [f64],
-    /// `ν*`, with the part of the smooth motion [N·s²].
+    /// `ν*`, with the part of the smooth motion \[N·s²\].
     pub nu_total: &'a [f64],
-    /// `Λ` of the jump [N·s].
+    /// `Λ` of the jump \[N·s\].
     pub lambda_jump: &'a [f64],
-    /// `Λ*`, with the part of the smooth motion [N·s].
+    /// `Λ*`, with the part of the smooth motion \[N·s\].
     pub lambda_total: &'a [f64],
     /// Rows closed at position level.
     pub closed_position: &'a [bool],

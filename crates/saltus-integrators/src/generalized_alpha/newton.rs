@@ -498,7 +498,9 @@ impl Engine {
 
     /// Velocity along row `j` that counts as zero.
     fn velocity_zero(&self, j: usize, momentum: f64) -> Zero {
-        let size = self.size_along(j, &self.trial.v) + self.rows.rate[j].abs();
+        // What cancels in a velocity that vanishes is of the size of the motion.
+        let motion = self.rows.reach[j] * self.scale;
+        let size = self.size_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
         Zero {
             wanted: self.rows.reach[j] * momentum,
             round_off: ROUND_OFF * size,
@@ -515,7 +517,7 @@ impl Engine {
         };
         Zero {
             wanted: moved,
-            round_off: ROUND_OFF * size,
+            round_off: (ROUND_OFF * size).max(ROUND_OFF / self.settings.tolerance * moved),
         }
     }
 
@@ -525,7 +527,7 @@ impl Engine {
         let scale = self.rows.reach[j] * (self.force_scale + self.bias_scale);
         Zero {
             wanted: self.settings.tolerance * scale,
-            round_off: ROUND_OFF * size,
+            round_off: ROUND_OFF * (size + scale),
         }
     }
 

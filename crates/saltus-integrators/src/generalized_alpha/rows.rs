@@ -23,15 +23,15 @@ pub(super) struct Rows {
     pub(super) gap: Vec<f64>,
     /// Gaps at the probe (m; bilateral entries unused) \[m\].
     pub(super) probe_gap: Vec<f64>,
-    /// `∂g/∂t` (m) [m/s].
+    /// `∂g/∂t` (m) \[m/s\].
     pub(super) rate: Vec<f64>,
-    /// `ζ` (m) [m/s²].
+    /// `ζ` (m) \[m/s²\].
     pub(super) bias: Vec<f64>,
-    /// `G v + ∂g/∂t` (m) [m/s].
+    /// `G v + ∂g/∂t` (m) \[m/s\].
     pub(super) velocity: Vec<f64>,
-    /// `G ṽ + ∂g/∂t` (m) [m/s].
+    /// `G ṽ + ∂g/∂t` (m) \[m/s\].
     pub(super) smooth_velocity: Vec<f64>,
-    /// `G v̇ + ζ` (m) [m/s²].
+    /// `G v̇ + ζ` (m) \[m/s²\].
     pub(super) acceleration: Vec<f64>,
     /// `Σ |G_jk| / √M_kk` (m): velocity per momentum scale.
     pub(super) reach: Vec<f64>,
