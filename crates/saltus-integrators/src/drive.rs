@@ -157,7 +157,7 @@ pub enum DriveError {
 
 /// Runs `integrator` on `system` from `state` according to `plan`, showing every step to `observers`.
 ///
-/// `state` holds the last accepted state afterwards. Time is `start + k · step`, not a running sum.
+/// `state` holds the last accepted state afterwards (or the end of a step that was refused for its energy). Time is `start + k · step`, not a running sum.
 /// For a run that goes on, `restore` is the integrator's memory of the saved state.
 ///
 /// # Errors
@@ -198,18 +198,22 @@ pub fn drive(
     }
     let steps = plan.steps();
     let mut stop = Stop::EndReached;
+    let mut liveliest = report.energy.kinetic.abs();
     'run: for k in plan.first..steps {
-        match integrator.step(system, state, plan.length(k, steps), plan.time(k + 1)) {
+        let t = state.t;
+        let step = integrator.step(system, state, plan.length(k, steps), plan.time(k + 1));
+        match step.and_then(|done| believable(done, liveliest)) {
             Ok(done) => report = done,
             Err(error) => {
                 stop = Stop::StepFailed {
                     step: k + 1,
-                    t: state.t,
+                    t,
                     error,
                 };
                 break;
             }
         }
+        liveliest = liveliest.max(report.energy.kinetic);
         let frame = Frame {
             step: k + 1,
             state,
@@ -236,6 +240,16 @@ pub fn drive(
         Stop::StepFailed { step, t, error } => Err(DriveError::Step { step, t, error }),
         other => Ok(other),
     }
+}
+
+/// Refuses a step that no scheme can see is wrong: a kinetic energy below zero by more than round-off of
+/// the largest one so far.
+fn believable(report: StepReport, liveliest: f64) -> Result<StepReport, StepError> {
+    let kinetic = report.energy.kinetic;
+    if kinetic < -1e-12 * liveliest {
+        return Err(StepError::IndefiniteMass { kinetic });
+    }
+    Ok(report)
 }
 
 /// Tells every observer of the end, and returns the first complaint.

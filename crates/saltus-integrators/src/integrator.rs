@@ -159,6 +159,14 @@ pub enum StepError {
         /// Name of the scheme.
         scheme: &'static str,
     },
+    /// The mass matrix lost its definiteness.
+    #[error(
+        "the kinetic energy became {kinetic:.3e} J: the mass matrix is not positive definite at the end of the step; restrict the motion to where `mass` is positive"
+    )]
+    IndefiniteMass {
+        /// `½ vᵀ M v` \[J\].
+        kinetic: f64,
+    },
     /// Something evaluated to infinity or not-a-number.
     #[error(
         "{quantity} of `{place}` is not finite at t = {t} s; the motion left the domain of its formula, or the step is unstable"

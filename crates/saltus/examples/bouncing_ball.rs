@@ -1,10 +1,11 @@
 //! A ball that bounces on a floor, written against the contract of a system.
 //!
 //! `cargo run --release -p saltus --example bouncing_ball`
+#![allow(clippy::expect_used)]
 
 use saltus::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
-    MatrixSink, Point, Scheme, Simulation, State, System,
+    MatrixSink, Names, Point, Scheme, Simulation, State, System,
 };
 
 struct Ball;
@@ -47,25 +48,31 @@ impl Contacts for Ball {
 }
 
 impl Constraints for Ball {}
-impl System for Ball {}
+
+impl System for Ball {
+    fn names(&self) -> Names {
+        let list = |name: &str| vec![name.to_owned()];
+        Names {
+            positions: list("y"),
+            velocities: list("y"),
+            contacts: list("floor"),
+            ..Names::default()
+        }
+    }
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let trajectory = Simulation::new(&Ball, Scheme::MoreauJean(Default::default()))
+    let ball = Ball;
+    let trajectory = Simulation::new(&ball, Scheme::MoreauJean(Default::default()))
         .start(State::new(0.0, vec![1.0], vec![0.0]))
         .step(1e-3)
-        .until(4.0)
+        .until(5.0)
         .record()?;
-    for row in trajectory.rows().step_by(400) {
-        println!(
-            "t = {:.1} s   y = {:.4} m   v = {:+.4} m/s",
-            row[0], row[1], row[2]
-        );
-    }
-    if let Some(outcome) = trajectory.outcome() {
-        println!(
-            "{} impacts, at rest since {:?} s",
-            outcome.events.impacts, outcome.rest.since
-        );
-    }
+    let outcome = trajectory.outcome().expect("a recorded run");
+    println!("lowest point {} m", trajectory.column("q.y")?.min());
+    println!(
+        "{} impacts, at rest since {:?} s",
+        outcome.events.impacts, outcome.rest.since
+    );
     Ok(())
 }

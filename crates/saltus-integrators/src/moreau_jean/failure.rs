@@ -54,7 +54,7 @@ impl MoreauJean {
         let cure = if ng > 0 {
             "check that the bilateral constraints do not contradict each other or force a contact into an obstacle"
         } else {
-            "a smaller `step` usually cures it"
+            "no velocity satisfies all contacts that closed in this step: check whether obstacles close on a body"
         };
         StepError::ContactProblem {
             contacts: self.contact.active.len(),
