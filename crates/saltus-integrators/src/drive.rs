@@ -202,16 +202,20 @@ pub fn drive(
     'run: for k in plan.first..steps {
         let t = state.t;
         let step = integrator.step(system, state, plan.length(k, steps), plan.time(k + 1));
-        match step.and_then(|done| believable(done, liveliest)) {
-            Ok(done) => report = done,
-            Err(error) => {
-                stop = Stop::StepFailed {
-                    step: k + 1,
-                    t,
-                    error,
-                };
-                break;
+        let failure = match step {
+            Ok(done) => {
+                report = done;
+                unbelievable(&report, liveliest)
             }
+            Err(error) => Some(error),
+        };
+        if let Some(error) = failure {
+            stop = Stop::StepFailed {
+                step: k + 1,
+                t,
+                error,
+            };
+            break;
         }
         liveliest = liveliest.max(report.energy.kinetic);
         let frame = Frame {
@@ -242,14 +246,11 @@ pub fn drive(
     }
 }
 
-/// Refuses a step that no scheme can see is wrong: a kinetic energy below zero by more than round-off of
+/// What is wrong with a step that no scheme can see: a kinetic energy below zero by more than round-off of
 /// the largest one so far.
-fn believable(report: StepReport, liveliest: f64) -> Result<StepReport, StepError> {
+fn unbelievable(report: &StepReport, liveliest: f64) -> Option<StepError> {
     let kinetic = report.energy.kinetic;
-    if kinetic < -1e-12 * liveliest {
-        return Err(StepError::IndefiniteMass { kinetic });
-    }
-    Ok(report)
+    (kinetic < -1e-12 * liveliest).then_some(StepError::IndefiniteMass { kinetic })
 }
 
 /// Tells every observer of the end, and returns the first complaint.

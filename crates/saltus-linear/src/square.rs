@@ -78,6 +78,18 @@ impl SquareMatrix {
         }
     }
 
+    /// `y ← A x`.
+    #[inline]
+    pub fn apply(&self, x: &[f64], y: &mut [f64]) {
+        match &self.kind {
+            Kind::Dense { matrix, .. } => matrix.apply(x, y),
+            Kind::Sparse(sparse) => {
+                y.fill(0.0);
+                sparse.apply_add(1.0, x, y);
+            }
+        }
+    }
+
     /// `y ← y + alpha A x`.
     pub fn apply_add(&self, alpha: f64, x: &[f64], y: &mut [f64]) {
         match &self.kind {

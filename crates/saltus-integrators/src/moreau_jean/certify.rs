@@ -176,10 +176,10 @@ impl MoreauJean {
 
     /// The end of this step becomes the start of the next one.
     fn shift_start(&mut self, system: &dyn System, end: f64) -> Result<(), StepError> {
-        let (start, t) = (&mut self.start, &self.trial);
+        let (start, t) = (&mut self.start, &mut self.trial);
         start.t = end;
-        start.q.copy_from_slice(&t.q);
-        start.v.copy_from_slice(&t.v);
+        std::mem::swap(&mut start.q, &mut t.q);
+        std::mem::swap(&mut start.v, &mut t.v);
         if self.options.evaluation != Evaluation::ThetaPoint {
             start.force.copy_from_slice(&self.smooth.force);
             start.active.copy_from_slice(&self.smooth.active);
@@ -188,10 +188,9 @@ impl MoreauJean {
             self.smooth.mass.clear();
             system.mass(&self.start.q, &mut self.smooth.mass);
         }
-        self.start.momentum.fill(0.0);
         self.smooth
             .mass
-            .apply_add(1.0, &self.start.v, &mut self.start.momentum);
+            .apply(&self.start.v, &mut self.start.momentum);
         Ok(())
     }
 

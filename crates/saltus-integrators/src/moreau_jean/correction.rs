@@ -12,12 +12,24 @@ impl MoreauJean {
         let weight = if theta_point { h } else { h * self.theta };
         let turn = self.turn_of_evaluation(h);
         let s = &mut self.smooth;
-        s.gradient.clear();
-        s.gradient.add_scaled(weight * turn, &s.stiffness);
-        s.gradient.add_scaled(turn, &s.mass_gradient);
+        s.iteration.clear();
+        s.iteration.add_scaled(1.0, &s.mass);
+        s.iteration.add_scaled(
+            weight * if theta_point { self.theta } else { 1.0 },
+            &s.damping,
+        );
+        // In flat coordinates the tangent of the retraction is the identity.
+        let gradient = if self.is_flat {
+            &mut s.iteration
+        } else {
+            s.gradient.clear();
+            &mut s.gradient
+        };
+        gradient.add_scaled(weight * turn, &s.stiffness);
+        gradient.add_scaled(turn, &s.mass_gradient);
         if !self.structure.linear_constraints && self.dims.ng > 0 {
             let mut sink = Shifted {
-                sink: &mut s.gradient,
+                sink: gradient,
                 factor: -h * self.phi,
                 row: 0,
                 col: 0,
@@ -38,7 +50,7 @@ impl MoreauJean {
                 c.impulse_rows[c.law.first_row[i]] = c.impulse[i];
             }
             let mut sink = Shifted {
-                sink: &mut s.gradient,
+                sink: gradient,
                 factor: -turn,
                 row: 0,
                 col: 0,
@@ -55,14 +67,8 @@ impl MoreauJean {
             s.tangent.clear();
             system.retract_tangent(&state.q, &self.trial.xi_eval, &mut s.tangent);
             s.gradient.multiply_right(&s.tangent);
+            s.iteration.add_scaled(1.0, &s.gradient);
         }
-        s.iteration.clear();
-        s.iteration.add_scaled(1.0, &s.mass);
-        s.iteration.add_scaled(
-            if theta_point { h * self.theta } else { weight },
-            &s.damping,
-        );
-        s.iteration.add_scaled(1.0, &s.gradient);
     }
 
     /// How far the evaluation point turns per unit of `v_{k+1}`.

@@ -271,8 +271,8 @@ impl Integrator for MoreauJean {
         }
         let report = self.finish(system, state, h, end, iterations)?;
         state.t = end;
-        state.q.copy_from_slice(&self.trial.q);
-        state.v.copy_from_slice(&self.trial.v);
+        state.q.copy_from_slice(&self.start.q);
+        state.v.copy_from_slice(&self.start.v);
         Ok(report)
     }
 

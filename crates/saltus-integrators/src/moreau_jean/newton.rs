@@ -108,20 +108,23 @@ impl MoreauJean {
             t.v_phi[i] = (1.0 - phi) * state.v[i] + phi * t.v[i];
             t.xi[i] = h * t.v_phi[i];
         }
+        let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
+        let weight = if theta_point { theta } else { 1.0 };
+        for i in 0..t.v.len() {
+            t.xi_eval[i] = weight * t.xi[i];
+            t.v_eval[i] = (1.0 - weight) * state.v[i] + weight * t.v[i];
+        }
+        if self.is_flat {
+            for i in 0..t.q.len() {
+                t.q[i] = state.q[i] + t.xi[i];
+                t.q_eval[i] = state.q[i] + t.xi_eval[i];
+            }
+            return;
+        }
         t.q.copy_from_slice(&state.q);
         system.retract(&mut t.q, &t.xi);
-        if self.options.evaluation == Evaluation::ThetaPoint {
-            for i in 0..t.v.len() {
-                t.xi_eval[i] = theta * t.xi[i];
-                t.v_eval[i] = (1.0 - theta) * state.v[i] + theta * t.v[i];
-            }
-            t.q_eval.copy_from_slice(&state.q);
-            system.retract(&mut t.q_eval, &t.xi_eval);
-        } else {
-            t.xi_eval.copy_from_slice(&t.xi);
-            t.v_eval.copy_from_slice(&t.v);
-            t.q_eval.copy_from_slice(&t.q);
-        }
+        t.q_eval.copy_from_slice(&state.q);
+        system.retract(&mut t.q_eval, &t.xi_eval);
     }
 
     /// Evaluates dynamics, constraints and contacts at the trial state, and both residuals.
@@ -157,25 +160,20 @@ impl MoreauJean {
         } else {
             evaluate_smooth(system, at, s, linear);
         }
-        match evaluation {
-            Evaluation::ThetaPoint => {
-                for (r, f) in s.residual.iter_mut().zip(&s.force) {
-                    *r = -h * f;
-                }
+        s.mass.apply(&s.x, &mut s.residual);
+        let (now, before) = match evaluation {
+            Evaluation::ThetaPoint => (h, 0.0),
+            Evaluation::WeightedForces => (h * theta, h * (1.0 - theta)),
+            Evaluation::WeightedAccelerations => (h * theta, 0.0),
+        };
+        for i in 0..s.force.len() {
+            let mut r = s.residual[i] - now * s.force[i];
+            if before != 0.0 {
+                r -= before * start.force[i];
             }
-            Evaluation::WeightedForces => {
-                for i in 0..s.force.len() {
-                    s.residual[i] = -h * (theta * s.force[i] + (1.0 - theta) * start.force[i]);
-                }
-            }
-            Evaluation::WeightedAccelerations => {
-                for (r, f) in s.residual.iter_mut().zip(&s.force) {
-                    *r = -h * theta * f;
-                }
-            }
+            s.residual[i] = r;
+            s.defect[i] = r;
         }
-        s.mass.apply_add(1.0, &s.x, &mut s.residual);
-        s.defect.copy_from_slice(&s.residual);
         self.evaluate_constraints(system, end);
         self.evaluate_contacts(system, t_eval);
     }

@@ -148,10 +148,7 @@ impl MoreauJean {
         }
         self.smooth.mass.clear();
         system.mass(&state.q, &mut self.smooth.mass);
-        self.start.momentum.fill(0.0);
-        self.smooth
-            .mass
-            .apply_add(1.0, &state.v, &mut self.start.momentum);
+        self.smooth.mass.apply(&state.v, &mut self.start.momentum);
         Ok(())
     }
 
@@ -255,16 +252,17 @@ impl MoreauJean {
     pub(super) fn predict(&mut self, h: f64) {
         let linear = self.is_linear();
         let (t, start) = (&mut self.trial, &self.start);
-        t.v.copy_from_slice(&start.v);
         if self.options.evaluation == Evaluation::WeightedAccelerations {
-            axpy(h, &start.acceleration, &mut t.v);
+            for i in 0..t.v.len() {
+                t.v[i] = start.v[i] + h * start.acceleration[i];
+            }
             self.bilateral.impulse.fill(0.0);
         } else {
-            axpy(1.0, &t.increment, &mut t.v);
-            if !linear {
-                // The increment goes on changing as it did.
-                axpy(1.0, &t.increment, &mut t.v);
-                axpy(-1.0, &t.earlier_increment, &mut t.v);
+            // Where it varies, the increment goes on changing as it did.
+            let again = if linear { 0.0 } else { 1.0 };
+            for i in 0..t.v.len() {
+                let change = t.increment[i] - t.earlier_increment[i];
+                t.v[i] = start.v[i] + t.increment[i] + again * change;
             }
             self.bilateral
                 .impulse
