@@ -12,8 +12,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PEERS = {
     "ball": ["target/peers/siconos_ball", "moreau", "1e-4", "10", "0.9"],
     "crank": ["target/peers/siconos_crank", "moreau", "1e-5", "0.2", "lcp"],
+    "crank with friction": ["target/peers/siconos_crank", "moreau", "1e-5", "0.2", "enum"],
 }
-WANTED = {"ball-rust": 10, "ball-formulas": 5, "crank-rust": 8, "crank-formulas": 8}
 
 
 def results(command, env):
@@ -32,10 +32,11 @@ def main():
                 peer[name] = min(peer.get(name, 1e9), row["us_per_step"])
         for row in results(["cargo", "bench", "-q", "-p", "saltus", "--bench", "peers"], env):
             ours[row["case"]] = min(ours.get(row["case"], 1e9), row["us_per_step"])
-    print(f"{'case':16} {'saltus µs':>10} {'Siconos µs':>11} {'ratio':>7} {'aim':>5}")
+    print(f"{'saltus':16} {'µs/step':>8}   {'Siconos':20} {'µs/step':>8} {'ratio':>6}")
     for case, time in ours.items():
-        other = peer[case.split("-")[0]]
-        print(f"{case:16} {time:10.3f} {other:11.3f} {other / time:7.1f} {WANTED[case]:5}")
+        for name, other in peer.items():
+            if name.split()[0] == case.split("-")[0]:
+                print(f"{case:16} {time:8.3f}   {name:20} {other:8.3f} {other / time:6.1f}")
 
 
 if __name__ == "__main__":
