@@ -96,6 +96,64 @@ fn balls_that_rest_on_each_other_rest() {
 }
 
 #[test]
+fn a_system_of_ones_own_needs_no_other_crate() {
+    use saltus::{
+        Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, DynamicsParts,
+        ForceKind, Kinematics, MassKind, MatrixSink, Point, Structure, System, Tangents, check,
+    };
+    struct Stone;
+    impl Kinematics for Stone {
+        fn dims(&self) -> Dims {
+            Dims {
+                nq: 1,
+                nv: 1,
+                ng: 0,
+            }
+        }
+    }
+    impl Dynamics for Stone {
+        fn structure(&self) -> Structure {
+            Structure::LINEAR
+        }
+        fn mass(&self, _: &[f64], mass: &mut dyn MatrixSink) {
+            mass.entry(0, 0, 2.0);
+        }
+        fn force(&self, _: Point<'_>, force: &mut [f64]) {
+            force[0] = -20.0;
+        }
+    }
+    impl Constraints for Stone {}
+    impl Contacts for Stone {
+        fn contact_count(&self) -> usize {
+            1
+        }
+        fn detect(&self, _: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+            set.clear();
+            set.push(ContactId(0), ContactLaw::frictionless(0.0), q[0]);
+            set.directions.push(&[0], &[1.0]);
+            set.rate.push(0.0);
+        }
+        fn evaluate_contacts(&self, _: f64, q: &[f64], set: &mut ContactSet) {
+            set.gap[0] = q[0];
+        }
+    }
+    impl System for Stone {}
+    // The names of what an implementation may be asked for are there.
+    fn named<T>() {}
+    named::<(MassKind, ForceKind)>();
+    named::<(DynamicsParts<'_>, Tangents<'_>)>();
+    let start = State::new(0.0, vec![1.0], vec![0.0]);
+    assert!(check::check(&Stone, &start).is_clean());
+    let trajectory = Simulation::new(&Stone, scheme())
+        .start(start)
+        .step(1e-3)
+        .until(1.0)
+        .record()
+        .unwrap();
+    assert!(trajectory.outcome().unwrap().rest.since.is_some());
+}
+
+#[test]
 fn the_columns_are_those_of_the_files() {
     let trajectory = lecture(&LECTURE).until(0.01).record().unwrap();
     let names: Vec<_> = trajectory.names().collect();
