@@ -67,6 +67,7 @@ fn directory(arguments: &RunArguments, model: &Model) -> Result<ResultWriter, Ou
         description: model.description.clone(),
         parameters: model.parameters.clone(),
         command: Some(command()),
+        notes: model.notes.clone(),
         ..RunCard::new(&model.name, &model.scheme)
     };
     // The table of all steps is always there for other tools to read.

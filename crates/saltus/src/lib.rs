@@ -4,6 +4,7 @@
 //!   step to [`Observer`]s.
 //! * [`analysis`] measures errors and orders of convergence across impacts.
 //! * [`observe`] has the observers: recorder, event log, audit of certificate and energy.
+//! * [`check`] compares the derivatives of a system of one's own with finite differences.
 //! * [`output`] writes a result to disk: CSV, NumPy, HDF5, a summary, and a report, one self-contained HTML page.
 
 pub mod analysis;
@@ -23,8 +24,9 @@ pub use saltus_integrators::{
     StepError, Stop,
 };
 pub use saltus_system::{
-    Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
-    MatrixSink, Names, Point, State, Structure, System,
+    Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, DynamicsParts,
+    ForceKind, Kinematics, MassKind, MatrixSink, Names, Point, State, Structure, System, Tangents,
+    check,
 };
 pub use simulation::{Method, Run, RunError, Simulation};
 pub use trajectory::{Series, Trajectory, UnknownColumn};

@@ -5,8 +5,11 @@
 mod support;
 
 use saltus::observe::StopFlag;
-use saltus::output::{Format, OutputError, read_csv};
-use saltus::{Frame, Observer, ObserverError, RunInfo, Simulation, State, Stop, Trajectory};
+use saltus::output::{Format, OutputError, ResultDirectory, RunCard, read_csv};
+use saltus::{
+    Frame, Observer, ObserverError, RunInfo, Scheme, Simulation, State, Stop, Trajectory,
+};
+use saltus_zoo::Linear;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -191,6 +194,7 @@ fn the_summary_says_what_the_design_promises() {
         "step_us",
         "iterations_mean",
         "iterations_max",
+        "constraints",
         "certificate",
         "events",
         "energy",
@@ -226,6 +230,100 @@ fn the_summary_says_what_the_design_promises() {
         summary["files"],
         serde_json::json!(["trajectory.csv", "summary.json"])
     );
+    assert_eq!(summary["constraints"], serde_json::json!({"redundant": 0}));
+    assert!(summary.get("notes").is_none());
+}
+
+#[test]
+fn the_scheme_is_recorded_with_what_follows_from_its_options() {
+    let settled = [
+        ("moreau-jean", "theta", 0.5),
+        ("nonsmooth-newmark", "beta", 0.25),
+    ];
+    for info in Scheme::ALL {
+        let scheme = Scheme::by_name(info.name).unwrap();
+        let path = folder(&format!("scheme-{}", info.name));
+        let mut files = ResultDirectory::new(&path, RunCard::new("spring", &scheme))
+            .report(true)
+            .open()
+            .unwrap();
+        let spring = Linear {
+            n: 1,
+            mass: vec![(0, 0, 1.0)],
+            stiffness: vec![(0, 0, 4.0)],
+            load: vec![0.0],
+            ..Linear::default()
+        };
+        Simulation::new(&spring, scheme)
+            .start(State::new(0.0, vec![1.0], vec![0.0]))
+            .step(1e-2)
+            .until(0.1)
+            .run(&mut [&mut files])
+            .unwrap();
+        let summary = summary(&path);
+        let options = summary["scheme"].as_object().unwrap();
+        assert!(
+            options.values().all(|value| !value.is_null()),
+            "{options:?}"
+        );
+        let html = fs::read_to_string(path.join("report.html")).unwrap();
+        for name in options.keys().filter(|name| *name != "name") {
+            let cell = format!("<td><code>{name}</code></td>");
+            assert!(html.contains(&cell), "{}: {name} is missing", info.name);
+        }
+        assert!(!html.contains("null"), "{}", info.name);
+        for (_, option, value) in settled.iter().filter(|s| s.0 == info.name) {
+            assert_eq!(options[*option], *value);
+        }
+    }
+}
+
+#[test]
+fn redundant_constraints_are_counted() {
+    // The same floor twice: one of the two multipliers is not unique.
+    let ball = Linear {
+        n: 1,
+        mass: vec![(0, 0, 1.0)],
+        load: vec![-9.81],
+        contacts: vec![(0.0, vec![(0, 1.0)], 0.5), (0.0, vec![(0, 1.0)], 0.5)],
+        ..Linear::default()
+    };
+    let path = folder("redundant");
+    let mut files = directory(&path).report(true).open().unwrap();
+    Simulation::new(&ball, support::scheme())
+        .start(State::new(0.0, vec![0.0], vec![0.0]))
+        .step(1e-2)
+        .until(0.1)
+        .run(&mut [&mut files])
+        .unwrap();
+    assert_eq!(
+        summary(&path)["constraints"],
+        serde_json::json!({"redundant": 1})
+    );
+    let html = fs::read_to_string(path.join("report.html")).unwrap();
+    assert!(html.contains("<dt>Redundant constraints</dt><dd>1</dd>"));
+}
+
+#[test]
+fn notes_are_part_of_the_result() {
+    let note = "positions changed by up to 1 < 2 mm";
+    let card = RunCard {
+        notes: vec![note.to_owned()],
+        ..RunCard::new("lecture ball", &support::scheme())
+    };
+    let path = folder("notes");
+    let mut files = ResultDirectory::new(&path, card)
+        .report(true)
+        .open()
+        .unwrap();
+    lecture(&LECTURE).until(0.1).run(&mut [&mut files]).unwrap();
+    assert_eq!(summary(&path)["notes"], serde_json::json!([note]));
+    let html = fs::read_to_string(path.join("report.html")).unwrap();
+    let (verdict, shown) = (
+        html.find("class=\"verdict\"").unwrap(),
+        html.find("positions changed by up to 1 &lt; 2 mm").unwrap(),
+    );
+    assert!(verdict < shown && shown < html.find("</header>").unwrap());
 }
 
 #[test]
@@ -327,6 +425,9 @@ fn the_report_loads_nothing() {
         assert!(html.contains(heading), "no section {heading}");
     }
     assert!(html.contains("impulse [N·s]"));
+    // What the largest gain is, and what it contains.
+    assert!(html.contains("beyond the work of forces without a potential"));
+    assert!(html.contains("moving constraints and a potential that depends on time"));
     assert!(!html.contains("NaN"));
 }
 
@@ -358,6 +459,77 @@ fn a_result_of_another_model_is_not_overwritten_unasked() {
     lecture(&LECTURE).until(0.1).run(&mut [&mut files]).unwrap();
     assert!(!path.join("report.html").exists() && !path.join("trajectory.npz").exists());
     assert_eq!(summary(&path)["model"], "pendulum");
+}
+
+#[test]
+fn foreign_files_are_not_overwritten_unasked() {
+    for (name, content) in [
+        ("trajectory.csv", "precious"),
+        ("trajectory.h5", "precious"),
+        ("report.html", "precious"),
+        ("summary.json", "{\"a\":1}"),
+        ("summary.json", "{\"model\":\"lecture ball\"}"),
+        ("summary.json", "not JSON"),
+    ] {
+        let path = folder("foreign");
+        fs::create_dir_all(&path).unwrap();
+        let file = path.join(name);
+        fs::write(&file, content).unwrap();
+        let error = directory(&path).open().err().unwrap();
+        assert!(
+            matches!(&error, OutputError::Foreign { path } if *path == file),
+            "{error}"
+        );
+        assert!(error.to_string().contains("--force"));
+        assert_eq!(fs::read_to_string(&file).unwrap(), content);
+        let mut files = directory(&path).force(true).open().unwrap();
+        lecture(&LECTURE).until(0.1).run(&mut [&mut files]).unwrap();
+        assert_eq!(summary(&path)["stop"], "end-reached");
+    }
+    // Files of other names are nobody's business.
+    let path = folder("foreign");
+    fs::create_dir_all(&path).unwrap();
+    fs::write(path.join("notes.txt"), "mine").unwrap();
+    assert!(directory(&path).open().is_ok());
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_a_directory_of_its_own() {
+    /// Looks at the summary in the middle of a run.
+    struct Look(std::path::PathBuf, Option<serde_json::Value>);
+    impl Observer for Look {
+        fn begin(&mut self, _: &RunInfo<'_>, _: &Frame<'_>) -> Result<(), ObserverError> {
+            Ok(())
+        }
+        fn frame(&mut self, _: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
+            self.1.get_or_insert_with(|| summary(&self.0));
+            Ok(ControlFlow::Continue(()))
+        }
+        fn end(&mut self, _: &Stop) -> Result<(), ObserverError> {
+            Ok(())
+        }
+    }
+    let path = folder("killed");
+    let mut files = directory(&path).open().unwrap();
+    let mut look = Look(path.clone(), None);
+    lecture(&LECTURE)
+        .until(0.1)
+        .run(&mut [&mut files, &mut look])
+        .unwrap();
+    let (running, ended) = (look.1.unwrap(), summary(&path));
+    assert_eq!(running["stop"], "running");
+    for (key, value) in running.as_object().unwrap() {
+        assert!(key == "stop" || ended[key] == *value, "{key}");
+    }
+    assert_eq!(running["step"], 1e-3);
+    // Killed there, the next run of the model goes ahead, that of another one does not.
+    fs::write(path.join("summary.json"), running.to_string()).unwrap();
+    assert!(directory(&path).open().is_ok());
+    let other = RunCard::new("pendulum", &support::scheme());
+    assert!(matches!(
+        ResultDirectory::new(&path, other).open(),
+        Err(OutputError::OtherModel { .. })
+    ));
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod support;
 
 use saltus::observe::EventKind;
 use saltus::{Checkpoint, Recorder, RunError, Simulation, State, Stop};
+use saltus_zoo::newtons_cradle;
 use support::{Failing, LECTURE, lecture, scheme};
 
 #[test]
@@ -68,6 +69,88 @@ fn a_ball_that_starts_at_rest_on_the_floor_does_not_impact() {
     assert_eq!((outcome.events.impacts, outcome.events.openings), (0, 0));
     assert_eq!(outcome.rest.since, Some(0.0));
     assert!((outcome.events.contacts[0].closed_time - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn balls_that_rest_on_each_other_rest() {
+    // Three balls of different weight, the first on the floor, each other on the one before.
+    let masses = [1.0, 0.3, 0.7];
+    let mut tower = newtons_cradle(&masses, 0.5);
+    tower.load = masses.iter().map(|m| -9.81 * m).collect();
+    tower.contacts.push((0.0, vec![(0, 1.0)], 0.5));
+    let trajectory = Simulation::new(&tower, scheme())
+        .start(State::new(0.0, vec![0.0; 3], vec![0.0; 3]))
+        .step(1e-3)
+        .until(2.0)
+        .record()
+        .unwrap();
+    // Round-off of g h is all there is.
+    for i in 0..3 {
+        let v = trajectory.column(&format!("v.{i}")).unwrap();
+        println!("v.{i}: {:e} to {:e} m/s", v.min(), v.max());
+        assert!(v.max() < 1e-15 && v.min() > -1e-15);
+    }
+    let outcome = trajectory.outcome().unwrap();
+    assert_eq!(outcome.rest.since, Some(0.0));
+    assert_eq!(outcome.rest.total, outcome.t_end);
+}
+
+#[test]
+fn a_system_of_ones_own_needs_no_other_crate() {
+    use saltus::{
+        Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, DynamicsParts,
+        ForceKind, Kinematics, MassKind, MatrixSink, Point, Structure, System, Tangents, check,
+    };
+    struct Stone;
+    impl Kinematics for Stone {
+        fn dims(&self) -> Dims {
+            Dims {
+                nq: 1,
+                nv: 1,
+                ng: 0,
+            }
+        }
+    }
+    impl Dynamics for Stone {
+        fn structure(&self) -> Structure {
+            Structure::LINEAR
+        }
+        fn mass(&self, _: &[f64], mass: &mut dyn MatrixSink) {
+            mass.entry(0, 0, 2.0);
+        }
+        fn force(&self, _: Point<'_>, force: &mut [f64]) {
+            force[0] = -20.0;
+        }
+    }
+    impl Constraints for Stone {}
+    impl Contacts for Stone {
+        fn contact_count(&self) -> usize {
+            1
+        }
+        fn detect(&self, _: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+            set.clear();
+            set.push(ContactId(0), ContactLaw::frictionless(0.0), q[0]);
+            set.directions.push(&[0], &[1.0]);
+            set.rate.push(0.0);
+        }
+        fn evaluate_contacts(&self, _: f64, q: &[f64], set: &mut ContactSet) {
+            set.gap[0] = q[0];
+        }
+    }
+    impl System for Stone {}
+    // The names of what an implementation may be asked for are there.
+    fn named<T>() {}
+    named::<(MassKind, ForceKind)>();
+    named::<(DynamicsParts<'_>, Tangents<'_>)>();
+    let start = State::new(0.0, vec![1.0], vec![0.0]);
+    assert!(check::check(&Stone, &start).is_clean());
+    let trajectory = Simulation::new(&Stone, scheme())
+        .start(start)
+        .step(1e-3)
+        .until(1.0)
+        .record()
+        .unwrap();
+    assert!(trajectory.outcome().unwrap().rest.since.is_some());
 }
 
 #[test]

@@ -66,7 +66,7 @@ pub struct MoreauJeanOptions {
     /// How positions follow velocities.
     pub variant: Variant,
     /// The tolerance ε of the forecast \[m\], ≥ 0; a gap that is zero up to round-off counts as closed.
-    /// Left out (`null` in a summary): 1e-12 of the length scale of the model.
+    /// Left out: 1e-12 of the length scale of the model.
     #[schemars(range(min = 0.0))]
     pub activation_tolerance: Option<f64>,
     /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-3].

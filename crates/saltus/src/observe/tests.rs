@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::observe::rest::RestWatch;
-use crate::observe::{EventKind, EventLog, Events};
+use crate::observe::{EventKind, EventLog, Events, Rest};
 use saltus_integrators::{
     Certificate, Energy, Frame, Guarantees, Plan, Reactions, RunInfo, StepReport,
 };
@@ -15,9 +15,25 @@ const H: f64 = 0.5;
 type Contact = (u64, f64, f64, f64);
 
 fn with_frame<T>(step: u64, v: f64, contacts: &[Contact], look: impl FnOnce(&Frame<'_>) -> T) -> T {
+    let energy = Energy {
+        kinetic: 0.5 * v * v,
+        potential: 0.0,
+    };
+    with_energy(step, v, energy, contacts, look)
+}
+
+fn with_energy<T>(
+    step: u64,
+    v: f64,
+    energy: Energy,
+    contacts: &[Contact],
+    look: impl FnOnce(&Frame<'_>) -> T,
+) -> T {
     let mut set = ContactSet::default();
     for (id, gap, ..) in contacts {
         set.push(ContactId(*id), ContactLaw::frictionless(0.5), *gap);
+        set.directions.push(&[0], &[1.0]);
+        set.rate.push(0.0);
     }
     let gap_velocity: Vec<f64> = contacts.iter().map(|c| c.2).collect();
     let impulse: Vec<f64> = contacts.iter().map(|c| c.3).collect();
@@ -28,7 +44,7 @@ fn with_frame<T>(step: u64, v: f64, contacts: &[Contact], look: impl FnOnce(&Fra
         active: 0,
         redundant: 0,
         remedies: 0,
-        energy: Energy::default(),
+        energy,
         work_external: 0.0,
         work_contact: 0.0,
         certificate: Certificate::EMPTY,
@@ -184,24 +200,68 @@ fn only_the_first_thousand_events_are_kept() {
     assert_eq!(events.contacts[0].closed_time, 750.0);
 }
 
-#[test]
-fn rest_is_relative_to_the_motion() {
+/// What is known of rest after each step of a body of unit mass with these velocities, held by `impulse`.
+fn rest(velocities: &[f64], potential: f64, impulse: f64) -> Vec<(Option<f64>, f64)> {
     let mut watch = RestWatch::default();
     let mut rest = Vec::new();
-    for (k, v) in [0.0, 0.0, 2.0, 1e-3, 1e-6, -1e-9, 0.0]
-        .into_iter()
-        .enumerate()
-    {
-        with_frame(k as u64, v, &[], |frame| {
+    for (k, &v) in velocities.iter().enumerate() {
+        let energy = Energy {
+            kinetic: 0.5 * v * v,
+            potential,
+        };
+        let contact = (0, 0.0, v, impulse);
+        with_energy(k as u64, v, energy, &[contact], |frame| {
             if k == 0 {
                 watch.begin(frame)
             } else {
                 watch.update(frame)
             }
         });
-        rest.push((watch.rest().since, watch.rest().total));
+        let Rest { total, since } = watch.rest();
+        let end = k as f64 * H;
+        assert!(since.is_none_or(|since| since < end && total >= end - since));
+        rest.push((since, total));
     }
+    rest
+}
+
+#[test]
+fn rest_is_relative_to_the_motion() {
+    let rest = rest(&[0.0, 0.0, 2.0, 1e-3, 1e-6, -1e-9, 0.0], 0.0, 0.0);
     assert_eq!(rest[1], (Some(0.0), H));
     assert_eq!(rest[3], (None, H));
+    // Still at an end of a step only: no step has been at rest since.
+    assert_eq!(rest[4], (None, H));
     assert_eq!(rest[6], (Some(2.0), 3.0 * H));
+}
+
+#[test]
+fn round_off_of_a_resting_body_is_rest() {
+    let noise = [0.0, 1.7e-18, -3e-19, 0.0, 8e-19, 1.2e-18];
+    let whole = (Some(0.0), 5.0 * H);
+    // Held by an impulse g h, and by forces in balance, with the energy of a height of 1 m.
+    assert_eq!(rest(&noise, 0.0, 9.81 * H)[5], whole);
+    assert_eq!(rest(&noise, 9.81, 0.0)[5], whole);
+    // A body that nothing acts on rests at velocity zero, and at no other.
+    assert_eq!(rest(&[0.0; 6], 0.0, 0.0)[5], whole);
+    assert_eq!(rest(&[1e-9; 6], 0.0, 0.0)[5], (None, 0.0));
+    assert_eq!(rest(&noise, 0.0, 0.0)[5], (None, 0.0));
+    // Slow is not still, whatever holds the body.
+    assert_eq!(rest(&[1e-7; 6], 9.81, 9.81 * H)[5], (None, 0.0));
+}
+
+#[test]
+fn what_has_no_mass_may_move() {
+    let mut watch = RestWatch::default();
+    for k in 0..3 {
+        let look = |frame: &Frame<'_>| {
+            if k == 0 {
+                watch.begin(frame)
+            } else {
+                watch.update(frame)
+            }
+        };
+        with_energy(k, 1.0, Energy::default(), &[(0, 0.0, 0.0, 1.0)], look);
+    }
+    assert_eq!(watch.rest(), Rest::default());
 }

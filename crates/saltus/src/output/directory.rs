@@ -2,6 +2,7 @@
 
 use crate::observe::{Audit, Outcome};
 use crate::output::spool::beside;
+use crate::output::summary::{model, running};
 use crate::output::{CsvWriter, Format, OutputError, RowStream, RunCard, SpooledWriter, summary};
 use crate::report::Report;
 use saltus_integrators::{Frame, Observer, ObserverError, RunInfo, Stop};
@@ -75,7 +76,7 @@ impl ResultDirectory {
         self
     }
 
-    /// Whether the result of another model may be overwritten.
+    /// Whether the result of another model, or files of unknown origin, may be overwritten.
     #[must_use]
     pub fn force(mut self, force: bool) -> Self {
         self.force = force;
@@ -83,7 +84,8 @@ impl ResultDirectory {
     }
 
     /// Creates the directory, if need be, and makes sure that it can be written and holds no result of
-    /// another model. Nothing in it is touched before the run begins.
+    /// another model, nor a file of the name of a result that is none. Nothing in it is touched before the
+    /// run begins.
     ///
     /// # Errors
     /// [`OutputError`], before anything runs.
@@ -95,27 +97,42 @@ impl ResultDirectory {
             return Err(OutputError::NotADirectory { path: self.path });
         }
         fs::create_dir_all(&self.path).map_err(OutputError::io("create", &self.path))?;
-        if let (Some(found), false) = (model_in(&self.path), self.force)
-            && !same_model(&found, &self.card.model)
-        {
-            return Err(OutputError::OtherModel {
-                path: self.path,
-                found,
-                expected: self.card.model,
-            });
+        if !self.force {
+            self.check_owner()?;
         }
         let probe = self.path.join(".saltus-probe");
         fs::write(&probe, b"").map_err(OutputError::io("write to", &self.path))?;
         fs::remove_file(&probe).map_err(OutputError::io("write to", &self.path))?;
         Ok(ResultWriter::new(self))
     }
+
+    /// Whatever a result consists of is of an earlier run of the same model, finished or not.
+    fn check_owner(&self) -> Result<(), OutputError> {
+        let Some(present) = result_files(&self.path).find(|f| fs::symlink_metadata(f).is_ok())
+        else {
+            return Ok(());
+        };
+        let summary = self.path.join(SUMMARY);
+        match fs::read_to_string(&summary) {
+            Ok(text) => match model(&text) {
+                Some(found) if same_model(&found, &self.card.model) => Ok(()),
+                Some(found) => Err(OutputError::OtherModel {
+                    path: self.path.clone(),
+                    found,
+                    expected: self.card.model.clone(),
+                }),
+                None => Err(OutputError::Foreign { path: summary }),
+            },
+            Err(_) => Err(OutputError::Foreign { path: present }),
+        }
+    }
 }
 
-/// The model of the result in a directory, if there is one.
-fn model_in(directory: &Path) -> Option<String> {
-    let text = fs::read_to_string(directory.join(SUMMARY)).ok()?;
-    let summary: Value = serde_json::from_str(&text).ok()?;
-    summary.get("model")?.as_str().map(str::to_owned)
+/// Every file that a result may consist of.
+fn result_files(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let trajectories = Format::ALL.map(Format::file_name);
+    let names = [SUMMARY, REPORT].into_iter().chain(trajectories);
+    names.map(|name| directory.join(name))
 }
 
 /// Whether two models are the same by name, or by the file they are paths of.
@@ -188,14 +205,13 @@ impl ResultWriter {
         self.outcome.as_ref()
     }
 
-    /// Removes the files of an earlier result: what a run leaves behind belongs together.
-    fn clear(&self) -> Result<(), OutputError> {
-        if !self.path.join(SUMMARY).exists() {
-            return Ok(());
-        }
-        let trajectories = Format::ALL.map(Format::file_name);
-        for name in [SUMMARY, REPORT].iter().chain(&trajectories) {
-            let file = self.path.join(name);
+    /// Says whose directory this is before anything else is written, so that a run that is killed leaves a
+    /// directory that the next one may use, and removes the files of an earlier result: what a run leaves
+    /// behind belongs together.
+    fn claim(&self, info: &RunInfo<'_>) -> Result<(), OutputError> {
+        self.write_summary(&running(&self.card, info))?;
+        let summary = self.path.join(SUMMARY);
+        for file in result_files(&self.path).filter(|file| *file != summary) {
             match fs::remove_file(&file) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(OutputError::io("remove", &file)(error));
@@ -204,6 +220,14 @@ impl ResultWriter {
             }
         }
         Ok(())
+    }
+
+    fn write_summary(&self, summary: &Value) -> Result<(), OutputError> {
+        let path = self.path.join(SUMMARY);
+        let mut text =
+            serde_json::to_string_pretty(summary).map_err(|e| OutputError::encode(&path, e))?;
+        text.push('\n');
+        write_whole(&path, text.as_bytes())
     }
 
     /// Writes report and summary.
@@ -224,12 +248,9 @@ impl ResultWriter {
             let html = report.html(&self.card, &outcome, &self.files);
             write_whole(&self.path.join(REPORT), html.as_bytes())?;
         }
-        let path = self.path.join(SUMMARY);
-        let mut text = serde_json::to_string_pretty(&summary(&self.card, &outcome, &self.files))
-            .map_err(|e| OutputError::encode(&path, e))?;
-        text.push('\n');
+        let summary = summary(&self.card, &outcome, &self.files);
         self.outcome = Some(outcome);
-        write_whole(&path, text.as_bytes())
+        self.write_summary(&summary)
     }
 }
 
@@ -243,7 +264,7 @@ fn write_whole(path: &Path, content: &[u8]) -> Result<(), OutputError> {
 
 impl Observer for ResultWriter {
     fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
-        self.clear()?;
+        self.claim(info)?;
         self.audit.begin(info, first)?;
         let columns = self.rows.open(info, first)?;
         if let Some(report) = &mut self.report {

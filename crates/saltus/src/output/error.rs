@@ -30,6 +30,15 @@ pub enum OutputError {
         /// The model of this run.
         expected: String,
     },
+    /// The directory holds a file of the name of a result that no run of ours accounts for.
+    #[error(
+        "`{}` is in the way and no `summary.json` of saltus beside it says that it is an earlier result; choose another directory with `--out`, or overwrite it with `--force`",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
     /// The path is a file.
     #[error("`{}` is a file, expected a directory; choose another path with `--out`", path.display())]
     NotADirectory {

@@ -4,19 +4,24 @@
 //! | --- | --- |
 //! | `format`, `saltus` | version of this format; version of the program |
 //! | `model`, `title`, `parameters` | what was simulated |
+//! | `notes` | what was changed or noticed before the run, where there is something to say |
 //! | `scheme` | its `name` and all its parameters |
 //! | `step`, `start`, `steps`, `t_end` | step \[s\], start \[s\], number of steps, time reached \[s\] |
 //! | `wall_s`, `step_us` | wall time, observers included, of the run \[s\] and of a step \[µs\] |
 //! | `iterations_mean`, `iterations_max` | correction solves of a step |
+//! | `constraints` | `redundant`: most multipliers of a step that are not unique |
 //! | `certificate` | per entry that applies: `guaranteed`, `tolerance` (if guaranteed; relative to the scale of the motion), `worst`, `at` \[s\], `unit` |
-//! | `events` | counts of `impacts`, `openings`, `stick`, `slip`, `accumulation`; `first_impact`, `last_impact` \[s\]; the `accumulations` with `contact` and `t` \[s\] |
+//! | `events` | counts of `impacts`, `openings`, `stick`, `slip`, `accumulation`; `first_impact`, `last_impact` \[s\], or null; the `accumulations` with `contact` and `t` \[s\] |
 //! | `rest` | `total` time at rest \[s\]; time `since` which nothing moved until the end \[s\], or null |
-//! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond external work) and its time `max_gain_at`, `work_external`, `work_contact` \[J\] |
-//! | `stop` | `end-reached`, `interrupted` or `step-failed`; then `error` says why and `failed_step`, `failed_at` which |
+//! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond the work of forces without a potential; it contains what moving constraints and a potential that depends on time bring in) and its time `max_gain_at` \[s\], or null, `work_external`, `work_contact` \[J\] |
+//! | `stop` | `running`, `end-reached`, `interrupted` or `step-failed`; then `error` says why and `failed_step`, `failed_at` which |
 //! | `files` | what was written beside this file |
+//!
+//! From the start of a run to its end the file says `"stop": "running"` and holds what is known before the
+//! first step: everything down to `start`, and no `steps`.
 
 use crate::observe::Outcome;
-use saltus_integrators::{Entry, Scheme, Stop};
+use saltus_integrators::{Entry, Plan, RunInfo, Scheme, Stop};
 use serde_json::{Map, Value, json};
 
 /// Version of the format of `summary.json`.
@@ -37,13 +42,18 @@ pub struct RunCard {
     pub scheme: Value,
     /// The command that reproduces the run.
     pub command: Option<String>,
+    /// What was changed or noticed before the run, e.g. the projection of an initial state; one sentence each.
+    pub notes: Vec<String>,
 }
 
 impl RunCard {
-    /// A card with the name or path of the model and the scheme.
+    /// A card with the name or path of the model and the scheme, without the options that are not set.
     #[must_use]
     pub fn new(model: impl Into<String>, scheme: &Scheme) -> Self {
-        let scheme = serde_json::to_value(scheme.effective()).unwrap_or(Value::Null);
+        let mut scheme = serde_json::to_value(scheme.effective()).unwrap_or(Value::Null);
+        if let Value::Object(options) = &mut scheme {
+            options.retain(|_, value| !value.is_null());
+        }
         Self {
             model: model.into(),
             scheme,
@@ -55,27 +65,15 @@ impl RunCard {
 /// The content of `summary.json`; `files` are the names of the files written beside it.
 #[must_use]
 pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
-    let scheme = if card.scheme.is_null() {
-        json!({ "name": outcome.scheme })
-    } else {
-        card.scheme.clone()
-    };
-    let mut root = json!({
-        "format": SUMMARY_FORMAT,
-        "saltus": env!("CARGO_PKG_VERSION"),
-        "model": card.model,
-        "title": card.title,
-        "parameters": card.parameters.iter().map(|(n, v)| (n.clone(), json!(v))).collect::<Map<_, _>>(),
-        "command": card.command,
-        "scheme": scheme,
-        "step": outcome.plan.step,
-        "start": outcome.plan.start,
+    let mut root = head(card, outcome.scheme, outcome.plan);
+    let body = json!({
         "steps": outcome.steps,
         "t_end": outcome.t_end,
         "wall_s": outcome.wall.as_secs_f64(),
         "step_us": outcome.step_us(),
         "iterations_mean": outcome.iterations_mean(),
         "iterations_max": outcome.iterations.max,
+        "constraints": { "redundant": outcome.max_redundant },
         "certificate": certificate(outcome),
         "events": events(outcome),
         "rest": { "total": outcome.rest.total, "since": outcome.rest.since },
@@ -83,14 +81,57 @@ pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
         "stop": stop_name(&outcome.stop),
         "files": files,
     });
-    if let (Stop::StepFailed { step, t, error }, Value::Object(root)) = (&outcome.stop, &mut root) {
+    if let Value::Object(body) = body {
+        root.extend(body);
+    }
+    if let Stop::StepFailed { step, t, error } = &outcome.stop {
         root.insert("error".into(), json!(error.to_string()));
         root.insert("failed_step".into(), json!(step));
         root.insert("failed_at".into(), json!(t));
     }
-    if let Value::Object(root) = &mut root {
-        root.retain(|key, value| !(value.is_null() && matches!(key.as_str(), "title" | "command")));
+    Value::Object(root)
+}
+
+/// The content of `summary.json` while a run goes on.
+pub(crate) fn running(card: &RunCard, info: &RunInfo<'_>) -> Value {
+    let mut root = head(card, info.scheme, info.plan);
+    root.insert("stop".into(), json!("running"));
+    Value::Object(root)
+}
+
+/// The model of a summary, if it is one.
+pub(crate) fn model(text: &str) -> Option<String> {
+    let summary: Value = serde_json::from_str(text).ok()?;
+    let ours = summary.get("format")?.is_u64() && summary.get("saltus")?.is_string();
+    let model = summary.get("model")?.as_str()?;
+    ours.then(|| model.to_owned())
+}
+
+/// What is known before the first step.
+fn head(card: &RunCard, scheme: &str, plan: Plan) -> Map<String, Value> {
+    let mut root = Map::new();
+    let mut insert = |key: &str, value: Value| root.insert(key.to_owned(), value);
+    insert("format", json!(SUMMARY_FORMAT));
+    insert("saltus", json!(env!("CARGO_PKG_VERSION")));
+    insert("model", json!(card.model));
+    if let Some(title) = &card.title {
+        insert("title", json!(title));
     }
+    let parameters = card.parameters.iter().map(|(n, v)| (n.clone(), json!(v)));
+    insert("parameters", Value::Object(parameters.collect()));
+    if let Some(command) = &card.command {
+        insert("command", json!(command));
+    }
+    if !card.notes.is_empty() {
+        insert("notes", json!(card.notes));
+    }
+    let scheme = match &card.scheme {
+        Value::Null => json!({ "name": scheme }),
+        scheme => scheme.clone(),
+    };
+    insert("scheme", scheme);
+    insert("step", json!(plan.step));
+    insert("start", json!(plan.start));
     root
 }
 

@@ -30,9 +30,13 @@ pub(crate) fn page(
     }
     let _ = writeln!(
         html,
-        "<p class=\"verdict\">{}</p></header>",
+        "<p class=\"verdict\">{}</p>",
         escape(&words::verdict(outcome))
     );
+    for note in &card.notes {
+        let _ = writeln!(html, "<p class=\"note\">Note: {}</p>", escape(note.trim()));
+    }
+    html.push_str("</header>\n");
     let _ = write!(
         html,
         "<section><h2>Key numbers</h2>\n{}</section>\n",

@@ -13,7 +13,7 @@ const LISTED: usize = 20;
 /// Contacts that are listed one by one.
 const CONTACTS: usize = 40;
 
-/// Key numbers, in three groups.
+/// Key numbers, in three groups, and what those of the energy mean.
 pub(crate) fn key_numbers(outcome: &Outcome) -> String {
     let (events, energy) = (&outcome.events, &outcome.energy);
     let joules = |e: f64| format!("{}\u{a0}J", significant(e, 4));
@@ -55,7 +55,10 @@ pub(crate) fn key_numbers(outcome: &Outcome) -> String {
         ("Largest gain", joules(energy.max_gain)),
     ];
     format!(
-        "<div class=\"keys\">{}{}{}</div>",
+        "<div class=\"keys\">{}{}{}</div>\
+         <p class=\"note\">External work is that of forces without a potential, damping included. The largest gain is that of the \
+         total energy in a step beyond external work; what moving constraints and a potential that depends on time bring in \
+         counts as gain.</p>",
         key_group("Run", &run),
         key_group("Contacts", &contacts),
         key_group("Energy", &energies)
