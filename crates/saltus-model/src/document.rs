@@ -286,6 +286,7 @@ pub fn schema() -> serde_json::Value {
     schema
 }
 
+    #[schemars(extend("x-unavailable" = true))]
 /// Descriptions come from comments, where brackets are escaped for rustdoc.
 fn unescape(schema: &mut serde_json::Value) {
     match schema {

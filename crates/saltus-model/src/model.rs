@@ -370,7 +370,8 @@ fn formats(document: &Document, findings: &mut Findings<'_>) {
     {
         let diagnostic =
             Diagnostic::new("the format \"vtk\" needs shapes, and a model of formulas has none")
-                .label("expected \"csv\", \"npz\" or \"hdf5\"");
+                .label("nothing to draw")
+                .help("use \"npz\" or \"hdf5\" beside \"csv\", and --report for plots");
         findings.at(&build::path(["output", "formats"]).index(k), diagnostic);
     }
 }
