@@ -68,9 +68,15 @@ impl<'a> Findings<'a> {
             .any(|mended| place.0.starts_with(&mended.0))
     }
 
-    /// Says that unknown names in formulas may be a consequence of what was reported already.
-    pub fn incomplete_names(&mut self) {
-        self.incomplete = true;
+    /// Whether `place` or anything inside of it is mended.
+    pub fn mended_inside(&self, place: &Path) -> bool {
+        let inside = |mended: &Path| mended.0.starts_with(&place.0);
+        self.touched(place) || self.mended.iter().any(inside)
+    }
+
+    /// Says that what was reported at `place` was mended: what follows from it is not worth saying.
+    pub fn mend(&mut self, place: &Path) {
+        self.mended.push(place.clone());
     }
 
     /// Whether the names that formulas use are as the file has them.
