@@ -16,6 +16,8 @@ pub(crate) struct Findings<'a> {
     incomplete: bool,
     /// What was found.
     pub diagnostics: Vec<Diagnostic>,
+    /// What is right by itself, but not solved by the scheme.
+    pub refusals: Vec<Diagnostic>,
 }
 
 impl<'a> Findings<'a> {
@@ -38,6 +40,7 @@ impl<'a> Findings<'a> {
             mended,
             incomplete,
             diagnostics,
+            refusals: Vec::new(),
         }
     }
 
@@ -91,6 +94,13 @@ impl<'a> Findings<'a> {
             self.diagnostics
                 .push(diagnostic.at(location).about(place.to_string()));
         }
+    }
+
+    /// Reports at `place` what the scheme does not solve.
+    pub fn refuse(&mut self, place: &Path, diagnostic: Diagnostic) {
+        let location = self.tree.locate(place);
+        self.refusals
+            .push(diagnostic.at(location).about(place.to_string()));
     }
 
     /// Reports at the key of the value at `place`, unless it is mended.
