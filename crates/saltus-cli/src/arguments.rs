@@ -189,7 +189,7 @@ pub struct ModelArguments {
     pub until: Option<String>,
 
     /// Replace a value of the model, e.g. parameters.m=2, system.unilateral.floor.restitution=0.5,
-    /// simulation.scheme.theta=0.7; may be repeated
+    /// simulation.scheme.theta=0.7; may be repeated, and wins over --scheme, --step and the other flags
     #[arg(long, value_name = "PATH=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
 }

@@ -1,7 +1,8 @@
 //! `saltus check`: says everything that is wrong with a model, or what it is.
 
 use crate::arguments::ModelArguments;
-use crate::{WRONG_INPUT, render};
+use crate::{WRONG_INPUT, render, words};
+use saltus_linear::{Dense, MinimumNorm, dot};
 use saltus_model::number::general;
 use saltus_model::{Model, ModelErrors};
 use saltus_system::{
@@ -44,7 +45,7 @@ fn description(model: &Model) -> String {
     let names = system.names();
     let kinetic = general(system.kinetic_energy(&state.q, &state.v));
     let potential = general(system.potential_energy(state.t, &state.q));
-    let (start, until, step) = (general(plan.start), general(plan.until), general(plan.step));
+    let (start, until) = (general(plan.start), general(plan.until));
     let mut lines = vec![
         ("coordinates", counted(&names.positions)),
         ("bilateral", counted(&names.bilateral)),
@@ -54,8 +55,8 @@ fn description(model: &Model) -> String {
         (
             "time",
             format!(
-                "{start} s to {until} s in {} steps of {step} s",
-                plan.steps()
+                "{start} s to {until} s in {}",
+                words::steps_of(&plan, plan.steps())
             ),
         ),
         (
@@ -65,6 +66,7 @@ fn description(model: &Model) -> String {
     ];
     lines.extend(contacts(model, &names).map(|text| ("contact", text)));
     lines.extend(constraints(model, &names).map(|text| ("constraint", text)));
+    lines.extend(redundancy(model).map(|text| ("redundancy", text)));
     lines.extend(model.notes.iter().map(|note| ("note", note.clone())));
     lines.extend(audit(model).into_iter().map(|text| ("derivatives", text)));
     let mut text = format!("{}{title}\n", model.name);
@@ -112,6 +114,27 @@ fn constraints<'a>(model: &'a Model, names: &'a Names) -> impl Iterator<Item = S
         .iter()
         .zip(g)
         .map(|(name, g)| format!("{name}: g = {} m", general(g)))
+}
+
+/// How many bilateral constraints follow from the others at the start.
+fn redundancy(model: &Model) -> Option<String> {
+    let (system, state) = (&model.system, &model.initial);
+    let dims = system.dims();
+    if dims.ng == 0 || dims.ng.max(dims.nv) > MOST_AUDITED {
+        return None;
+    }
+    let mut gradients = Dense::zeros(dims.ng, dims.nv);
+    system.g_jacobian(state.t, &state.q, &mut gradients);
+    for i in 0..dims.ng {
+        // The unit of a constraint does not count.
+        let size = dot(gradients.row(i), gradients.row(i)).sqrt();
+        if size > 0.0 {
+            gradients.row_mut(i).iter_mut().for_each(|g| *g /= size);
+        }
+    }
+    let rank = MinimumNorm::default().factorise(&gradients);
+    let redundant = u32::try_from(dims.ng - rank).ok().filter(|&n| n > 0)?;
+    Some(words::redundant(redundant))
 }
 
 /// Every derivative against finite differences, at the initial state and near it.

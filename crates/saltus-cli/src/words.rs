@@ -2,7 +2,7 @@
 
 use saltus::observe::Outcome;
 use saltus::output::ResultWriter;
-use saltus::{Entry, Stop};
+use saltus::{Entry, Plan, Stop};
 use saltus_model::Model;
 use saltus_model::number::general;
 use std::fmt::Write as _;
@@ -24,9 +24,17 @@ pub fn summary(model: &Model, files: &ResultWriter) -> String {
     line(format!("{}{title}", model.name));
     line(format!("  {}", steps(outcome)));
     line(format!("  {}", impacts(outcome)));
-    line(format!("  {}", rest(outcome)));
+    // Where no step was taken there is nothing to say about steps.
+    if outcome.steps > 0 {
+        line(format!("  {}", rest(outcome)));
+    }
     line(format!("  {}", energy(outcome)));
-    line(format!("  {}", iterations(outcome)));
+    if outcome.steps > 0 {
+        line(format!("  {}", iterations(outcome)));
+    }
+    if outcome.max_redundant > 0 {
+        line(format!("  {}", redundant(outcome.max_redundant)));
+    }
     line("  certificate, worst of all steps:".to_owned());
     for (entry, worst, at) in outcome.certificate.iter() {
         line(format!("    {}", certificate(outcome, entry, worst, at)));
@@ -51,7 +59,7 @@ pub fn summary(model: &Model, files: &ResultWriter) -> String {
 
 fn steps(outcome: &Outcome) -> String {
     let plan = outcome.plan;
-    let how = format!("of {} s with {}", general(plan.step), outcome.scheme);
+    let how = format!("{} with {}", steps_of(&plan, outcome.steps), outcome.scheme);
     let when = format!(
         "from {} s to {} s",
         general(plan.start),
@@ -62,10 +70,28 @@ fn steps(outcome: &Outcome) -> String {
         Stop::StepFailed { .. } => ", where a step failed".to_owned(),
         _ => ", where it was interrupted".to_owned(),
     };
-    format!(
-        "{} {how}, {when}{end}",
-        count(outcome.steps, "step", "steps")
-    )
+    format!("{how}, {when}{end}")
+}
+
+/// The first `taken` steps of `plan` and their lengths.
+pub fn steps_of(plan: &Plan, taken: u64) -> String {
+    let (step, last) = (general(plan.step), general(plan.last()));
+    let whole = taken < plan.steps() || plan.last() == plan.step;
+    match taken {
+        1 if !whole => format!("1 step of {last} s"),
+        _ if !whole => format!("{taken} steps of {step} s, the last one of {last} s"),
+        _ => format!("{} of {step} s", count(taken, "step", "steps")),
+    }
+}
+
+/// How many multipliers of constraints are not determined by the motion.
+pub fn redundant(most: u32) -> String {
+    let multipliers = if most == 1 {
+        "1 multiplier is"
+    } else {
+        &format!("{most} multipliers are")
+    };
+    format!("constraints are redundant: up to {multipliers} not unique")
 }
 
 fn impacts(outcome: &Outcome) -> String {
@@ -166,4 +192,35 @@ fn count(n: u64, one: &str, several: &str) -> String {
 
 fn three_digits(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_counted_with_their_lengths() {
+        let words = |step, until, taken| steps_of(&Plan::new(0.0, step, until), taken);
+        assert_eq!(words(10.0, 4.0, 1), "1 step of 4 s");
+        assert_eq!(
+            words(0.3, 1.0, 4),
+            "4 steps of 0.3 s, the last one of 0.1 s"
+        );
+        assert_eq!(words(0.3, 1.0, 3), "3 steps of 0.3 s");
+        assert_eq!(words(0.1, 1.0, 10), "10 steps of 0.1 s");
+        assert_eq!(words(1.0, 1.0, 1), "1 step of 1 s");
+        assert_eq!(words(10.0, 4.0, 0), "0 steps of 10 s");
+    }
+
+    #[test]
+    fn redundant_multipliers_are_counted() {
+        assert_eq!(
+            redundant(2),
+            "constraints are redundant: up to 2 multipliers are not unique"
+        );
+        assert_eq!(
+            redundant(1),
+            "constraints are redundant: up to 1 multiplier is not unique"
+        );
+    }
 }

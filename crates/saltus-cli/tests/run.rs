@@ -128,6 +128,64 @@ fn flags_change_the_run() {
 }
 
 #[test]
+fn set_wins_over_named_flags() {
+    let folder = Folder::new("set-wins");
+    let ball = good("ball.toml");
+    let both = ["--set", "simulation.step=0.5", "--step", "0.25", "--quiet"];
+    let (code, _, err) = folder.saltus(&[&["run", &ball], &both[..]].concat());
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(folder.summary("out/ball")["step"], 0.5);
+    let (_, help, _) = folder.saltus(&["run", "--help"]);
+    assert!(help.contains("wins over --scheme, --step"), "{help}");
+}
+
+#[test]
+fn steps_are_told_as_they_were_taken() {
+    let folder = Folder::new("steps");
+    let ball = good("ball.toml");
+    let cases = [
+        ("10", "4", "1 step of 4 s"),
+        ("0.3", "1", "4 steps of 0.3 s, the last one of 0.1 s"),
+        ("0.5", "1", "2 steps of 0.5 s"),
+    ];
+    for (step, until, words) in cases {
+        let plan = ["--step", step, "--until", until];
+        let (_, out, _) = folder.saltus(&[&["run", &ball], &plan[..]].concat());
+        assert!(out.contains(&format!("  {words} with ")), "{out}");
+        let (_, out, _) = folder.saltus(&[&["check", &ball], &plan[..]].concat());
+        assert!(out.contains(&format!(" in {words}\n")), "{out}");
+    }
+}
+
+#[test]
+fn without_a_step_there_is_no_rest() {
+    let folder = Folder::new("no-step");
+    let (code, out, _) = folder.saltus(&["run", &good("ball.toml"), "--until", "0"]);
+    assert_eq!(code, Some(0));
+    assert!(out.contains("0 steps of 0.002 s"), "{out}");
+    assert!(!out.contains("rest") && !out.contains("Newton"), "{out}");
+    let (code, out, _) = folder.saltus(&["run", &good("leaves_domain.toml"), "--step", "1"]);
+    assert_eq!(code, Some(3));
+    assert!(out.contains("0 steps of 1 s"), "{out}");
+    assert!(!out.contains("rest"), "{out}");
+}
+
+#[test]
+fn redundant_constraints_are_counted() {
+    let folder = Folder::new("redundant");
+    let model = good("redundant.toml");
+    // Two of four constraints in two coordinates follow from the others.
+    let words = "constraints are redundant: up to 2 multipliers are not unique";
+    for command in ["run", "check"] {
+        let (code, out, err) = folder.saltus(&[command, &model]);
+        assert_eq!(code, Some(0), "{err}");
+        assert!(out.contains(words), "{out}");
+    }
+    let (_, out, _) = folder.saltus(&["check", &good("ball.toml")]);
+    assert!(!out.contains("redundant"), "{out}");
+}
+
+#[test]
 fn the_result_of_another_model_is_kept_unless_forced() {
     let folder = Folder::new("force");
     let run = |model: &str, more: &[&str]| {

@@ -51,6 +51,15 @@ impl Plan {
         }
     }
 
+    /// Length of the last step \[s\]: `step`, or less where that would lead beyond `until`.
+    #[must_use]
+    pub fn last(&self) -> f64 {
+        let steps = self.steps();
+        steps
+            .checked_sub(1)
+            .map_or(self.step, |k| self.length(k, steps))
+    }
+
     /// Length of the step number `k` (from 0) \[s\].
     fn length(&self, k: u64, steps: u64) -> f64 {
         let end = self.start + (k + 1) as f64 * self.step;
@@ -263,4 +272,20 @@ fn finish(observers: &mut [&mut dyn Observer], stop: &Stop) -> Result<(), Observ
         }
     }
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Plan;
+
+    #[test]
+    fn the_last_step_ends_at_the_end() {
+        let last = |step, until| Plan::new(0.0, step, until).last();
+        assert_eq!(last(10.0, 4.0), 4.0);
+        assert_eq!(last(0.5, 4.0), 0.5);
+        assert_eq!(last(0.75, 1.0), 0.25);
+        // Ten times 0.1 is 1 up to round-off.
+        assert_eq!(last(0.1, 1.0), 0.1);
+        assert_eq!(last(0.5, 0.0), 0.5);
+    }
 }

@@ -8,7 +8,9 @@ use crate::definition::{
     UnilateralDefinition,
 };
 use crate::diagnostic::Diagnostic;
-use crate::document::{Bilateral, Document, MassEntry, Quantity, System, Tangential, Unilateral};
+use crate::document::{
+    Bilateral, Document, MassEntry, Quantity, System, Table, Tangential, Unilateral,
+};
 use crate::findings::Findings;
 use crate::suggest;
 use crate::tree::Path;
@@ -246,37 +248,53 @@ fn force(system: &System, findings: &mut Findings<'_>) -> Option<Vec<Formula>> {
     Some(force)
 }
 
+/// A table with a fault is reported and becomes one of unknown values, so that the formulas that use it
+/// are read all the same.
 fn tables(document: &Document, findings: &mut Findings<'_>) -> Vec<TableDefinition> {
     let mut tables = Vec::with_capacity(document.tables.len());
     for (name, table) in &document.tables {
         let place = path(["tables", name]);
-        let (nx, ny) = (table.x.len(), table.y.len());
-        if nx != ny {
-            let diagnostic = Diagnostic::new(format!(
-                "table \"{name}\" has {nx} values of x and {ny} of y"
-            ))
-            .label(format!("expected {nx} values, one per x"));
-            findings.at(&place.key("y"), diagnostic);
-            continue;
+        let sound = points(name, table, &place, findings);
+        if !sound {
+            findings.mend(&place.key("x"));
+            findings.mend(&place.key("y"));
         }
-        if let Some(k) = (1..nx).find(|&k| table.x[k] <= table.x[k - 1]) {
-            let diagnostic = Diagnostic::new(format!("the x of table \"{name}\" do not increase"))
-                .label(format!("is not above {}", table.x[k - 1]));
-            findings.at(&place.key("x").index(k), diagnostic);
-            continue;
-        }
+        let (x, y) = if sound {
+            (table.x.clone(), table.y.clone())
+        } else {
+            (vec![0.0, 1.0], vec![f64::NAN; 2])
+        };
         tables.push(TableDefinition {
             name: name.clone(),
-            x: table.x.clone(),
-            y: table.y.clone(),
+            x,
+            y,
             place: place.to_string(),
         });
     }
-    // A formula that uses a table left out here would complain about an unknown name.
-    if tables.len() < document.tables.len() {
-        findings.incomplete_names();
-    }
     tables
+}
+
+/// Whether the points of a table make a function; complains where they do not.
+fn points(name: &str, table: &Table, place: &Path, findings: &mut Findings<'_>) -> bool {
+    if findings.mended_inside(place) {
+        return false;
+    }
+    let (nx, ny) = (table.x.len(), table.y.len());
+    if nx != ny {
+        let diagnostic = Diagnostic::new(format!(
+            "table \"{name}\" has {nx} values of x and {ny} of y"
+        ))
+        .label(format!("expected {nx} values, one per x"));
+        findings.at(&place.key("y"), diagnostic);
+        return false;
+    }
+    if let Some(k) = (1..nx).find(|&k| table.x[k] <= table.x[k - 1]) {
+        let diagnostic = Diagnostic::new(format!("the x of table \"{name}\" do not increase"))
+            .label(format!("is not above {}", table.x[k - 1]));
+        findings.at(&place.key("x").index(k), diagnostic);
+        return false;
+    }
+    true
 }
 
 fn bilateral(system: &System, names: Vec<String>) -> Vec<BilateralDefinition> {

@@ -230,6 +230,17 @@ pub enum SchemeChoice {
     Table(Scheme),
 }
 
+impl SchemeChoice {
+    /// The scheme with its options; `None` for a name that no scheme has.
+    #[must_use]
+    pub fn scheme(&self) -> Option<Scheme> {
+        match self {
+            Self::Table(scheme) => Some(scheme.clone()),
+            Self::Name(name) => Scheme::by_name(name),
+        }
+    }
+}
+
 impl JsonSchema for SchemeChoice {
     fn schema_name() -> Cow<'static, str> {
         "SchemeChoice".into()
@@ -275,6 +286,7 @@ pub enum OutputFormat {
     /// HDF5.
     Hdf5,
     /// Geometry for ParaView; a model of formulas has none.
+    #[schemars(extend("x-unavailable" = true))]
     Vtk,
 }
 

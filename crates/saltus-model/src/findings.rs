@@ -16,6 +16,8 @@ pub(crate) struct Findings<'a> {
     incomplete: bool,
     /// What was found.
     pub diagnostics: Vec<Diagnostic>,
+    /// What is right by itself, but not solved by the scheme.
+    pub refusals: Vec<Diagnostic>,
 }
 
 impl<'a> Findings<'a> {
@@ -38,6 +40,7 @@ impl<'a> Findings<'a> {
             mended,
             incomplete,
             diagnostics,
+            refusals: Vec::new(),
         }
     }
 
@@ -68,9 +71,15 @@ impl<'a> Findings<'a> {
             .any(|mended| place.0.starts_with(&mended.0))
     }
 
-    /// Says that unknown names in formulas may be a consequence of what was reported already.
-    pub fn incomplete_names(&mut self) {
-        self.incomplete = true;
+    /// Whether `place` or anything inside of it is mended.
+    pub fn mended_inside(&self, place: &Path) -> bool {
+        let inside = |mended: &Path| mended.0.starts_with(&place.0);
+        self.touched(place) || self.mended.iter().any(inside)
+    }
+
+    /// Says that what was reported at `place` was mended: what follows from it is not worth saying.
+    pub fn mend(&mut self, place: &Path) {
+        self.mended.push(place.clone());
     }
 
     /// Whether the names that formulas use are as the file has them.
@@ -85,6 +94,13 @@ impl<'a> Findings<'a> {
             self.diagnostics
                 .push(diagnostic.at(location).about(place.to_string()));
         }
+    }
+
+    /// Reports at `place` what the scheme does not solve.
+    pub fn refuse(&mut self, place: &Path, diagnostic: Diagnostic) {
+        let location = self.tree.locate(place);
+        self.refusals
+            .push(diagnostic.at(location).about(place.to_string()));
     }
 
     /// Reports at the key of the value at `place`, unless it is mended.

@@ -1,5 +1,6 @@
 //! The assembled system at its initial state: is it regular, consistent, free of overlap?
 
+use crate::FormulaSystem;
 use crate::build::path;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Document, MassEntry, Overlap};
@@ -8,22 +9,31 @@ use crate::number::general;
 use crate::tree::Path;
 use saltus_integrators::consistent::{self, Consistency, Projection};
 use saltus_linear::{Dense, MatrixSink, max_abs};
-use saltus_system::{State, System};
+use saltus_system::{Kinematics, State, System};
 
 /// Largest number of coordinates for which the mass matrix is looked at as a whole.
 const DENSE_MASS: usize = 200;
 
+/// What became of the initial state.
+#[derive(Debug, Default)]
+pub(crate) struct Start {
+    /// What the projection changed, where there was one.
+    pub projection: Option<Projection>,
+    /// What is worth knowing.
+    pub notes: Vec<String>,
+}
+
 /// Checks `system` at `state`, in the terms of the document it was written in, and moves `state` to the
 /// nearest consistent one where the document asks for it.
 pub(crate) fn check(
-    system: &dyn System,
+    system: &FormulaSystem,
     state: &mut State,
     document: &Document,
     findings: &mut Findings<'_>,
-) -> Option<Projection> {
+) -> Start {
     force(system, state, document, findings);
     mass(system, state, document, findings);
-    let before = findings.diagnostics.len();
+    let mut start = Start::default();
     let initial = &document.initial;
     let mut found = consistent::examine(system, state);
     if !initial.project {
@@ -31,15 +41,70 @@ pub(crate) fn check(
     }
     let apart =
         initial.overlap == Overlap::Project && found.gap.iter().any(|&gap| gap < -roundoff(state));
-    let mut projection = None;
-    if (initial.project && system.dims().ng > 0 || apart) && findings.diagnostics.is_empty() {
-        projection = project(system, state, apart, findings);
+    let wanted = initial.project && system.dims().ng > 0 || apart;
+    if wanted && findings.diagnostics.is_empty() {
+        let scales = (roundoff(state), 1e-12 * max_abs(&state.v).max(1.0));
+        start.projection = project(system, state, apart, findings);
+        start
+            .notes
+            .extend(start.projection.and_then(|done| changes(done, scales)));
         found = consistent::examine(system, state);
     }
-    if findings.diagnostics.len() == before {
-        overlap(system, state, &found, document, findings);
+    // Gaps at a state that is yet to be projected say nothing.
+    if !wanted || start.projection.is_some() {
+        overlap(system, state, &found, document, findings, &mut start.notes);
     }
-    projection
+    start.notes.extend(dissipation(system, state));
+    start
+}
+
+/// What a projection changed by more than round-off, given as (position, velocity).
+fn changes(done: Projection, (position, velocity): (f64, f64)) -> Option<String> {
+    let part = |what: &str, change: f64, scale: f64| {
+        (change > scale).then(|| format!("{what} by up to {}", general(change)))
+    };
+    let parts: Vec<String> = [
+        part("positions", done.moved, position),
+        part("velocities", done.velocity_change, velocity),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "the initial state was made consistent, which changed {}",
+            parts.join(" and ")
+        )
+    })
+}
+
+/// A dissipation that feeds the motion instead of damping it.
+fn dissipation(system: &FormulaSystem, state: &State) -> Vec<String> {
+    let Some((value, curvature)) = system.dissipation(state.point()) else {
+        return Vec::new();
+    };
+    let mut notes = Vec::new();
+    // Round-off of a sum of terms of this size is no negative dissipation.
+    let size: f64 = curvature
+        .iter()
+        .zip(&state.v)
+        .map(|(r, v)| (r * v * v).abs())
+        .sum();
+    if value < -1e-12 * size {
+        notes.push(format!(
+            "the dissipation is {} W at the initial state; a negative one feeds energy into the motion",
+            general(value)
+        ));
+    }
+    for (name, &r) in system.names().velocities.iter().zip(&curvature) {
+        if r < 0.0 {
+            notes.push(format!(
+                "the dissipation drives \"{name}\" instead of damping it: its second derivative by v.{name} is {} at the initial state",
+                general(r)
+            ));
+        }
+    }
+    notes
 }
 
 /// The nearest consistent state.
@@ -239,13 +304,14 @@ fn inconsistent(
     }
 }
 
-/// Gaps that are negative at the start.
+/// Gaps that are negative at the start: refused, or noted where they are allowed.
 fn overlap(
     system: &dyn System,
     state: &State,
     found: &Consistency,
     document: &Document,
     findings: &mut Findings<'_>,
+    notes: &mut Vec<String>,
 ) {
     let names = system.names().contacts;
     for (k, &gap) in found.gap.iter().enumerate() {
@@ -259,7 +325,14 @@ fn overlap(
                 &path(["system", "unilateral"]).index(k).key("gap"),
                 diagnostic,
             );
-        } else if gap < -roundoff(state) && document.initial.overlap != Overlap::Allow {
+        } else if gap >= -roundoff(state) {
+            continue;
+        } else if document.initial.overlap == Overlap::Allow {
+            notes.push(format!(
+                "the initial state overlaps at \"{name}\" by {} m, as overlap = \"allow\" permits",
+                general(-gap)
+            ));
+        } else {
             let diagnostic = Diagnostic::new(format!(
                 "the constraint \"{name}\" is violated at the start: its gap is {} m",
                 general(gap)

@@ -28,6 +28,7 @@ pub mod document;
 mod expression;
 mod findings;
 mod formula_system;
+mod friction;
 mod initial;
 mod model;
 pub mod number;

@@ -3,9 +3,10 @@
 use crate::build;
 use crate::definition::{Definition, Formula, MassDefinition, Scope, Source};
 use crate::diagnostic::{Diagnostic, ModelErrors, SourceText};
-use crate::document::{self, Document, Output, OutputFormat, Quantity, SchemeChoice};
+use crate::document::{self, Document, Output, OutputFormat, Quantity};
 use crate::findings::Findings;
-use crate::initial;
+use crate::friction;
+use crate::initial::{self, Start};
 use crate::number::general;
 use crate::set::{self, Override};
 use crate::suggest;
@@ -14,7 +15,7 @@ use crate::validate::{self, Validated};
 use crate::{FormulaSystem, read};
 use saltus_integrators::consistent::Projection;
 use saltus_integrators::{Plan, Scheme, StepError};
-use saltus_system::{ContactSet, Contacts, State};
+use saltus_system::State;
 use std::path::Path as FilePath;
 
 /// With more steps than this, the time of a step is no longer a function of its number.
@@ -43,14 +44,17 @@ pub struct Model {
     pub projection: Option<Projection>,
     /// What is written.
     pub output: Output,
-    /// What is worth knowing: options that an override dropped, a projection of the initial state.
+    /// What is worth knowing: options that an override dropped, what was done about the initial state,
+    /// what is allowed but odd there.
     pub notes: Vec<String>,
     /// The document with the overrides applied.
     pub document: Document,
-    /// The same, with places.
+    /// The document, with places.
     tree: Node,
     /// The texts the places point into.
     sources: Vec<SourceText>,
+    /// What is right by itself, but not solved by the scheme.
+    refusals: Vec<Diagnostic>,
 }
 
 impl Model {
@@ -121,17 +125,25 @@ impl Model {
         };
         let mut findings = Findings::new(&tree, &sources, mended, diagnostics);
         let parts = Parts::of(&document, &mut findings);
-        let Findings { diagnostics, .. } = findings;
+        let Findings {
+            mut diagnostics,
+            refusals,
+            ..
+        } = findings;
         match parts {
             Some(parts) if diagnostics.is_empty() => Ok(Self::assembled(
                 name,
                 parts,
                 document,
                 applied.notes,
+                refusals,
                 tree,
                 sources,
             )),
-            _ => Err(ModelErrors::new(sources, diagnostics)),
+            _ => {
+                diagnostics.extend(refusals);
+                Err(ModelErrors::new(sources, diagnostics))
+            }
         }
     }
 
@@ -139,10 +151,12 @@ impl Model {
         name: &str,
         parts: Parts,
         document: Document,
-        notes: Vec<String>,
+        mut notes: Vec<String>,
+        refusals: Vec<Diagnostic>,
         tree: Node,
         sources: Vec<SourceText>,
     ) -> Self {
+        notes.extend(parts.start.notes);
         Self {
             name: name.to_owned(),
             title: document.title.clone(),
@@ -152,10 +166,11 @@ impl Model {
             scheme: parts.scheme,
             plan: parts.plan,
             initial: parts.initial,
-            projection: parts.projection,
+            projection: parts.start.projection,
             output: document.output.clone(),
-            notes: self::notes(notes, parts.projection),
+            notes,
             document,
+            refusals,
             tree,
             sources,
         }
@@ -166,7 +181,12 @@ impl Model {
     /// # Errors
     /// What the scheme does not solve, at its place in the document.
     pub fn ready(&self) -> Result<(), ModelErrors> {
-        self.friction()?;
+        if !self.refusals.is_empty() {
+            return Err(ModelErrors::new(
+                self.sources.clone(),
+                self.refusals.clone(),
+            ));
+        }
         let outcome = match self.scheme.build() {
             Ok(mut integrator) => integrator
                 .prepare(&self.system, &self.initial, self.plan.step)
@@ -177,42 +197,6 @@ impl Model {
             }
         };
         outcome.map_err(|error| self.step_error(&error))
-    }
-
-    /// Every contact with friction, if the scheme does not solve it.
-    fn friction(&self) -> Result<(), ModelErrors> {
-        if self.scheme.solves_friction() {
-            return Ok(());
-        }
-        let mut contacts = ContactSet::default();
-        self.system.detect(
-            self.initial.t,
-            &self.initial.q,
-            f64::INFINITY,
-            &mut contacts,
-        );
-        let with_friction: Vec<_> = contacts
-            .id
-            .iter()
-            .zip(&contacts.law)
-            .filter(|(_, law)| law.mu > 0.0)
-            .map(|(id, law)| {
-                let index = usize::try_from(id.0).unwrap_or(usize::MAX);
-                let name = self.document.system.unilateral.get(index).map_or("", |c| c.name.as_str());
-                let scheme = self.scheme.name();
-                let mu = law.mu;
-                let message = format!("contact \"{name}\" has friction, which the scheme \"{scheme}\" does not solve");
-                let diagnostic = Diagnostic::new(message)
-                    .label(format!("mu = {mu}"))
-                    .help("set friction = 0, or choose a scheme that solves friction (saltus schemes lists them)");
-                (build::path(["system", "unilateral"]).index(index).key("friction"), diagnostic)
-            })
-            .collect();
-        if with_friction.is_empty() {
-            Ok(())
-        } else {
-            Err(self.errors(with_friction))
-        }
     }
 
     /// What a scheme does not solve, at its place in the document.
@@ -249,18 +233,6 @@ impl Model {
     }
 }
 
-/// What overrides and projection did beside what the file says.
-fn notes(mut notes: Vec<String>, projection: Option<Projection>) -> Vec<String> {
-    if let Some(done) = projection {
-        notes.push(format!(
-            "the initial state was made consistent: positions changed by up to {}, velocities by up to {}",
-            general(done.moved),
-            general(done.velocity_change)
-        ));
-    }
-    notes
-}
-
 /// What is assembled from a document.
 struct Parts {
     system: FormulaSystem,
@@ -268,7 +240,7 @@ struct Parts {
     scheme: Scheme,
     plan: Plan,
     initial: State,
-    projection: Option<Projection>,
+    start: Start,
 }
 
 impl Parts {
@@ -284,6 +256,7 @@ impl Parts {
         let (scope, errors) = definition.survey();
         errors.iter().for_each(|error| findings.formula(error));
         constants(&definition, &scope, findings);
+        friction::check(document, &definition, &scope, findings);
         let plan = plan(document, &scope, findings);
         let mut initial = initial(document, &scope, plan.start, findings);
         let system = match definition.assemble() {
@@ -293,9 +266,9 @@ impl Parts {
                 return None;
             }
         };
-        let mut projection = None;
+        let mut start = Start::default();
         if findings.is_clean_below(&["parameters", "tables", "initial"]) {
-            projection = initial::check(&system, &mut initial, document, findings);
+            start = initial::check(&system, &mut initial, document, findings);
         }
         Some(Self {
             system,
@@ -303,7 +276,7 @@ impl Parts {
             scheme: scheme?,
             plan,
             initial,
-            projection,
+            start,
         })
     }
 }
@@ -340,11 +313,7 @@ fn version(root: &Node) -> Option<Diagnostic> {
 /// The scheme with its options, checked by itself.
 fn scheme(document: &Document, findings: &mut Findings<'_>) -> Option<Scheme> {
     let place = build::path(["simulation", "scheme"]);
-    let scheme = match &document.simulation.scheme {
-        SchemeChoice::Table(scheme) => scheme.clone(),
-        // The schema knows the names already.
-        SchemeChoice::Name(name) => Scheme::by_name(name)?,
-    };
+    let scheme = document.simulation.scheme.scheme()?;
     match scheme.validate() {
         Ok(()) => Some(scheme),
         Err(error) => {
@@ -370,7 +339,8 @@ fn formats(document: &Document, findings: &mut Findings<'_>) {
     {
         let diagnostic =
             Diagnostic::new("the format \"vtk\" needs shapes, and a model of formulas has none")
-                .label("expected \"csv\", \"npz\" or \"hdf5\"");
+                .label("nothing to draw")
+                .help("use \"npz\" or \"hdf5\" beside \"csv\", and --report for plots");
         findings.at(&build::path(["output", "formats"]).index(k), diagnostic);
     }
 }

@@ -94,13 +94,14 @@ impl<'s> Walker<'s> {
         if fitting.iter().any(|s| s.values.is_empty()) {
             return node.clone();
         }
-        let known: Vec<&str> = fitting
-            .iter()
-            .flat_map(|s| s.values.iter().copied())
-            .collect();
-        if known.contains(&text) {
+        if fitting.iter().any(|s| s.values.contains(&text)) {
             return node.clone();
         }
+        let known: Vec<&str> = fitting
+            .iter()
+            .filter(|s| !s.unavailable)
+            .flat_map(|s| s.values.iter().copied())
+            .collect();
         let noun = noun(path);
         let message = format!(
             "unknown {noun} \"{text}\"{}",

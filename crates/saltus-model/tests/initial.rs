@@ -95,10 +95,64 @@ fn projection_goes_to_the_nearest_state() {
     );
     assert!(model.projection.is_some());
     assert!(
-        model.notes[0].contains("positions changed by up to 2.4, velocities by up to 4"),
+        model.notes[0].contains("changed positions by up to 2.4 and velocities by up to 4"),
         "{:?}",
         model.notes
     );
+}
+
+#[test]
+fn a_projection_that_changes_nothing_is_not_worth_a_note() {
+    let model = load(&["initial.project=true"]).unwrap();
+    assert!(model.projection.is_some());
+    assert!(model.notes.is_empty(), "{:?}", model.notes);
+    let model = load(&["initial.project=true", "initial.v.x=3"]).unwrap();
+    assert_eq!(
+        model.notes,
+        ["the initial state was made consistent, which changed velocities by up to 3"]
+    );
+}
+
+#[test]
+fn what_is_wrong_at_the_start_is_said_together() {
+    let found = messages(load(&[
+        "initial.q={ x = 0, y = -4 }",
+        "system.unilateral.table.tangential=x",
+        "system.unilateral.table.friction='1/L'",
+        "initial.v.y=0",
+    ]));
+    assert_eq!(found.len(), 3, "{found:?}");
+    for part in [
+        "\"rod\": its residual is 2 m",
+        "its gap is -1 m",
+        "has friction",
+    ] {
+        assert!(
+            found.iter().any(|message| message.contains(part)),
+            "{part}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_dissipation_that_feeds_the_motion_is_noted() {
+    let notes = |dissipation: &str| {
+        let set = format!("system.dissipation='{dissipation}'");
+        load(&[&set]).unwrap().notes
+    };
+    // At the start v = (0, 1).
+    assert_eq!(
+        notes("-3*v.y^2"),
+        [
+            "the dissipation is -3 W at the initial state; a negative one feeds energy into the motion",
+            "the dissipation drives \"y\" instead of damping it: its second derivative by v.y is -6 at the initial state",
+        ]
+    );
+    assert_eq!(notes("0.5*v.y^2 - 0.25*v.x^2").len(), 1);
+    for good in ["0.5*(v.x - v.y)^2", "abs(v.y)", "0", "y^2*v.x^2"] {
+        assert!(notes(good).is_empty(), "{good}");
+    }
+    assert_eq!(notes("-abs(v.y)").len(), 1);
 }
 
 #[test]
@@ -118,7 +172,13 @@ fn overlap_is_refused_projected_or_allowed() {
         found,
         ["the constraint \"table\" is violated at the start: its gap is -1 m"]
     );
-    assert_eq!(with("allow").unwrap().initial.q, [0.0, -2.0]);
+    let allowed = with("allow").unwrap();
+    assert_eq!(allowed.initial.q, [0.0, -2.0]);
+    assert_eq!(
+        allowed.notes,
+        ["the initial state overlaps at \"table\" by 1 m, as overlap = \"allow\" permits"]
+    );
+    assert!(load(&["initial.overlap=allow"]).unwrap().notes.is_empty());
 }
 
 #[test]

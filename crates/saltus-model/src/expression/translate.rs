@@ -180,7 +180,11 @@ impl Translation<'_> {
             Kind::Call { arguments, .. } => arguments.iter().all(finite),
             _ => false,
         };
-        if value.is_finite() || !inner_finite {
+        // Only a table whose points are wrong, which was reported there, is not a number anywhere.
+        let wrong_table = value.is_nan()
+            && matches!(&syntax.kind, Kind::Call { name, .. }
+                if matches!(self.vocabulary.symbols.get(name), Some(Symbol::Table(_))));
+        if value.is_finite() || !inner_finite || wrong_table {
             return;
         }
         let complaint = Complaint::new(

@@ -20,6 +20,8 @@ pub(super) struct Motion {
     pub force: Vec<Id>,
     /// The part of `f` that changes the energy (n).
     pub active: Vec<Id>,
+    /// `R` and `∂²R/∂v_i²` (1 + n); empty where there is none.
+    pub dissipation: Vec<Id>,
 }
 
 /// The energies and forces that make up a motion; zero where there are none.
@@ -39,6 +41,23 @@ impl Parts {
             }
         }
         applied
+    }
+
+    /// `R` and `∂²R/∂v_i²` (1 + n); empty where there is none.
+    fn dissipation(&self, graph: &mut Graph, gradients: &mut Gradients) -> Vec<Id> {
+        if graph.is_zero(self.dissipation) {
+            return Vec::new();
+        }
+        let mut outputs = vec![graph.zero(); 1 + self.force.len()];
+        outputs[0] = self.dissipation;
+        for &(role, derivative) in gradients.of(graph, self.dissipation).iter() {
+            let Role::Velocity(i) = role else { continue };
+            let second = gradients.of(graph, derivative);
+            if let Some(entry) = second.iter().find(|entry| entry.0 == role) {
+                outputs[1 + i as usize] = entry.1;
+            }
+        }
+        outputs
     }
 
     /// Subtracts `∂V/∂q`.
@@ -81,12 +100,14 @@ impl Motion {
         }
         let kinetic = graph.times(0.5, kinetic);
         let force = parts.with_potential(graph, gradients, applied);
+        let dissipation = parts.dissipation(graph, gradients);
         Self {
             mass,
             kinetic,
             potential: parts.potential,
             force,
             active,
+            dissipation,
         }
     }
 
@@ -145,12 +166,14 @@ impl Motion {
         }
         let quadratic = quadratic_part(graph, kinetic, rest, &momenta);
         let force = parts.with_potential(graph, gradients, force);
+        let dissipation = parts.dissipation(graph, gradients);
         Self {
             mass,
             kinetic: quadratic,
             potential: parts.potential,
             force,
             active: applied,
+            dissipation,
         }
     }
 }
@@ -195,6 +218,8 @@ pub(super) struct MotionTapes {
     potential: Vector,
     /// Nothing where the forces that have no potential do no work, as gyroscopic ones.
     active: Option<Vector>,
+    /// `R` and `∂²R/∂v_i²` (1 + n), where there is one.
+    dissipation: Option<Vector>,
     together: Together,
     together_with_tangents: Together,
     pub structure: Structure,
@@ -272,6 +297,8 @@ impl MotionTapes {
             } else {
                 working(Vector::compile(graph, &motion.active), n)
             },
+            dissipation: (!motion.dissipation.is_empty())
+                .then(|| Vector::compile(graph, &motion.dissipation)),
             together: Together::compile(graph, motion, None),
             together_with_tangents: Together::compile(graph, motion, tangents),
             stiffness: Matrix::compile(graph, &stiffness),
@@ -311,6 +338,17 @@ fn working(forces: Vector, n: usize) -> Option<Vector> {
     }
     // Forces that are zero wherever one looks may act where one does not.
     if seen { None } else { Some(forces) }
+}
+
+impl FormulaSystem {
+    /// Rayleigh's function `R` \[W\] and its second derivatives `∂²R/∂v_i²` (n), where there is one.
+    pub(crate) fn dissipation(&self, point: Point<'_>) -> Option<(f64, Vec<f64>)> {
+        let tape = self.motion.dissipation.as_ref()?;
+        tape.read(at(point), |values| {
+            let (value, curvature) = values.split_first()?;
+            Some((*value, curvature.to_vec()))
+        })
+    }
 }
 
 impl Dynamics for FormulaSystem {

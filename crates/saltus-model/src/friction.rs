@@ -1,0 +1,85 @@
+//! Friction that the scheme does not solve: found in the contact laws, whatever the initial state.
+
+use crate::build::path;
+use crate::definition::{Definition, Scope};
+use crate::diagnostic::Diagnostic;
+use crate::document::Document;
+use crate::findings::Findings;
+use crate::number::general;
+use crate::suggest;
+use saltus_integrators::Scheme;
+
+/// Refuses every contact with friction, if the scheme does not solve it.
+pub(crate) fn check(
+    document: &Document,
+    definition: &Definition,
+    scope: &Scope,
+    findings: &mut Findings<'_>,
+) {
+    // About a scheme that stands in for a wrong name there is nothing to say.
+    if findings.touched(&path(["simulation", "scheme"])) {
+        return;
+    }
+    let Some(scheme) = document.simulation.scheme.scheme() else {
+        return;
+    };
+    if scheme.solves_friction() {
+        return;
+    }
+    for (k, contact) in definition.unilateral.iter().enumerate() {
+        let place = path(["system", "unilateral"]).index(k).key("friction");
+        let coefficient = contact
+            .friction
+            .as_ref()
+            .and_then(|friction| scope.evaluate(friction).ok())
+            .filter(|&mu| mu > 0.0 && !findings.touched(&place));
+        let Some(mu) = coefficient else { continue };
+        let name = &document.system.unilateral[k].name;
+        let message = format!(
+            "contact \"{name}\" has friction, which the scheme \"{}\" does not solve",
+            scheme.name()
+        );
+        let diagnostic = Diagnostic::new(message)
+            .label(format!("mu = {}", general(mu)))
+            .help(cure(&solvers()));
+        findings.refuse(&place, diagnostic);
+    }
+}
+
+/// The schemes that solve friction.
+fn solvers() -> Vec<&'static str> {
+    Scheme::ALL
+        .iter()
+        .map(|info| info.name)
+        .filter(|name| Scheme::by_name(name).is_some_and(|scheme| scheme.solves_friction()))
+        .collect()
+}
+
+/// What to do about friction, if these schemes solve it.
+fn cure(solvers: &[&str]) -> String {
+    let remove = "set friction = 0 or remove it";
+    match solvers {
+        [] => format!("{remove}; no scheme solves friction yet"),
+        solvers => format!(
+            "{remove}, or choose a scheme that solves friction: {}",
+            suggest::list(solvers.iter().copied())
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cure_names_the_schemes_there_are() {
+        assert_eq!(
+            cure(&[]),
+            "set friction = 0 or remove it; no scheme solves friction yet"
+        );
+        assert_eq!(
+            cure(&["a", "b"]),
+            "set friction = 0 or remove it, or choose a scheme that solves friction: \"a\", \"b\""
+        );
+    }
+}
