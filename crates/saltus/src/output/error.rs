@@ -32,7 +32,7 @@ pub enum OutputError {
     },
     /// The directory holds a file of the name of a result that no run of ours accounts for.
     #[error(
-        "`{}` is in the way and no `summary.json` of saltus beside it says that it is an earlier result; choose another directory with `--out`, or overwrite it with `--force`",
+        "`{}` would be overwritten, and no `summary.json` written by saltus accounts for it; choose another directory with `--out`, or overwrite it with `--force`",
         path.display()
     )]
     Foreign {
