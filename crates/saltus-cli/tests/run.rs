@@ -186,6 +186,23 @@ fn redundant_constraints_are_counted() {
 }
 
 #[test]
+fn an_allowed_overlap_is_noted() {
+    let folder = Folder::new("notes");
+    let low = [
+        "--set",
+        "initial.q.y=-0.25",
+        "--set",
+        "initial.overlap=allow",
+    ];
+    let note = "the initial state overlaps at \"floor\" by 0.25 m, as overlap = \"allow\" permits";
+    let (_, _, err) = folder.saltus(&[&["run", &good("ball.toml")], &low[..]].concat());
+    assert!(err.contains(note), "{err}");
+    assert_eq!(folder.summary("out/ball")["notes"][0], note);
+    let (_, out, _) = folder.saltus(&[&["check", &good("ball.toml")], &low[..]].concat());
+    assert!(out.contains(note), "{out}");
+}
+
+#[test]
 fn the_result_of_another_model_is_kept_unless_forced() {
     let folder = Folder::new("force");
     let run = |model: &str, more: &[&str]| {
