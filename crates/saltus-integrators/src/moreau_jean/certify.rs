@@ -40,7 +40,9 @@ impl MoreauJean {
             .count();
         #[allow(clippy::cast_possible_truncation)]
         let active = active as u32;
-        let redundant = std::mem::take(&mut self.redundant);
+        // A step that needed no solve has the constraints of the last one that did.
+        let constrained = self.dims.ng > 0 || !self.contact.active.is_empty();
+        let redundant = if constrained { self.redundant } else { 0 };
         Ok(StepReport {
             h,
             iterations,
@@ -72,7 +74,7 @@ impl MoreauJean {
             h,
             iterations: 0,
             active: 0,
-            redundant: 0,
+            redundant: self.redundant,
             remedies: 0,
             energy: self.energy,
             work_external: 0.0,

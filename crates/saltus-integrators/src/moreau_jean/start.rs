@@ -13,6 +13,7 @@ impl MoreauJean {
         self.is_flat = system.is_flat();
         self.contacts_are_fixed = system.contacts_are_fixed();
         self.factored_for = f64::NAN;
+        self.redundant = 0;
         let (nq, nv, ng) = (self.dims.nq, self.dims.nv, self.dims.ng);
         let zeros = |n: usize| vec![0.0; n];
         self.weights = zeros(nv);
@@ -358,7 +359,7 @@ impl MoreauJean {
             for (i, q) in self.one_step.q_mut().iter_mut().enumerate() {
                 *q = rows.dot(i, &s.delta) + bias[i];
             }
-            self.one_step.solve(ng, &mut z);
+            self.redundant = self.one_step.solve(ng, &mut z).redundant;
             self.one_step.add_response(0..ng, &z, &mut s.delta);
         }
         for i in 0..nv {
