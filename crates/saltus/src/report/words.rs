@@ -41,12 +41,23 @@ fn course(outcome: &Outcome) -> String {
             seconds(*t)
         ),
         Stop::EndReached => format!(
-            "The run reached its end at t = {end} after {steps} of {h} with scheme {scheme}, {} of wall time each.",
+            "The run reached its end at t = {end} after {steps} of {} with scheme {scheme}, {} of wall time each.",
+            lengths(outcome),
             duration(1e-6 * outcome.step_us())
         ),
         _ => format!(
             "The run was interrupted at t = {end}, after {steps} of {h} with scheme {scheme}."
         ),
+    }
+}
+
+/// The length of the steps of a run that reached its end, which shortens the last one where it must.
+fn lengths(outcome: &Outcome) -> String {
+    let plan = &outcome.plan;
+    match plan.last() {
+        last if last == plan.step => seconds(plan.step),
+        last if outcome.steps == 1 => seconds(last),
+        last => format!("{} (the last one {})", seconds(plan.step), seconds(last)),
     }
 }
 
