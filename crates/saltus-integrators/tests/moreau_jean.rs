@@ -5,7 +5,10 @@ use saltus_integrators::{
     Entry, Evaluation, Forecast, Integrator, MoreauJean, MoreauJeanOptions, Plan, StepReport,
     Variant,
 };
-use saltus_system::{State, System};
+use saltus_system::{
+    Constraints, ContactSet, Contacts, Dims, Dynamics, Kinematics, MatrixSink, Point, State,
+    Structure, System,
+};
 use saltus_zoo::{Ball, BouncingPendulum, DoublePendulum, SliderCrank, SpinningBody, oscillator};
 
 /// Every step of a run: state, report and contact impulses.
@@ -258,4 +261,96 @@ fn spinning_body_turns_by_the_exponential() {
         (end.q[3] - (50.0_f64).cos()).abs() < 1e-11 && (end.q[6] - (50.0_f64).sin()).abs() < 1e-11
     );
     assert!((end.q[0] - 100.0).abs() < 1e-10);
+}
+
+/// A ball whose floor is in the contact set only while it is near.
+struct Near(Ball);
+
+impl Kinematics for Near {
+    fn dims(&self) -> Dims {
+        self.0.dims()
+    }
+}
+
+impl Dynamics for Near {
+    fn structure(&self) -> Structure {
+        self.0.structure()
+    }
+    fn mass(&self, q: &[f64], mass: &mut dyn MatrixSink) {
+        self.0.mass(q, mass);
+    }
+    fn force(&self, at: Point<'_>, force: &mut [f64]) {
+        self.0.force(at, force);
+    }
+}
+
+impl Constraints for Near {}
+
+impl Contacts for Near {
+    fn contacts_are_fixed(&self) -> bool {
+        false
+    }
+    fn detect(&self, t: f64, q: &[f64], margin: f64, set: &mut ContactSet) {
+        self.0.detect(t, q, margin, set);
+        if set.gap[0] >= margin {
+            set.clear();
+        }
+    }
+    fn evaluate_contacts(&self, t: f64, q: &[f64], set: &mut ContactSet) {
+        if !set.is_empty() {
+            self.0.evaluate_contacts(t, q, set);
+        }
+    }
+}
+
+impl System for Near {}
+
+#[test]
+fn contacts_may_come_and_go() {
+    let ball = Ball {
+        mass: 1.0,
+        force: -2.0,
+        restitution: 0.5,
+    };
+    let start = State::new(0.0, vec![1.0], vec![0.0]);
+    let plan = Plan::new(0.0, 0.013, 385.0 * 0.013);
+    for forecast in [
+        Forecast::Start,
+        Forecast::Position,
+        Forecast::Predicted,
+        Forecast::Smooth,
+    ] {
+        let options = MoreauJeanOptions {
+            forecast,
+            activation_tolerance: Some(1e-12),
+            ..options()
+        };
+        let always = run(&ball, options.clone(), &start, plan);
+        let near = run(&Near(ball), options, &start, plan);
+        for (k, (a, b)) in always.iter().zip(&near).enumerate() {
+            assert_eq!(a.0, b.0, "{forecast:?}, step {k}");
+        }
+        assert!(near.iter().any(|row| row.2.is_empty()));
+        assert!(
+            near.iter()
+                .any(|row| row.2.first().is_some_and(|p| *p > 0.0))
+        );
+    }
+}
+
+#[test]
+fn one_correction_is_enough_where_it_solves_the_step() {
+    let (q, v) = SliderCrank::start();
+    let options = MoreauJeanOptions {
+        max_iterations: 1,
+        ..options()
+    };
+    let plan = Plan::new(0.0, 1e-5, 1e-3);
+    let rows = run(
+        &SliderCrank::default(),
+        options,
+        &State::new(0.0, q, v),
+        plan,
+    );
+    assert!(rows[1..].iter().all(|row| row.1.iterations == 1));
 }

@@ -3,7 +3,7 @@
 use crate::sink::MatrixSink;
 
 /// Compressed sparse rows; grows row by row and never gives capacity back.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct SparseRows {
     /// `start[i]..start[i + 1]` are the entries of row `i`; one more than there are rows.
     start: Vec<usize>,
@@ -11,6 +11,21 @@ pub struct SparseRows {
     cols: Vec<usize>,
     /// Value of each entry.
     values: Vec<f64>,
+}
+
+impl Clone for SparseRows {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Reuses the storage of `self`: allocates only beyond the largest size seen.
+    fn clone_from(&mut self, source: &Self) {
+        self.start.clone_from(&source.start);
+        self.cols.clone_from(&source.cols);
+        self.values.clone_from(&source.values);
+    }
 }
 
 impl SparseRows {

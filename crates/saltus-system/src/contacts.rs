@@ -38,7 +38,7 @@ impl ContactLaw {
 ///
 /// Contact `i` owns the rows `first_row[i]..first_row[i] + 1 + tangents` of `directions`: the normal
 /// first, then the tangents. It grows and never gives capacity back.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct ContactSet {
     /// Identity of each contact, in increasing order.
     pub id: Vec<ContactId>,
@@ -52,6 +52,24 @@ pub struct ContactSet {
     pub directions: SparseRows,
     /// `∂gap/∂t` and tangential counterparts, one per row: `u = Wᵀ v + rate`.
     pub rate: Vec<f64>,
+}
+
+impl Clone for ContactSet {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Reuses the storage of `self`: allocates only beyond the largest set seen.
+    fn clone_from(&mut self, source: &Self) {
+        self.id.clone_from(&source.id);
+        self.law.clone_from(&source.law);
+        self.gap.clone_from(&source.gap);
+        self.first_row.clone_from(&source.first_row);
+        self.directions.clone_from(&source.directions);
+        self.rate.clone_from(&source.rate);
+    }
 }
 
 impl ContactSet {

@@ -11,6 +11,8 @@ impl MoreauJean {
         let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
         let weight = if theta_point { h } else { h * self.theta };
         let turn = self.turn_of_evaluation(h);
+        let directions_turn = self.directions_turn();
+        let t_eval = self.evaluation_time(state, h, end);
         let s = &mut self.smooth;
         s.iteration.clear();
         s.iteration.add_scaled(1.0, &s.mass);
@@ -37,14 +39,7 @@ impl MoreauJean {
             system.g_curvature(end, &self.trial.q, &self.bilateral.impulse, &mut sink);
         }
         let c = &mut self.contact;
-        let contacts_turn =
-            !self.structure.linear_contacts && self.options.forecast != Forecast::Predicted;
-        if contacts_turn && !c.active.is_empty() {
-            let t_eval = if theta_point {
-                state.t + self.theta * h
-            } else {
-                end
-            };
+        if directions_turn && !c.active.is_empty() {
             c.impulse_rows.fill(0.0);
             for &i in &c.active {
                 c.impulse_rows[c.law.first_row[i]] = c.impulse[i];
@@ -68,6 +63,19 @@ impl MoreauJean {
             system.retract_tangent(&state.q, &self.trial.xi_eval, &mut s.tangent);
             s.gradient.multiply_right(&s.tangent);
             s.iteration.add_scaled(1.0, &s.gradient);
+        }
+    }
+
+    /// Whether the contact directions of the step turn with the trial velocity.
+    fn directions_turn(&self) -> bool {
+        !self.structure.linear_contacts && self.options.forecast != Forecast::Predicted
+    }
+
+    /// Time at which the smooth dynamics of the step is evaluated \[s\].
+    pub(super) fn evaluation_time(&self, state: &State, h: f64, end: f64) -> f64 {
+        match self.options.evaluation {
+            Evaluation::ThetaPoint => state.t + self.theta * h,
+            _ => end,
         }
     }
 
@@ -149,9 +157,7 @@ impl MoreauJean {
             return;
         }
         let turning_constraints = ng > 0 && !self.structure.linear_constraints;
-        let turning_contacts = !self.contact.active.is_empty()
-            && !self.structure.linear_contacts
-            && self.options.forecast != Forecast::Predicted;
+        let turning_contacts = !self.contact.active.is_empty() && self.directions_turn();
         if turning_constraints {
             self.turning_constraints(system, h, end);
         }
@@ -194,11 +200,7 @@ impl MoreauJean {
     /// `Wᵀ` plus the turning of `u_{k+1} + e u_k` with the trial velocity.
     fn turning_contacts(&mut self, system: &dyn System, state: &State, h: f64, end: f64) {
         let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
-        let t_eval = if theta_point {
-            state.t + self.theta * h
-        } else {
-            end
-        };
+        let t_eval = self.evaluation_time(state, h, end);
         let turn = self.turn_of_evaluation(h);
         let (c, q) = (&mut self.contact, &self.trial.q_eval);
         c.rows.clear();
@@ -245,9 +247,7 @@ impl MoreauJean {
             } else {
                 let c = &self.contact;
                 let contact = c.active[i - ng];
-                let turning =
-                    !self.structure.linear_contacts && self.options.forecast != Forecast::Predicted;
-                let rows = if turning {
+                let rows = if self.directions_turn() {
                     c.rows.rows()
                 } else {
                     &c.law.directions

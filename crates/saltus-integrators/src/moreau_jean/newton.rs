@@ -52,7 +52,8 @@ impl MoreauJean {
             if defect.ratio <= 1.0 {
                 // What a step leaves behind adds up: one more correction is spent on it, not two, because
                 // round-off may keep it from getting smaller.
-                if linear || solved || self.adds_up_to_nothing(defect) {
+                let last = iterations == self.options.max_iterations;
+                if linear || solved || last || self.adds_up_to_nothing(defect) {
                     return Ok(iterations);
                 }
                 solved = true;
@@ -138,11 +139,7 @@ impl MoreauJean {
     ) {
         let linear = self.is_linear();
         let (theta, evaluation) = (self.theta, self.options.evaluation);
-        let t_eval = if evaluation == Evaluation::ThetaPoint {
-            state.t + theta * h
-        } else {
-            end
-        };
+        let t_eval = self.evaluation_time(state, h, end);
         let (s, t, start) = (&mut self.smooth, &self.trial, &self.start);
         for i in 0..t.v.len() {
             s.x[i] = t.v[i] - state.v[i];

@@ -60,12 +60,7 @@ impl MoreauJean {
     ) -> Result<StepReport, StepError> {
         self.detect(system, state, h)?;
         let c = &mut self.contact;
-        let rows = c.set.rate.len();
-        c.law.clone_from(&c.set);
-        c.probe.clone_from(&c.set);
         c.active.reserve(c.set.len());
-        c.restitution.resize(rows, 0.0);
-        c.impulse_rows.resize(rows, 0.0);
         c.multipliers.resize(self.dims.ng + c.set.len(), 0.0);
 
         self.smooth.mass.clear();
@@ -94,7 +89,8 @@ impl MoreauJean {
         h: f64,
     ) -> Result<(), StepError> {
         let c = &mut self.contact;
-        let speed = state.v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let size = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let speed = size(&state.v) + size(&self.trial.increment);
         let margin = if self.contacts_are_fixed {
             f64::INFINITY
         } else {
@@ -106,6 +102,12 @@ impl MoreauJean {
         c.velocity.resize(n, 0.0);
         c.impulse.resize(n, 0.0);
         c.start_velocity.resize(n, 0.0);
+        let rows = c.set.rate.len();
+        c.restitution.resize(rows, 0.0);
+        c.impulse_rows.resize(rows, 0.0);
+        // The same contacts, to be evaluated elsewhere.
+        c.law.clone_from(&c.set);
+        c.probe.clone_from(&c.set);
         for (i, law) in c.set.law.iter().enumerate() {
             if law.mu > 0.0 {
                 let name = system
@@ -223,9 +225,6 @@ impl MoreauJean {
         if c.set.is_empty() {
             return false;
         }
-        if !self.contacts_are_fixed {
-            c.probe.clone_from(&c.set);
-        }
         system.evaluate_contacts(end, &self.trial.q, &mut c.probe);
         for i in 0..c.probe.len() {
             if c.probe.gap[i] <= self.epsilon {
@@ -243,9 +242,6 @@ impl MoreauJean {
             *x = ahead * v;
         }
         system.retract(&mut t.q_eval, &t.work);
-        if !self.contacts_are_fixed {
-            self.contact.probe.clone_from(&self.contact.set);
-        }
         system.evaluate_contacts(state.t + ahead, &t.q_eval, &mut self.contact.probe);
     }
 
