@@ -252,6 +252,48 @@ fn common(tolerance: f64, max_iterations: u32, r: Option<f64>) -> Result<(), Opt
     }
 }
 
+/// What options with the coefficients of the family have in common: both kinds name them alike.
+macro_rules! coefficients_of {
+    ($options:ty) => {
+        impl $options {
+            /// The coefficients that follow from the parameters.
+            ///
+            /// # Errors
+            /// The first parameter out of range.
+            pub fn coefficients(&self) -> Result<Coefficients, OptionsError> {
+                Given {
+                    rho_inf: self.rho_inf,
+                    preset: self.preset,
+                    alpha: self.alpha,
+                    alpha_m: self.alpha_m,
+                    alpha_f: self.alpha_f,
+                    beta: self.beta,
+                    gamma: self.gamma,
+                }
+                .resolve()
+            }
+
+            /// The same options with every coefficient written out, where they are in range.
+            #[must_use]
+            pub fn effective(&self) -> Self {
+                let Ok(c) = self.coefficients() else {
+                    return self.clone();
+                };
+                Self {
+                    alpha_m: Some(c.alpha_m),
+                    alpha_f: Some(c.alpha_f),
+                    beta: Some(c.beta),
+                    gamma: Some(c.gamma),
+                    ..self.clone()
+                }
+            }
+        }
+    };
+}
+
+coefficients_of!(GeneralizedAlphaOptions);
+coefficients_of!(NonsmoothGeneralizedAlphaOptions);
+
 impl GeneralizedAlphaOptions {
     /// Checks every parameter.
     ///
@@ -259,38 +301,6 @@ impl GeneralizedAlphaOptions {
     /// The first one out of range.
     pub fn validate(&self) -> Result<(), OptionsError> {
         self.settings().map(|_| ())
-    }
-
-    /// The coefficients that follow from the parameters.
-    ///
-    /// # Errors
-    /// The first parameter out of range.
-    pub fn coefficients(&self) -> Result<Coefficients, OptionsError> {
-        Given {
-            rho_inf: self.rho_inf,
-            preset: self.preset,
-            alpha: self.alpha,
-            alpha_m: self.alpha_m,
-            alpha_f: self.alpha_f,
-            beta: self.beta,
-            gamma: self.gamma,
-        }
-        .resolve()
-    }
-
-    /// The same options with every coefficient written out, where they are in range.
-    #[must_use]
-    pub fn effective(&self) -> Self {
-        let Ok(c) = self.coefficients() else {
-            return self.clone();
-        };
-        Self {
-            alpha_m: Some(c.alpha_m),
-            alpha_f: Some(c.alpha_f),
-            beta: Some(c.beta),
-            gamma: Some(c.gamma),
-            ..self.clone()
-        }
     }
 
     pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
@@ -326,38 +336,6 @@ impl NonsmoothGeneralizedAlphaOptions {
     /// The first one out of range.
     pub fn validate(&self) -> Result<(), OptionsError> {
         self.settings().map(|_| ())
-    }
-
-    /// The coefficients that follow from the parameters.
-    ///
-    /// # Errors
-    /// The first parameter out of range.
-    pub fn coefficients(&self) -> Result<Coefficients, OptionsError> {
-        Given {
-            rho_inf: self.rho_inf,
-            preset: self.preset,
-            alpha: self.alpha,
-            alpha_m: self.alpha_m,
-            alpha_f: self.alpha_f,
-            beta: self.beta,
-            gamma: self.gamma,
-        }
-        .resolve()
-    }
-
-    /// The same options with every coefficient written out, where they are in range.
-    #[must_use]
-    pub fn effective(&self) -> Self {
-        let Ok(c) = self.coefficients() else {
-            return self.clone();
-        };
-        Self {
-            alpha_m: Some(c.alpha_m),
-            alpha_f: Some(c.alpha_f),
-            beta: Some(c.beta),
-            gamma: Some(c.gamma),
-            ..self.clone()
-        }
     }
 
     pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
