@@ -2,21 +2,9 @@
 //! octave because a single sequence of steps meets the impacts in step with itself.
 
 use crate::subjects::{model, run, with_impacts};
+use saltus::analysis::exact::ImpactingMass;
+use saltus::analysis::order::fit;
 use saltus_system::State;
-
-/// Slope of `log error` over `log h` by least squares.
-fn fitted_order(samples: &[(f64, f64)]) -> f64 {
-    let n = samples.len() as f64;
-    let (mut sx, mut sy, mut sxx, mut sxy) = (0.0, 0.0, 0.0, 0.0);
-    for (h, e) in samples {
-        let (x, y) = (h.ln(), e.ln());
-        sx += x;
-        sy += y;
-        sxx += x * x;
-        sxy += x * y;
-    }
-    (n * sxy - sx * sy) / (n * sxx - sx * sx)
-}
 
 /// Mean error of each octave, over step numbers that share no factor with each other.
 fn order(octaves: &[[u64; 5]], end: f64, error: impl Fn(f64, u64) -> f64) -> f64 {
@@ -31,7 +19,7 @@ fn order(octaves: &[[u64; 5]], end: f64, error: impl Fn(f64, u64) -> f64) -> f64
             )
         })
         .collect();
-    fitted_order(&samples)
+    fit(&samples)
 }
 
 const OCTAVES: [[u64; 5]; 4] = [
@@ -77,29 +65,18 @@ fn order_on_smooth_motion_is_that_of_the_scheme() {
     }
 }
 
-/// Motion of the oscillator over a stop at its rest position: arcs of equal length.
-fn oscillator(t: f64) -> (f64, f64) {
-    let arc = ((t + std::f64::consts::FRAC_PI_2) / std::f64::consts::PI).floor();
-    let amplitude = 0.8_f64.powf(arc);
-    let phase = t - (arc - 0.5) * std::f64::consts::PI;
-    if arc < 0.5 {
-        (t.cos(), -t.sin())
-    } else {
-        (amplitude * phase.sin(), amplitude * phase.cos())
-    }
-}
-
 #[test]
 fn order_across_impacts_is_one() {
     let model = model("linear-oscillator");
     let end = 10.0;
+    let exact = ImpactingMass::on_spring(1.0, 0.0, 0.8, 1.0, 0.0, end);
     for candidate in with_impacts() {
         for velocity in [false, true] {
             let measured = order(&OCTAVES, end, |h, n| {
                 run(&model.system, &candidate.scheme, &model.initial, h, n)
                     .iter()
                     .map(|r| {
-                        let (q, v) = oscillator(r.state.t);
+                        let (q, v) = exact.at(r.state.t);
                         h * if velocity {
                             (r.state.v[0] - v).abs()
                         } else {
