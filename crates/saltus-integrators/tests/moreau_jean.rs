@@ -340,12 +340,14 @@ fn contacts_may_come_and_go() {
 
 #[test]
 fn one_correction_is_enough_where_it_solves_the_step() {
+    // Left alone, the first steps spend a second correction on what would add up.
     let (q, v) = SliderCrank::start();
     let options = MoreauJeanOptions {
+        tolerance: 1e-9,
         max_iterations: 1,
         ..options()
     };
-    let plan = Plan::new(0.0, 1e-5, 1e-3);
+    let plan = Plan::new(0.0, 5e-5, 1e-3);
     let rows = run(
         &SliderCrank::default(),
         options,
