@@ -4,6 +4,24 @@
 //! Rotations in space are unit quaternions `(w, x, y, z)` from body to space; their velocities are
 //! angular velocities in body axes, their increments `p ← p ∘ exp(½ δθ)`.
 
+pub mod assembly;
+pub mod beam_plane;
+pub mod builder;
+pub mod contacts;
+pub mod differentiate;
 pub mod element;
+mod group;
+pub mod loads;
+pub mod options;
+mod places;
+pub mod rod;
 
+pub use assembly::{Assembly, GroupView, component_names};
+pub use beam_plane::{PlaneBeam, PlaneSection};
+pub use builder::{AssemblyError, Builder, NodeId};
+pub use contacts::Geometry;
+pub use differentiate::{Differentiated, Energy};
 pub use element::{Cell, Element, NodeKind};
+pub use loads::{Load, LoadKind};
+pub use options::{Damping, ElementError, MassMatrix};
+pub use rod::Rod;

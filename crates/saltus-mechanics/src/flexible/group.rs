@@ -1,0 +1,347 @@
+//! Elements of one type, with their places in the system: the loops that every evaluation runs through.
+
+use super::element::{Cell, Element};
+use super::places::Places;
+use saltus_linear::MatrixSink;
+
+/// The largest element: eight nodes with three coordinates each.
+const MOST: usize = 24;
+
+/// The positions and velocities of a system seen by an element: free ones from the state, held ones constant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    /// Free positions.
+    pub q: &'a [f64],
+    /// Free velocities.
+    pub v: &'a [f64],
+    /// Held positions; place `q.len() + k` is `held[k]`.
+    pub held: &'a [f64],
+}
+
+impl View<'_> {
+    #[inline]
+    pub(crate) fn position(&self, place: u32) -> f64 {
+        let place = place as usize;
+        match self.q.get(place) {
+            Some(&x) => x,
+            None => self.held[place - self.q.len()],
+        }
+    }
+
+    #[inline]
+    pub(crate) fn velocity(&self, place: u32) -> f64 {
+        self.v.get(place as usize).copied().unwrap_or(0.0)
+    }
+}
+
+/// What the assembly asks of a group, whatever its elements are.
+pub(crate) trait Part: Send + Sync {
+    fn name(&self) -> &str;
+    fn len(&self) -> usize;
+    fn cell(&self) -> Cell;
+    /// Nodes of element `e`.
+    fn nodes(&self, e: usize) -> &[u32];
+    fn field_names(&self) -> &'static [&'static str];
+    fn is_linear(&self) -> bool;
+    fn is_damped(&self) -> bool;
+    fn mass(&self, sink: &mut dyn MatrixSink);
+    /// `½ vᵀ M v`.
+    fn kinetic_energy(&self, v: &[f64]) -> f64;
+    fn strain_energy(&self, view: View<'_>) -> f64;
+    /// `f ← f − force`.
+    fn subtract_force(&self, view: View<'_>, f: &mut [f64]);
+    /// `f ← f − damping_force`.
+    fn subtract_damping(&self, view: View<'_>, f: &mut [f64]);
+    fn stiffness(&self, view: View<'_>, sink: &mut dyn MatrixSink);
+    fn damping(&self, view: View<'_>, sink: &mut dyn MatrixSink);
+    /// Force and both tangents from one evaluation of each element's geometry.
+    fn tangents(
+        &self,
+        view: View<'_>,
+        stiffness: &mut dyn MatrixSink,
+        damping: &mut dyn MatrixSink,
+    );
+    /// Fields of every element, element by element.
+    fn fields(&self, view: View<'_>, values: &mut Vec<f64>);
+    /// Adds `M a` of an acceleration field that is `acceleration[c]` on translational component `c` of
+    /// every node, held ones included.
+    fn body_force(&self, acceleration: &[f64; 3], f: &mut [f64]);
+    /// Gives the places in the system once the held coordinates are known.
+    fn place(&mut self, places: &Places);
+}
+
+/// Elements of type `E`: one for all, or one each.
+pub(crate) struct Group<E> {
+    name: String,
+    elements: Vec<E>,
+    /// Node numbers, element by element.
+    nodes: Vec<u32>,
+    /// Place of each local position, element by element.
+    positions: Vec<u32>,
+    /// Place of each local velocity, element by element.
+    velocities: Vec<u32>,
+    /// Number of free velocities of the system.
+    free: usize,
+}
+
+impl<E: Element> Group<E> {
+    /// Elements with the given nodes (NODES numbers each); a single element stands for all of them.
+    pub(crate) fn new(name: String, elements: Vec<E>, nodes: Vec<u32>) -> Self {
+        Self {
+            name,
+            elements,
+            nodes,
+            positions: Vec::new(),
+            velocities: Vec::new(),
+            free: 0,
+        }
+    }
+
+    #[inline]
+    fn element(&self, e: usize) -> &E {
+        if self.elements.len() == 1 {
+            &self.elements[0]
+        } else {
+            &self.elements[e]
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.nodes.len() / E::NODES
+    }
+
+    #[inline]
+    fn position_places(&self, e: usize) -> &[u32] {
+        &self.positions[e * E::NQ..(e + 1) * E::NQ]
+    }
+
+    #[inline]
+    fn velocity_places(&self, e: usize) -> &[u32] {
+        &self.velocities[e * E::NV..(e + 1) * E::NV]
+    }
+
+    #[inline]
+    fn gather(&self, e: usize, view: &View<'_>, q: &mut Local, v: &mut Local) {
+        for (x, &place) in q.iter_mut().zip(self.position_places(e)) {
+            *x = view.position(place);
+        }
+        for (x, &place) in v.iter_mut().zip(self.velocity_places(e)) {
+            *x = view.velocity(place);
+        }
+    }
+
+    #[inline]
+    fn gather_positions(&self, e: usize, view: &View<'_>, q: &mut Local) {
+        for (x, &place) in q.iter_mut().zip(self.position_places(e)) {
+            *x = view.position(place);
+        }
+    }
+
+    #[inline]
+    fn scatter(&self, e: usize, sign: f64, local: &[f64], f: &mut [f64]) {
+        for (x, &place) in local.iter().zip(self.velocity_places(e)) {
+            if let Some(f) = f.get_mut(place as usize) {
+                *f += sign * x;
+            }
+        }
+    }
+
+    /// Sends an element matrix; rows and columns of held coordinates stay behind.
+    #[inline]
+    fn send(&self, e: usize, matrix: &[f64], sink: &mut dyn MatrixSink) {
+        let places = self.velocity_places(e);
+        let n = E::NV;
+        for (i, &row) in places.iter().enumerate() {
+            if row as usize >= self.free {
+                continue;
+            }
+            for (j, &col) in places.iter().enumerate() {
+                if (col as usize) < self.free {
+                    sink.entry(row as usize, col as usize, matrix[i * n + j]);
+                }
+            }
+        }
+    }
+
+    /// Runs `visit` over the elements with the mass of each; a shared mass is evaluated once.
+    fn with_mass(&self, mut visit: impl FnMut(usize, &[f64])) {
+        let mut mass = [0.0; MOST * MOST];
+        let mass = &mut mass[..E::NV * E::NV];
+        for e in 0..self.count() {
+            if e == 0 || self.elements.len() > 1 {
+                self.element(e).mass(mass);
+            }
+            visit(e, mass);
+        }
+    }
+}
+
+/// Local positions or velocities; the largest element has 24 of either.
+type Local = [f64; MOST];
+
+impl<E: Element> Part for Group<E> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn len(&self) -> usize {
+        self.count()
+    }
+
+    fn cell(&self) -> Cell {
+        E::CELL
+    }
+
+    fn nodes(&self, e: usize) -> &[u32] {
+        &self.nodes[e * E::NODES..(e + 1) * E::NODES]
+    }
+
+    fn field_names(&self) -> &'static [&'static str] {
+        E::FIELDS
+    }
+
+    fn is_linear(&self) -> bool {
+        self.elements.iter().all(Element::is_linear)
+    }
+
+    fn is_damped(&self) -> bool {
+        self.elements.iter().any(Element::is_damped)
+    }
+
+    fn mass(&self, sink: &mut dyn MatrixSink) {
+        self.with_mass(|e, mass| self.send(e, mass, sink));
+    }
+
+    fn kinetic_energy(&self, v: &[f64]) -> f64 {
+        let view = View {
+            q: &[],
+            v,
+            held: &[],
+        };
+        let mut local: Local = [0.0; MOST];
+        let mut sum = 0.0;
+        self.with_mass(|e, mass| {
+            for (x, &place) in local.iter_mut().zip(self.velocity_places(e)) {
+                *x = view.velocity(place);
+            }
+            let local = &local[..E::NV];
+            for (i, x) in local.iter().enumerate() {
+                let row = &mass[i * E::NV..(i + 1) * E::NV];
+                sum += x * row.iter().zip(local).map(|(m, y)| m * y).sum::<f64>();
+            }
+        });
+        0.5 * sum
+    }
+
+    fn strain_energy(&self, view: View<'_>) -> f64 {
+        let mut q: Local = [0.0; MOST];
+        (0..self.count())
+            .map(|e| {
+                self.gather_positions(e, &view, &mut q);
+                self.element(e).energy(&q[..E::NQ])
+            })
+            .sum()
+    }
+
+    fn subtract_force(&self, view: View<'_>, f: &mut [f64]) {
+        let (mut q, mut v, mut force) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
+        for e in 0..self.count() {
+            self.gather(e, &view, &mut q, &mut v);
+            self.element(e)
+                .force(&q[..E::NQ], &v[..E::NV], &mut force[..E::NV]);
+            self.scatter(e, -1.0, &force[..E::NV], f);
+        }
+    }
+
+    fn subtract_damping(&self, view: View<'_>, f: &mut [f64]) {
+        if !self.is_damped() {
+            return;
+        }
+        let (mut q, mut v, mut force) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
+        for e in 0..self.count() {
+            self.gather(e, &view, &mut q, &mut v);
+            self.element(e)
+                .damping_force(&q[..E::NQ], &v[..E::NV], &mut force[..E::NV]);
+            self.scatter(e, -1.0, &force[..E::NV], f);
+        }
+    }
+
+    fn stiffness(&self, view: View<'_>, sink: &mut dyn MatrixSink) {
+        self.tangents(view, sink, &mut Nowhere);
+    }
+
+    fn damping(&self, view: View<'_>, sink: &mut dyn MatrixSink) {
+        self.tangents(view, &mut Nowhere, sink);
+    }
+
+    fn tangents(
+        &self,
+        view: View<'_>,
+        stiffness: &mut dyn MatrixSink,
+        damping: &mut dyn MatrixSink,
+    ) {
+        let (mut q, mut v) = ([0.0; MOST], [0.0; MOST]);
+        let (mut k, mut c) = ([0.0; MOST * MOST], [0.0; MOST * MOST]);
+        let size = E::NV * E::NV;
+        let shared = self.elements.len() == 1 && self.is_linear();
+        for e in 0..self.count() {
+            if e == 0 || !shared {
+                self.gather(e, &view, &mut q, &mut v);
+                self.element(e)
+                    .tangent(&q[..E::NQ], &v[..E::NV], &mut k[..size], &mut c[..size]);
+            }
+            self.send(e, &k[..size], stiffness);
+            if self.element(e).has_velocity_forces() {
+                self.send(e, &c[..size], damping);
+            }
+        }
+    }
+
+    fn fields(&self, view: View<'_>, values: &mut Vec<f64>) {
+        let mut q: Local = [0.0; MOST];
+        let width = E::FIELDS.len();
+        for e in 0..self.count() {
+            self.gather_positions(e, &view, &mut q);
+            let start = values.len();
+            values.resize(start + width, 0.0);
+            self.element(e).fields(&q[..E::NQ], &mut values[start..]);
+        }
+    }
+
+    fn body_force(&self, acceleration: &[f64; 3], f: &mut [f64]) {
+        let (width, dimension) = (E::NODE.velocities(), E::NODE.dimension());
+        let mut a: Local = [0.0; MOST];
+        for (i, a) in a[..E::NV].iter_mut().enumerate() {
+            *a = if i % width < dimension {
+                acceleration[i % width]
+            } else {
+                0.0
+            };
+        }
+        let mut force: Local = [0.0; MOST];
+        self.with_mass(|e, mass| {
+            for i in 0..E::NV {
+                let row = &mass[i * E::NV..(i + 1) * E::NV];
+                force[i] = row.iter().zip(&a).map(|(m, a)| m * a).sum();
+            }
+            self.scatter(e, 1.0, &force[..E::NV], f);
+        });
+    }
+
+    fn place(&mut self, places: &Places) {
+        let nodes = || self.nodes.iter().map(|&node| node as usize);
+        self.positions = nodes().flat_map(|n| places.positions(n)).copied().collect();
+        self.velocities = nodes()
+            .flat_map(|n| places.velocities(n))
+            .copied()
+            .collect();
+        self.free = places.nv;
+    }
+}
+
+/// Where what nobody asked for goes.
+struct Nowhere;
+
+impl MatrixSink for Nowhere {
+    fn add(&mut self, _: usize, _: usize, _: usize, _: usize, _: &[f64]) {}
+}

@@ -1,0 +1,92 @@
+//! Forces from outside: on nodes, constant or in time, fixed in space or in the section.
+
+use super::builder::NodeId;
+use super::element::NodeKind;
+use super::group::View;
+use super::places::Places;
+use crate::rotation;
+use crate::signal::Signal;
+use saltus_linear::MatrixSink;
+
+/// A load on a node.
+#[derive(Debug)]
+pub struct Load {
+    /// Where it acts.
+    pub node: NodeId,
+    /// What it is.
+    pub kind: LoadKind,
+    /// Its size over time: a force \[N\] or a moment \[N·m\].
+    pub amplitude: Box<dyn Signal>,
+}
+
+/// Direction and type of a load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum LoadKind {
+    /// On one velocity component: a force along a fixed axis, a moment in the plane, or a moment about a
+    /// *body* axis of a spatial node (a follower).
+    Component(usize),
+    /// A moment about a fixed axis (unit vector, spatial frame) on a spatial node with a triad.
+    SpatialMoment([f64; 3]),
+}
+
+impl Load {
+    /// Whether the load is derived from the potential `−F q`.
+    pub(super) fn is_potential(&self, places: &Places) -> bool {
+        let LoadKind::Component(c) = self.kind else {
+            return false;
+        };
+        let rotation = places.kinds[self.node.index()] == NodeKind::SpaceFrame && c >= 3;
+        self.amplitude.is_constant() && !rotation
+    }
+
+    /// Whether the load depends on time alone.
+    pub(super) fn is_affine(&self) -> bool {
+        matches!(self.kind, LoadKind::Component(_))
+    }
+
+    /// `f ← f + load`.
+    pub(super) fn add(&self, t: f64, places: &Places, view: View<'_>, f: &mut [f64]) {
+        let size = self.amplitude.value(t);
+        let n = self.node.index();
+        match self.kind {
+            LoadKind::Component(c) => {
+                if let Some(place) = places.free(n, c) {
+                    f[place] += size;
+                }
+            }
+            LoadKind::SpatialMoment(axis) => {
+                if let Some(place) = places.free(n, 3) {
+                    let body = rotation::rotate_back(&triad(places, n, view), &axis);
+                    for c in 0..3 {
+                        f[place + c] += size * body[c];
+                    }
+                }
+            }
+        }
+    }
+
+    /// `K ← K − D(load)`.
+    pub(super) fn stiffness(
+        &self,
+        t: f64,
+        places: &Places,
+        view: View<'_>,
+        sink: &mut dyn MatrixSink,
+    ) {
+        let LoadKind::SpatialMoment(axis) = self.kind else {
+            return;
+        };
+        let n = self.node.index();
+        if let Some(place) = places.free(n, 3) {
+            let size = self.amplitude.value(t);
+            let [x, y, z] = rotation::rotate_back(&triad(places, n, view), &axis).map(|m| m * size);
+            sink.add(place, place, 3, 3, &[0.0, z, -y, -z, 0.0, x, y, -x, 0.0]);
+        }
+    }
+}
+
+/// Quaternion of a spatial node.
+fn triad(places: &Places, n: usize, view: View<'_>) -> [f64; 4] {
+    let at = places.positions(n);
+    [3, 4, 5, 6].map(|c| view.position(at[c]))
+}
