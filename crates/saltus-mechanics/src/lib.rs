@@ -6,3 +6,4 @@
 pub mod flexible;
 pub mod rotation;
 pub mod signal;
+pub mod statics;

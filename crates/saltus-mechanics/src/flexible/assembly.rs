@@ -207,6 +207,19 @@ impl Assembly {
         State::new(t, q, vec![0.0; self.places.nv])
     }
 
+    /// Velocity coordinates that are rotations \[rad/s\], in increasing order.
+    #[must_use]
+    pub fn rotations(&self) -> Vec<usize> {
+        let per_node = |n: usize| match self.places.kinds[n] {
+            NodeKind::PlaneFrame => 2..3,
+            NodeKind::SpaceFrame => 3..6,
+            NodeKind::Line | NodeKind::Plane | NodeKind::Space => 0..0,
+        };
+        (0..self.node_count())
+            .flat_map(|n| per_node(n).filter_map(move |c| self.places.free(n, c)))
+            .collect()
+    }
+
     /// The groups of elements, in the order they were added.
     #[must_use]
     pub fn groups(&self) -> Vec<GroupView<'_>> {
