@@ -3,3 +3,4 @@
 //! Begin with [`flexible`]: an [`Element`](flexible::Element) owes an energy, a force and a tangent.
 
 pub mod flexible;
+pub mod rotation;

@@ -100,6 +100,11 @@ pub trait Element: Send + Sync {
         false
     }
 
+    /// Whether `force` depends on the velocity at all: damping or gyroscopic terms.
+    fn has_velocity_forces(&self) -> bool {
+        self.is_damped()
+    }
+
     /// Mass (NV × NV), constant and symmetric.
     fn mass(&self, mass: &mut [f64]);
 

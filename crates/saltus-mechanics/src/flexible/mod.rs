@@ -4,6 +4,16 @@
 //! Rotations in space are unit quaternions `(w, x, y, z)` from body to space; their velocities are
 //! angular velocities in body axes, their increments `p ← p ∘ exp(½ δθ)`.
 
+pub mod beam_plane;
+pub mod beam_space;
+pub mod differentiate;
 pub mod element;
+pub mod options;
+pub mod rod;
 
+pub use beam_plane::{PlaneBeam, PlaneSection};
+pub use beam_space::{SpaceBeam, SpaceSection};
+pub use differentiate::{Differentiated, Energy};
 pub use element::{Cell, Element, NodeKind};
+pub use options::{Damping, ElementError, MassMatrix};
+pub use rod::Rod;
