@@ -6,6 +6,7 @@
 
 pub mod assembly;
 pub mod beam_plane;
+pub mod beam_space;
 pub mod builder;
 pub mod contacts;
 pub mod differentiate;
@@ -18,6 +19,7 @@ pub mod rod;
 
 pub use assembly::{Assembly, GroupView, component_names};
 pub use beam_plane::{PlaneBeam, PlaneSection};
+pub use beam_space::{SpaceBeam, SpaceSection};
 pub use builder::{AssemblyError, Builder, NodeId};
 pub use contacts::Geometry;
 pub use differentiate::{Differentiated, Energy};
