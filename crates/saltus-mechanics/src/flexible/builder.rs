@@ -218,7 +218,8 @@ impl Builder {
     ) -> Result<(), AssemblyError> {
         let name = name.into();
         let count = nodes.len() / E::NODES;
-        if nodes.len() % E::NODES != 0 || (elements.len() != 1 && elements.len() != count) {
+        if !nodes.len().is_multiple_of(E::NODES) || (elements.len() != 1 && elements.len() != count)
+        {
             return Err(AssemblyError::Length {
                 what: format!("the list of nodes of \"{name}\""),
                 found: nodes.len(),
