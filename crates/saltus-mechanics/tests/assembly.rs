@@ -1,4 +1,5 @@
 //! The assembly: supports, loads, constraints, contacts, and every derivative against finite differences.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use saltus_mechanics::flexible::{
     AssemblyError, Builder, Geometry, Load, LoadKind, NodeId, NodeKind, PlaneBeam, PlaneSection,

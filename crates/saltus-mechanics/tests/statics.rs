@@ -1,4 +1,5 @@
 //! Static equilibrium: closed forms of beams, contacts, and what has no equilibrium.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use saltus_mechanics::flexible::{
     Assembly, Builder, Geometry, Load, LoadKind, NodeId, NodeKind, PlaneBeam, PlaneSection, Rod,
