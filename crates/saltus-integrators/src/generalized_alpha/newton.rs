@@ -4,7 +4,8 @@ use super::engine::Engine;
 use super::settings::{Formulation, LinearSolve, Prediction, SmoothRow};
 use super::watch::Remedy;
 use crate::integrator::StepError;
-use saltus_linear::{MatrixSink, axpy, max_abs};
+use crate::round_off::{self, ROUND_OFF};
+use saltus_linear::{axpy, max_abs};
 use saltus_system::{DynamicsParts, Point, System, Tangents};
 
 /// Largest residual relative to its tolerance, and where it is.
@@ -20,30 +21,8 @@ pub(super) struct Defect {
 /// Active rows are converged to this fraction of the tolerance: a correction that brings the momentum
 /// balances there has mostly brought the constraints there too, and drift is what users look at.
 const TIGHT: f64 = 1e-5;
-/// Round-off of a sum, relative to the size of its terms.
-const ROUND_OFF: f64 = 8.0 * f64::EPSILON;
-
 /// After so many corrections the round-off of the force is looked at; after one in a linear system.
 const STUBBORN: u32 = 3;
-
-/// `y ← y + |A| |x|` while `A` passes.
-struct AbsoluteProduct<'a> {
-    x: &'a [f64],
-    y: &'a mut [f64],
-}
-
-impl MatrixSink for AbsoluteProduct<'_> {
-    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-        for i in 0..rows {
-            for j in 0..cols {
-                self.entry(row + i, col + j, block[i * cols + j]);
-            }
-        }
-    }
-    fn entry(&mut self, row: usize, col: usize, value: f64) {
-        self.y[row] += (value * self.x[col]).abs();
-    }
-}
 
 /// What counts as zero along a row: by the tolerance of the scheme, and by round-off.
 #[derive(Debug, Clone, Copy)]
@@ -142,18 +121,16 @@ impl Engine {
         }
     }
 
-    /// How well the force can be known where large parts of it cancel: `Σ |K_ij q_j|` times the unit of
-    /// round-off.
+    /// How well the force can be known, from the tangent of the last correction.
     fn measure_round_off(&mut self) {
         let t = &mut self.trial;
-        t.round_off.fill(0.0);
-        if self.is_flat {
-            let mut sink = AbsoluteProduct {
-                x: &t.q,
-                y: &mut t.round_off,
-            };
-            self.tangent.stiffness.send(ROUND_OFF, &mut sink);
-        }
+        round_off::of_force(
+            &self.tangent.stiffness,
+            1.0,
+            &t.q,
+            self.is_flat,
+            &mut t.round_off,
+        );
     }
 
     /// Goes on to the next remedy against a cycle; `false` where there is none left.

@@ -86,6 +86,7 @@ struct Smooth {
     residual: Vec<f64>,          // M x − h f without reactions (nv)
     defect: Vec<f64>,            // the same with reactions (nv)
     delta: Vec<f64>,             // Newton correction (nv)
+    round_off: Vec<f64>,         // of the impulse of the forces, where it matters (nv)
 }
 
 /// What is known of the start of the step.
@@ -213,6 +214,7 @@ impl Smooth {
             residual: vector(),
             defect: vector(),
             delta: vector(),
+            round_off: vector(),
         }
     }
 }

@@ -3,8 +3,12 @@
 use super::start::{evaluate_smooth, evaluate_tangents};
 use super::{Evaluation, Forecast, MoreauJean, NAME};
 use crate::integrator::StepError;
+use crate::round_off;
 use saltus_linear::axpy;
 use saltus_system::{Point, State, System};
+
+/// After so many corrections the round-off of the force is looked at.
+const STUBBORN: u32 = 4;
 
 /// Largest scaled residual of an iterate, relative to its tolerance, and where it is.
 #[derive(Debug, Clone, Copy)]
@@ -42,13 +46,25 @@ impl MoreauJean {
         end: f64,
     ) -> Result<u32, StepError> {
         let linear = self.is_linear();
+        self.smooth.round_off.fill(0.0);
         let mut iterations = 0;
         let mut solved = false;
         loop {
             let with_tangents = iterations == 0 && !linear;
             self.place(system, state, h);
             self.evaluate(system, state, h, end, with_tangents);
-            let defect = self.defect(iterations == 0);
+            let mut defect = self.defect(iterations == 0);
+            if defect.ratio > 1.0 && iterations == STUBBORN {
+                let s = &mut self.smooth;
+                round_off::of_force(
+                    &s.stiffness,
+                    h,
+                    &self.trial.q_eval,
+                    self.is_flat,
+                    &mut s.round_off,
+                );
+                defect = self.defect(false);
+            }
             if defect.ratio <= 1.0 {
                 // What a step leaves behind adds up: one more correction is spent on it, not two, because
                 // round-off may keep it from getting smaller.
@@ -273,7 +289,7 @@ impl MoreauJean {
             place: Place::Velocity(0),
         };
         for (i, (r, w)) in s.defect.iter().zip(&self.weights).enumerate() {
-            let momentum = w * r.abs();
+            let momentum = w * (r.abs() - s.round_off[i]).max(0.0);
             defect.momentum = defect.momentum.max(momentum);
             defect.worse(momentum / tolerance, Place::Velocity(i));
         }

@@ -6,6 +6,7 @@
 
 mod alpha_bar;
 mod alpha_block;
+mod alpha_flexible;
 mod alpha_golden;
 mod alpha_masses;
 mod alpha_pendulum;

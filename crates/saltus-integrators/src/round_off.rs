@@ -1,0 +1,50 @@
+//! How well a force can be known where large parts of it cancel.
+//!
+//! With total positions an internal force is a difference of numbers as large as `K q`. Below the
+//! round-off of those no residual can be brought, whatever the tolerance.
+
+use saltus_linear::{MatrixSink, SquareMatrix, max_abs};
+
+/// Round-off of a sum of a few products.
+pub(crate) const ROUND_OFF: f64 = 8.0 * f64::EPSILON;
+
+/// `floor ← ` round-off of `factor` times the force (nv): `Σ_j |K_ij q_j|` in flat coordinates; elsewhere,
+/// where positions and velocities do not correspond, the largest position stands for each.
+pub(crate) fn of_force(
+    stiffness: &SquareMatrix,
+    factor: f64,
+    q: &[f64],
+    is_flat: bool,
+    floor: &mut [f64],
+) {
+    floor.fill(0.0);
+    let mut sink = AbsoluteProduct {
+        x: if is_flat { q } else { &[] },
+        otherwise: max_abs(q),
+        y: floor,
+    };
+    stiffness.send(factor * ROUND_OFF, &mut sink);
+}
+
+/// Adds `|A| |x|` to `y` while `A` passes.
+struct AbsoluteProduct<'a> {
+    x: &'a [f64],
+    /// Stands for what `x` does not have.
+    otherwise: f64,
+    y: &'a mut [f64],
+}
+
+impl MatrixSink for AbsoluteProduct<'_> {
+    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+        for i in 0..rows {
+            for j in 0..cols {
+                self.entry(row + i, col + j, block[i * cols + j]);
+            }
+        }
+    }
+
+    fn entry(&mut self, row: usize, col: usize, value: f64) {
+        let x = self.x.get(col).copied().unwrap_or(self.otherwise);
+        self.y[row] += (value * x).abs();
+    }
+}
