@@ -5,6 +5,7 @@
 //! angular velocities in body axes, their increments `p ← p ∘ exp(½ δθ)`.
 
 pub mod assembly;
+pub mod beam_linear;
 pub mod beam_plane;
 pub mod beam_space;
 pub mod builder;
@@ -15,9 +16,13 @@ mod group;
 pub mod loads;
 pub mod options;
 mod places;
+pub mod point;
+pub mod rayleigh;
 pub mod rod;
+pub mod spring;
 
 pub use assembly::{Assembly, GroupView, component_names};
+pub use beam_linear::LinearBeam;
 pub use beam_plane::{PlaneBeam, PlaneSection};
 pub use beam_space::{SpaceBeam, SpaceSection};
 pub use builder::{AssemblyError, Builder, NodeId};
@@ -26,4 +31,7 @@ pub use differentiate::{Differentiated, Energy};
 pub use element::{Cell, Element, NodeKind};
 pub use loads::{Load, LoadKind};
 pub use options::{Damping, ElementError, MassMatrix};
+pub use point::PointMass;
+pub use rayleigh::Rayleigh;
 pub use rod::Rod;
+pub use spring::{Spring, TorsionSpring};

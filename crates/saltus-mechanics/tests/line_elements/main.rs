@@ -2,7 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bend;
+mod frame;
 mod linear;
 mod plane;
+mod points;
 mod space;
+mod space_records;
 mod support;

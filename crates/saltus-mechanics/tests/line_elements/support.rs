@@ -367,7 +367,7 @@ impl<E: Element> Mesh<E> {
     }
 }
 
-/// Eigenvalues of `K x = λ M x`, symmetric with `M` positive definite, ascending: Cholesky, then Jacobi.
+/// Eigenvalues of `K x = λ M x`, symmetric with `M` positive definite, ascending.
 pub fn eigenvalues(k: &Dense, m: &Dense) -> Vec<f64> {
     let n = k.rows();
     let at = |a: &Dense, i: usize, j: usize| a.row(i)[j];
@@ -395,46 +395,83 @@ pub fn eigenvalues(k: &Dense, m: &Dense) -> Vec<f64> {
         x
     };
     let mut a = forward(&forward(k));
-    for _ in 0..60 {
-        let off: f64 = (0..n)
-            .flat_map(|i| (0..i).map(move |j| (i, j)))
-            .map(|(i, j)| at(&a, i, j).powi(2))
-            .sum();
-        let trace: f64 = (0..n).map(|i| at(&a, i, i).powi(2)).sum();
-        if off <= 1e-34 * trace {
-            break;
+    let (mut diagonal, mut beside) = tridiagonal(&mut a);
+    implicit_ql(&mut diagonal, &mut beside);
+    diagonal.sort_by(f64::total_cmp);
+    diagonal
+}
+
+/// Householder's reduction of a symmetric matrix: diagonal and off-diagonal (`beside[i]` couples `i` and `i + 1`).
+fn tridiagonal(a: &mut Dense) -> (Vec<f64>, Vec<f64>) {
+    let n = a.rows();
+    let mut beside = vec![0.0; n];
+    for k in 0..n.saturating_sub(2) {
+        let mut u: Vec<f64> = (k + 1..n).map(|i| a.row(i)[k]).collect();
+        let norm = u.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let alpha = -norm.copysign(u[0]);
+        beside[k] = alpha;
+        u[0] -= alpha;
+        let square: f64 = u.iter().map(|x| x * x).sum();
+        if square == 0.0 {
+            continue;
         }
-        for p in 0..n {
-            for q in p + 1..n {
-                rotate(&mut a, p, q);
+        let scale = 2.0 / square;
+        let mut p: Vec<f64> = (k + 1..n)
+            .map(|i| {
+                scale
+                    * a.row(i)[k + 1..]
+                        .iter()
+                        .zip(&u)
+                        .map(|(a, u)| a * u)
+                        .sum::<f64>()
+            })
+            .collect();
+        let half = 0.5 * scale * p.iter().zip(&u).map(|(p, u)| p * u).sum::<f64>();
+        p.iter_mut().zip(&u).for_each(|(p, u)| *p -= half * u);
+        for i in 0..u.len() {
+            let row = &mut a.row_mut(k + 1 + i)[k + 1..];
+            for j in 0..u.len() {
+                row[j] -= u[i] * p[j] + p[i] * u[j];
             }
         }
     }
-    let mut values: Vec<f64> = (0..n).map(|i| at(&a, i, i)).collect();
-    values.sort_by(f64::total_cmp);
-    values
+    if n > 1 {
+        beside[n - 2] = a.row(n - 1)[n - 2];
+    }
+    ((0..n).map(|i| a.row(i)[i]).collect(), beside)
 }
 
-/// One Jacobi rotation that zeroes entry (p, q).
-fn rotate(a: &mut Dense, p: usize, q: usize) {
-    let apq = a.row(p)[q];
-    if apq == 0.0 {
-        return;
-    }
-    let theta = (a.row(q)[q] - a.row(p)[p]) / (2.0 * apq);
-    let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-    let c = 1.0 / t.hypot(1.0);
-    let s = t * c;
-    for i in 0..a.rows() {
-        let row = a.row_mut(i);
-        let (x, y) = (row[p], row[q]);
-        row[p] = c * x - s * y;
-        row[q] = s * x + c * y;
-    }
-    for j in 0..a.cols() {
-        let (x, y) = (a.row(p)[j], a.row(q)[j]);
-        a.row_mut(p)[j] = c * x - s * y;
-        a.row_mut(q)[j] = s * x + c * y;
+/// Eigenvalues of a tridiagonal matrix in place of its diagonal (Bowdler, Martin, Reinsch and Wilkinson 1968).
+fn implicit_ql(d: &mut [f64], e: &mut [f64]) {
+    let n = d.len();
+    for l in 0..n {
+        loop {
+            let m = (l..n - 1)
+                .find(|&m| e[m].abs() <= f64::EPSILON * (d[m].abs() + d[m + 1].abs()))
+                .unwrap_or(n - 1);
+            if m == l {
+                break;
+            }
+            let g = (d[l + 1] - d[l]) / (2.0 * e[l]);
+            let r = g.hypot(1.0);
+            let mut g = d[m] - d[l] + e[l] / (g + r.copysign(g));
+            let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
+            for i in (l..m).rev() {
+                let (f, b) = (s * e[i], c * e[i]);
+                let r = f.hypot(g);
+                e[i + 1] = r;
+                s = f / r;
+                c = g / r;
+                g = d[i + 1] - p;
+                let r = (d[i] - g) * s + 2.0 * c * b;
+                p = s * r;
+                d[i + 1] = g + p;
+                g = c * r - b;
+            }
+            d[l] -= p;
+            e[l] = g;
+            e[m] = 0.0;
+        }
     }
 }
 
