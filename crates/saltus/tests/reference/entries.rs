@@ -82,7 +82,8 @@ fn flatten(value: &Value, into: &mut Vec<f64>) {
         Value::Number(n) => into.push(n.as_f64().unwrap()),
         Value::Array(list) => list.iter().for_each(|v| flatten(v, into)),
         Value::Null => into.push(f64::NAN),
-        Value::String(text) => into.push(text.parse().unwrap()),
+        Value::String(text) => into.push(text.parse().unwrap_or(f64::NAN)),
+        Value::Object(map) => map.values().for_each(|v| flatten(v, into)),
         other => panic!("not a number: {other}"),
     }
 }
@@ -201,6 +202,7 @@ fn compare(entry: &Entry, ours: &[f64]) -> Result<(), String> {
         let bound = match entry.kind.as_str() {
             "abs" | "order" => tolerance,
             "rel" => tolerance * value.abs(),
+            "rel_max" => tolerance * entry.value.iter().fold(0.0_f64, |m, v| m.max(v.abs())),
             "exact" => 0.0,
             "upper" if *x <= *value => continue,
             "factor" if within_factor(*x, *value, tolerance) => continue,

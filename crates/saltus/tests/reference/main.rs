@@ -17,6 +17,7 @@ mod capture_projection;
 mod capture_steps;
 mod entries;
 mod event_driven;
+mod flexible;
 mod lemmas;
 mod run;
 #[path = "../support/shared.rs"]
