@@ -15,6 +15,9 @@ use saltus_linear::{Dense, SparseRows, SquareMatrix};
 pub(crate) struct OneStep {
     /// `J⁻¹ B`, one row (nv) per multiplier.
     columns: Dense,
+    /// `Bᵀ` as far as `columns` belongs to it, and the factorisation it was solved with.
+    known: SparseRows,
+    known_for: u64,
     /// `A J⁻¹ B` (m × m).
     delassus: Dense,
     /// Constant part of `w` (m).
@@ -28,6 +31,8 @@ pub(crate) type RowOf<'a> = &'a dyn Fn(usize) -> (&'a SparseRows, usize);
 impl OneStep {
     /// Prepares a problem of `m` multipliers over `n` velocities and condenses it:
     /// `forces(i)` is row `i` of `Bᵀ`, `rows(i)` row `i` of `A`.
+    ///
+    /// The columns of the last time are kept as far as rows and factorisation are the same.
     pub(crate) fn condense(
         &mut self,
         m: usize,
@@ -36,13 +41,27 @@ impl OneStep {
         forces: RowOf<'_>,
         rows: RowOf<'_>,
     ) {
-        self.columns.reset(m, n);
-        for i in 0..m {
+        let same = |i: usize| {
             let (matrix, row) = forces(i);
-            let column = self.columns.row_mut(i);
-            matrix.axpy(row, 1.0, column);
-            factored.solve(column);
+            self.known.cols(i) == matrix.cols(row) && self.known.values(i) == matrix.values(row)
+        };
+        let valid = factored.stamp() == self.known_for && self.columns.cols() == n;
+        let kept = if valid {
+            (0..m.min(self.known.len()))
+                .take_while(|&i| same(i))
+                .count()
+        } else {
+            0
+        };
+        self.columns.resize_rows(m, n, kept);
+        self.known.truncate(kept);
+        self.known_for = factored.stamp();
+        for i in kept..m {
+            let (matrix, row) = forces(i);
+            matrix.axpy(row, 1.0, self.columns.row_mut(i));
+            self.known.push(matrix.cols(row), matrix.values(row));
         }
+        factored.solve_many(&mut self.columns.as_mut_slice()[kept * n..]);
         self.delassus.reset(m, m);
         for i in 0..m {
             let (matrix, row) = rows(i);
@@ -58,6 +77,7 @@ impl OneStep {
     /// `all` of multiplier `i`.
     pub(crate) fn select(&mut self, m: usize, all: &Self, member: &dyn Fn(usize) -> usize) {
         let n = all.columns.cols();
+        self.known.clear();
         self.columns.reset(m, n);
         self.delassus.reset(m, m);
         for i in 0..m {
@@ -67,6 +87,18 @@ impl OneStep {
                 .copy_from_slice(all.columns.row(from));
             for j in 0..m {
                 self.delassus[(i, j)] = all.delassus[(from, member(j))];
+            }
+        }
+        self.q.clear();
+        self.q.resize(m, 0.0);
+    }
+
+    /// Prepares a problem of `m` multipliers with `A J⁻¹ B` from elsewhere; it has no columns here.
+    pub(crate) fn take(&mut self, m: usize, entry: impl Fn(usize, usize) -> f64) {
+        self.delassus.reset(m, m);
+        for i in 0..m {
+            for j in 0..m {
+                self.delassus[(i, j)] = entry(i, j);
             }
         }
         self.q.clear();

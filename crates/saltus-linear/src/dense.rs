@@ -85,6 +85,15 @@ impl Dense {
         self.data.resize(rows * cols, 0.0);
     }
 
+    /// Sets the size and zeroes every entry but those of the first `kept` rows, which stay where the number of
+    /// columns is the same; allocates only beyond the largest size seen.
+    pub fn resize_rows(&mut self, rows: usize, cols: usize, kept: usize) {
+        let kept = if cols == self.cols { kept.min(rows) } else { 0 };
+        (self.rows, self.cols) = (rows, cols);
+        self.data.truncate(kept * cols);
+        self.data.resize(rows * cols, 0.0);
+    }
+
     /// Zeroes every entry.
     pub fn clear(&mut self) {
         self.data.fill(0.0);

@@ -6,11 +6,19 @@
 //!
 //! Nothing allocates after a matrix has been sized: factorisations reuse their storage.
 
+mod band;
+mod band_ldlt;
+mod band_lu;
+mod compressed;
 mod dense;
+mod factors;
+mod general;
 mod lu;
 mod ordering;
 mod orthogonal;
 mod rows;
+mod schur;
+mod scratch;
 mod sink;
 mod sparse;
 mod square;
@@ -21,6 +29,7 @@ pub use lu::Lu;
 pub use ordering::minimum_degree;
 pub use orthogonal::{MinimumNorm, RANK_TOLERANCE};
 pub use rows::{RowCollector, SparseRows};
+pub use schur::Schur;
 pub use sink::{MatrixSink, QuadraticForm, RowScaled, Shifted};
 pub use square::{DENSE_LIMIT, SquareMatrix};
 pub use vector::{axpy, dot, max_abs};

@@ -36,6 +36,16 @@ impl SparseRows {
         self.values.clear();
     }
 
+    /// Removes all rows but the first `count`, keeping the capacity.
+    pub fn truncate(&mut self, count: usize) {
+        if count < self.len() {
+            self.start.truncate(count + 1);
+            let end = self.start[count];
+            self.cols.truncate(end);
+            self.values.truncate(end);
+        }
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {

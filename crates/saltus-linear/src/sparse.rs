@@ -1,55 +1,90 @@
-//! Sparse LU of a square matrix whose pattern is found once and whose values are refilled.
+//! A sparse square matrix whose pattern is found once and whose values are refilled.
 //!
-//! The factorisation is `faer`'s; no other file knows of it. As long as entries arrive in the same
-//! order as in the previous filling, their places are remembered and refilling costs one pass.
+//! Entries near the diagonal go straight into a band. Others are collected once and become compressed rows; from
+//! then on every entry finds its place by its column, so that no list of arrivals is kept.
 
 use crate::LinearError;
+use crate::band::Band;
+use crate::compressed::Compressed;
+use crate::factors::Factors;
 use crate::sink::MatrixSink;
-use crate::vector::max_abs;
-use faer::MatMut;
-use faer::linalg::solvers::SolveCore;
-use faer::prelude::Reborrow;
-use faer::sparse::linalg::solvers::{Lu, SymbolicLu};
-use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 
-/// A sparse square matrix in compressed columns, with its factorisation.
+/// Rows of a product that are handed on at once: they stay in the first cache.
+pub(crate) const BLOCK: usize = 256;
+
+/// The entries.
 #[derive(Debug, Clone)]
-pub(crate) struct SparseLu {
+pub(crate) enum Storage {
+    Band(Band),
+    Rows(Compressed),
+}
+
+impl Storage {
+    pub(crate) fn values(&self) -> &[f64] {
+        match self {
+            Self::Band(band) => band.values(),
+            Self::Rows(rows) => rows.values(),
+        }
+    }
+
+    /// Hands over `A x`, some rows at a time: `take(first row, values)`.
+    #[inline]
+    pub(crate) fn product(&self, x: &[f64], mut take: impl FnMut(usize, &[f64])) {
+        let mut line = [0.0; BLOCK];
+        let n = x.len();
+        for first in (0..n).step_by(BLOCK) {
+            let last = n.min(first + BLOCK);
+            let line = &mut line[..last - first];
+            match self {
+                Self::Band(band) => band.rows_times(first..last, x, line),
+                Self::Rows(rows) => rows.rows_times(first..last, x, line),
+            }
+            take(first, line);
+        }
+    }
+
+    /// Largest sum of the sizes of the entries of a row, up to the sizes of one diagonal after the other in a band.
+    pub(crate) fn largest_row_sum(&self) -> f64 {
+        match self {
+            Self::Band(band) => {
+                let (lower, upper) = band.widths();
+                (-lower.cast_signed()..=upper.cast_signed())
+                    .map(|d| crate::vector::max_abs(band.diagonal(d)))
+                    .sum()
+            }
+            Self::Rows(rows) => (0..rows.size())
+                .map(|i| rows.row(i).map(|(_, v)| v.abs()).sum())
+                .fold(0.0, f64::max),
+        }
+    }
+
+    fn for_each(&self, n: usize, mut take: impl FnMut(usize, usize, f64)) {
+        for i in 0..n {
+            match self {
+                Self::Band(band) => band.row(i).for_each(|(j, v)| take(i, j, v)),
+                Self::Rows(rows) => rows.row(i).for_each(|(j, v)| take(i, j, v)),
+            }
+        }
+    }
+}
+
+/// A sparse square matrix with its factorisation.
+#[derive(Debug, Clone)]
+pub(crate) struct Sparse {
     n: usize,
-    /// Row and column of each entry in order of arrival, duplicates included.
-    arrival: Vec<(usize, usize)>,
-    /// Values in order of arrival.
-    incoming: Vec<f64>,
-    /// Whether `arrival` differs from what `pattern` was made of.
-    stale: bool,
-    pattern: Pattern,
-    symbolic: Option<SymbolicLu<usize>>,
-    factors: Option<Lu<usize, f64>>,
+    storage: Storage,
+    /// Entries that the storage has no place for, repeated ones included.
+    pending: Vec<(u32, u32, f64)>,
+    factors: Factors,
 }
 
-/// Compressed columns.
-#[derive(Debug, Clone, Default)]
-struct Pattern {
-    col_start: Vec<usize>,
-    rows: Vec<usize>,
-    values: Vec<f64>,
-    /// Place in `values` of each entry in order of arrival.
-    slot: Vec<usize>,
-}
-
-impl SparseLu {
+impl Sparse {
     pub(crate) fn new(n: usize) -> Self {
         Self {
             n,
-            arrival: Vec::new(),
-            incoming: Vec::new(),
-            stale: true,
-            pattern: Pattern {
-                col_start: vec![0; n + 1],
-                ..Pattern::default()
-            },
-            symbolic: None,
-            factors: None,
+            storage: Storage::Band(Band::new(n)),
+            pending: Vec::new(),
+            factors: Factors::default(),
         }
     }
 
@@ -57,172 +92,191 @@ impl SparseLu {
         self.n
     }
 
+    /// Name of the factorisation in use.
+    pub(crate) fn method(&self) -> &'static str {
+        self.factors.name()
+    }
+
+    /// Whether a symmetric factorisation is in use.
+    pub(crate) fn is_symmetric(&self) -> bool {
+        self.factors.is_symmetric()
+    }
+
+    /// Zeroes every entry; the pattern stays.
     pub(crate) fn clear(&mut self) {
-        self.incoming.clear();
+        self.finish();
+        match &mut self.storage {
+            Storage::Band(band) => band.clear(),
+            Storage::Rows(rows) => rows.clear(),
+        }
+    }
+
+    /// Gives every entry its place.
+    pub(crate) fn finish(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let mut pending = std::mem::take(&mut self.pending);
+        self.factors.forget();
+        match &mut self.storage {
+            Storage::Rows(rows) => rows.absorb(&mut pending),
+            Storage::Band(_) => {
+                self.storage
+                    .for_each(self.n, |i, j, v| pending.push(index(i, j, v)));
+                let mut rows = Compressed::new(self.n);
+                rows.absorb(&mut pending);
+                self.storage = Storage::Rows(rows);
+            }
+        }
     }
 
     pub(crate) fn factorise(&mut self) -> Result<(), LinearError> {
-        self.gather();
-        if self.pattern.values.iter().any(|v| !v.is_finite()) {
-            return Err(LinearError::NotFinite { size: self.n });
+        self.finish();
+        if let Storage::Band(band) = &self.storage
+            && 4 * band.filled() < band.values().len()
+        {
+            // A wide band of mostly nothing.
+            let mut pending = Vec::new();
+            self.storage
+                .for_each(self.n, |i, j, v| pending.push(index(i, j, v)));
+            let mut rows = Compressed::new(self.n);
+            rows.absorb(&mut pending);
+            self.storage = Storage::Rows(rows);
+            self.factors.forget();
         }
-        let singular = LinearError::Singular {
-            size: self.n,
-            pivot: 0,
-            value: 0.0,
-        };
-        let (n, p) = (self.n, &self.pattern);
-        let shape = SymbolicSparseColMatRef::new_checked(n, n, &p.col_start, None, &p.rows);
-        if self.symbolic.is_none() {
-            self.symbolic = Some(SymbolicLu::try_new(shape).map_err(|_| singular)?);
-        }
-        let Some(symbolic) = &self.symbolic else {
-            return Err(singular);
-        };
-        let matrix = SparseColMatRef::new(shape, &p.values);
-        self.factors =
-            Some(Lu::try_new_with_symbolic(symbolic.clone(), matrix.rb()).map_err(|_| singular)?);
-        self.probe()
+        self.factors.factorise(self.n, &self.storage)
     }
 
     pub(crate) fn solve(&self, x: &mut [f64]) {
-        if let Some(factors) = &self.factors {
-            let n = x.len();
-            factors.solve_in_place_with_conj(
-                faer::Conj::No,
-                MatMut::from_column_major_slice_mut(x, n, 1),
-            );
+        self.factors.solve(&self.storage, x);
+    }
+
+    pub(crate) fn solve_into(&self, alpha: f64, b: &[f64], x: &mut [f64]) {
+        self.factors.solve_into(&self.storage, alpha, b, x);
+    }
+
+    pub(crate) fn solve_many(&self, x: &mut [f64]) {
+        self.factors.solve_many(&self.storage, self.n, x);
+    }
+
+    /// Hands over `A x`, some rows at a time: `take(first row, values)`.
+    #[inline]
+    pub(crate) fn product(&self, x: &[f64], mut take: impl FnMut(usize, &[f64])) {
+        if self.pending.is_empty() {
+            return self.storage.product(x, take);
+        }
+        let mut y = vec![0.0; self.n];
+        self.storage.product(x, |first, line| {
+            y[first..first + line.len()].copy_from_slice(line);
+        });
+        for &(i, j, value) in &self.pending {
+            y[i as usize] += value * x[j as usize];
+        }
+        for (k, line) in y.chunks(BLOCK).enumerate() {
+            take(k * BLOCK, line);
         }
     }
 
-    pub(crate) fn apply_add(&self, alpha: f64, x: &[f64], y: &mut [f64]) {
-        for (i, j, value) in self.entries() {
-            y[i] += alpha * value * x[j];
+    /// `A ← A + factor B`.
+    pub(crate) fn add_scaled(&mut self, factor: f64, other: &Self) {
+        match (&mut self.storage, &other.storage) {
+            (Storage::Band(a), Storage::Band(b)) => a.add_scaled(factor, b),
+            (Storage::Rows(a), Storage::Rows(b)) if a.is_like(b) => {
+                crate::vector::axpy(factor, b.values(), a.values_mut());
+            }
+            _ => other
+                .storage
+                .for_each(self.n, |i, j, v| self.entry(i, j, factor * v)),
         }
-    }
-
-    pub(crate) fn form(&self, x: &[f64], y: &[f64]) -> f64 {
-        self.entries()
-            .map(|(i, j, value)| x[i] * value * y[j])
-            .sum()
+        for &(i, j, v) in &other.pending {
+            self.entry(i as usize, j as usize, factor * v);
+        }
     }
 
     /// `A ← A B`.
-    pub(crate) fn multiply_right(&mut self, b: &Self) {
-        let mut rows_of_b: Vec<Vec<(usize, f64)>> = vec![Vec::new(); self.n];
-        for (i, j, value) in b.entries() {
-            rows_of_b[i].push((j, value));
-        }
-        let product: Vec<(usize, usize, f64)> = self
-            .entries()
-            .flat_map(|(i, k, a)| {
-                rows_of_b[k]
-                    .iter()
-                    .map(move |&(j, value)| (i, j, a * value))
-            })
-            .collect();
+    pub(crate) fn multiply_right(&mut self, other: &Self) {
+        self.finish();
+        let mut finished;
+        let other = if other.pending.is_empty() {
+            other
+        } else {
+            finished = other.clone();
+            finished.finish();
+            &finished
+        };
+        let mut product = Vec::new();
+        self.storage.for_each(self.n, |i, k, a| {
+            let mut take = |(j, b): (usize, f64)| product.push(index(i, j, a * b));
+            match &other.storage {
+                Storage::Band(band) => band.row(k).for_each(&mut take),
+                Storage::Rows(rows) => rows.row(k).for_each(&mut take),
+            }
+        });
         self.clear();
         for (i, j, value) in product {
-            self.entry(i, j, value);
+            self.entry(i as usize, j as usize, value);
         }
     }
 
-    /// Row, column and value of everything that was filled in; duplicates are not merged.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
-        self.arrival
-            .iter()
-            .zip(&self.incoming)
-            .map(|(&(i, j), &v)| (i, j, v))
-    }
-
-    /// Brings the incoming entries into compressed columns.
-    fn gather(&mut self) {
-        if self.arrival.len() > self.incoming.len() {
-            self.arrival.truncate(self.incoming.len());
-            self.stale = true;
-        }
-        if self.stale {
-            self.analyse();
-        }
-        let p = &mut self.pattern;
-        p.values.fill(0.0);
-        for (&slot, v) in p.slot.iter().zip(&self.incoming) {
-            p.values[slot] += v;
-        }
-    }
-
-    fn analyse(&mut self) {
-        let mut order: Vec<usize> = (0..self.arrival.len()).collect();
-        order.sort_by_key(|&k| (self.arrival[k].1, self.arrival[k].0));
-        let p = &mut self.pattern;
-        p.rows.clear();
-        p.col_start.clear();
-        p.col_start.resize(self.n + 1, 0);
-        p.slot.clear();
-        p.slot.resize(order.len(), 0);
-        let mut previous = None;
-        for k in order {
-            let (row, col) = self.arrival[k];
-            if previous != Some((row, col)) {
-                p.rows.push(row);
-                p.col_start[col + 1] += 1;
-                previous = Some((row, col));
+    /// `d ← diag(A)`.
+    pub(crate) fn diagonal(&self, d: &mut [f64]) {
+        match &self.storage {
+            Storage::Band(band) if band.is_empty() => d.fill(0.0),
+            Storage::Band(band) => d.copy_from_slice(band.diagonal(0)),
+            Storage::Rows(rows) => {
+                for (i, d) in d.iter_mut().enumerate() {
+                    *d = rows.place(i, i).map_or(0.0, |k| rows.values()[k]);
+                }
             }
-            p.slot[k] = p.rows.len() - 1;
         }
-        for j in 0..self.n {
-            p.col_start[j + 1] += p.col_start[j];
+        for &(i, j, value) in &self.pending {
+            if i == j {
+                d[i as usize] += value;
+            }
         }
-        p.values.clear();
-        p.values.resize(p.rows.len(), 0.0);
-        self.symbolic = None;
-        self.stale = false;
     }
 
-    /// Solves once with the new factors: elimination without a vanishing pivot can still divide by
-    /// one that is only round-off.
-    fn probe(&self) -> Result<(), LinearError> {
-        let b: Vec<f64> = (0..self.n).map(|i| 1.0 + (i % 7) as f64).collect();
-        let mut x = b.clone();
-        self.solve(&mut x);
-        let mut r = b;
-        self.apply_add(-1.0, &x, &mut r);
-        let defect = max_abs(&r);
-        if defect <= 1e-6 * (1.0 + self.n as f64) {
-            Ok(())
-        } else {
-            Err(LinearError::Singular {
-                size: self.n,
-                pivot: 0,
-                value: 1.0 / max_abs(&x),
-            })
+    /// Row, column and value of every entry; those not yet in their place come last and may repeat.
+    pub(crate) fn for_each(&self, mut take: impl FnMut(usize, usize, f64)) {
+        self.storage.for_each(self.n, &mut take);
+        for &(i, j, value) in &self.pending {
+            take(i as usize, j as usize, value);
         }
     }
 }
 
-impl MatrixSink for SparseLu {
+/// Rows and columns are numbered in 32 bits.
+#[allow(clippy::cast_possible_truncation)]
+fn index(row: usize, col: usize, value: f64) -> (u32, u32, f64) {
+    (row as u32, col as u32, value)
+}
+
+impl MatrixSink for Sparse {
     fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
         for i in 0..rows {
-            for j in 0..cols {
-                self.entry(row + i, col + j, block[i * cols + j]);
+            let line = &block[i * cols..(i + 1) * cols];
+            let mut taken = 0;
+            if let Storage::Rows(known) = &mut self.storage {
+                taken = known.add_row(row + i, col, line);
+            }
+            for (j, value) in line.iter().enumerate().skip(taken) {
+                self.entry(row + i, col + j, *value);
             }
         }
     }
 
+    #[inline]
     fn entry(&mut self, row: usize, col: usize, value: f64) {
-        let k = self.incoming.len();
-        match self.arrival.get(k) {
-            Some(&place) if place == (row, col) => {}
-            Some(_) => {
-                self.arrival.truncate(k);
-                self.arrival.push((row, col));
-                self.stale = true;
+        match &mut self.storage {
+            Storage::Band(band) => {
+                if !band.entry(row, col, value) {
+                    self.pending.push(index(row, col, value));
+                }
             }
-            None => {
-                self.arrival.push((row, col));
-                self.stale = true;
-            }
+            Storage::Rows(rows) => match rows.place(row, col) {
+                Some(place) => rows.values_mut()[place] += value,
+                None => self.pending.push(index(row, col, value)),
+            },
         }
-        self.incoming.push(value);
     }
 }

@@ -4,17 +4,29 @@ use crate::LinearError;
 use crate::dense::Dense;
 use crate::lu::Lu;
 use crate::sink::MatrixSink;
-use crate::sparse::SparseLu;
-use crate::vector::axpy;
+use crate::sparse::Sparse;
+use crate::vector::{axpy, dot};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Up to this many unknowns a [`SquareMatrix`] is dense.
 pub const DENSE_LIMIT: usize = 60;
 
 /// A square matrix that is filled through a [`MatrixSink`], factorised and solved with.
+///
+/// Above [`DENSE_LIMIT`] unknowns the structure decides how: entries near the diagonal (40 places at most) are
+/// stored as a band, others in compressed rows; a band, or what becomes a narrow one in reverse Cuthill–McKee order,
+/// is factorised as `L D Lᵀ` where it is symmetric positive definite and by LU with row pivoting elsewhere; any other
+/// pattern by a sparse symmetric indefinite or an LU factorisation. The pattern grows when an entry arrives that it
+/// lacks, and refilling or factorising again with the same pattern allocates nothing.
 #[derive(Debug, Clone)]
 pub struct SquareMatrix {
     kind: Kind,
+    /// Number of the last factorisation, unlike that of every other one; 0 before the first.
+    stamp: u64,
 }
+
+/// Numbers the factorisations of all matrices.
+static STAMPS: AtomicU64 = AtomicU64::new(1);
 
 #[derive(Debug, Clone)]
 enum Kind {
@@ -23,7 +35,7 @@ enum Kind {
         lu: Lu,
         scratch: Vec<f64>,
     },
-    Sparse(Box<SparseLu>),
+    Sparse(Box<Sparse>),
 }
 
 impl SquareMatrix {
@@ -37,9 +49,9 @@ impl SquareMatrix {
                 scratch: Vec::new(),
             }
         } else {
-            Kind::Sparse(Box::new(SparseLu::new(n)))
+            Kind::Sparse(Box::new(Sparse::new(n)))
         };
-        Self { kind }
+        Self { kind, stamp: 0 }
     }
 
     /// Number of rows.
@@ -59,11 +71,20 @@ impl SquareMatrix {
         }
     }
 
+    /// Gives entries outside the pattern known so far their place. Products before that allocate; factorising
+    /// and clearing do it by themselves.
+    pub fn finish(&mut self) {
+        if let Kind::Sparse(sparse) = &mut self.kind {
+            sparse.finish();
+        }
+    }
+
     /// Factorises what was filled in.
     ///
     /// # Errors
     /// [`LinearError`] where the matrix is singular or not finite.
     pub fn factorise(&mut self) -> Result<(), LinearError> {
+        self.stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
         match &mut self.kind {
             Kind::Dense { matrix, lu, .. } => lu.factorise(matrix),
             Kind::Sparse(sparse) => sparse.factorise(),
@@ -78,15 +99,82 @@ impl SquareMatrix {
         }
     }
 
+    /// `x ← alpha A⁻¹ b` with the last factorisation.
+    pub fn solve_into(&self, alpha: f64, b: &[f64], x: &mut [f64]) {
+        match &self.kind {
+            Kind::Dense { lu, .. } => {
+                for (x, b) in x.iter_mut().zip(b) {
+                    *x = alpha * b;
+                }
+                lu.solve(x);
+            }
+            Kind::Sparse(sparse) => sparse.solve_into(alpha, b, x),
+        }
+    }
+
+    /// `X ← A⁻¹ X` with the last factorisation for any number of vectors (n each) one after the other.
+    pub fn solve_many(&self, x: &mut [f64]) {
+        match &self.kind {
+            Kind::Dense { matrix, lu, .. } => {
+                for x in x.chunks_exact_mut(matrix.rows().max(1)) {
+                    lu.solve(x);
+                }
+            }
+            Kind::Sparse(sparse) => sparse.solve_many(x),
+        }
+    }
+
+    /// Number of the last factorisation: what was made with it is valid as long as the number is the same. No two
+    /// factorisations of any matrices have the same one; 0 before the first.
+    #[must_use]
+    pub fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// Whether the last factorisation took the matrix for symmetric.
+    #[must_use]
+    pub fn is_symmetric(&self) -> bool {
+        match &self.kind {
+            Kind::Dense { matrix, .. } => {
+                let n = matrix.rows();
+                (0..n).all(|i| (0..i).all(|j| matrix[(i, j)] == matrix[(j, i)]))
+            }
+            Kind::Sparse(sparse) => sparse.is_symmetric(),
+        }
+    }
+
+    /// Name of the factorisation in use, for reports.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        match &self.kind {
+            Kind::Dense { .. } => "dense LU",
+            Kind::Sparse(sparse) => sparse.method(),
+        }
+    }
+
+    /// Hands over `A x`, some rows at a time, so that what is done with it needs no further pass over memory:
+    /// `take(first row, values of this row and the following ones)`.
+    #[inline]
+    pub fn product(&self, x: &[f64], mut take: impl FnMut(usize, &[f64])) {
+        match &self.kind {
+            Kind::Dense { matrix, .. } => {
+                let mut line = [0.0; DENSE_LIMIT];
+                let line = &mut line[..matrix.rows()];
+                matrix.apply(x, line);
+                take(0, line);
+            }
+            Kind::Sparse(sparse) => sparse.product(x, take),
+        }
+    }
+
     /// `y ← A x`.
     #[inline]
     pub fn apply(&self, x: &[f64], y: &mut [f64]) {
         match &self.kind {
             Kind::Dense { matrix, .. } => matrix.apply(x, y),
-            Kind::Sparse(sparse) => {
-                y.fill(0.0);
-                sparse.apply_add(1.0, x, y);
-            }
+            Kind::Sparse(sparse) => sparse.product(x, |first, line| {
+                y[first..first + line.len()].copy_from_slice(line);
+            }),
         }
     }
 
@@ -94,7 +182,9 @@ impl SquareMatrix {
     pub fn apply_add(&self, alpha: f64, x: &[f64], y: &mut [f64]) {
         match &self.kind {
             Kind::Dense { matrix, .. } => matrix.apply_add(alpha, x, y),
-            Kind::Sparse(sparse) => sparse.apply_add(alpha, x, y),
+            Kind::Sparse(sparse) => sparse.product(x, |first, line| {
+                axpy(alpha, line, &mut y[first..first + line.len()]);
+            }),
         }
     }
 
@@ -103,7 +193,13 @@ impl SquareMatrix {
     pub fn form(&self, x: &[f64], y: &[f64]) -> f64 {
         match &self.kind {
             Kind::Dense { matrix, .. } => matrix.form(x, y),
-            Kind::Sparse(sparse) => sparse.form(x, y),
+            Kind::Sparse(sparse) => {
+                let mut sum = 0.0;
+                sparse.product(y, |first, line| {
+                    sum += dot(line, &x[first..first + line.len()]);
+                });
+                sum
+            }
         }
     }
 
@@ -113,6 +209,7 @@ impl SquareMatrix {
             (Kind::Dense { matrix, .. }, Kind::Dense { matrix: other, .. }) => {
                 axpy(factor, other.as_slice(), matrix.as_mut_slice());
             }
+            (Kind::Sparse(a), Kind::Sparse(b)) => a.add_scaled(factor, b),
             _ => other.send(factor, self),
         }
     }
@@ -139,14 +236,7 @@ impl SquareMatrix {
                     *d = matrix[(i, i)];
                 }
             }
-            Kind::Sparse(sparse) => {
-                d.fill(0.0);
-                for (i, j, value) in sparse.entries() {
-                    if i == j {
-                        d[i] += value;
-                    }
-                }
-            }
+            Kind::Sparse(sparse) => sparse.diagonal(d),
         }
     }
 
@@ -170,9 +260,7 @@ impl SquareMatrix {
                 }
             }
             Kind::Sparse(sparse) => {
-                for (i, j, value) in sparse.entries() {
-                    sink.entry(i, j, factor * value);
-                }
+                sparse.for_each(|i, j, value| sink.entry(i, j, factor * value));
             }
         }
     }

@@ -1,10 +1,27 @@
 //! The few vector operations that loops are written with.
 
-/// Scalar product `aᵀ b` of two vectors of equal length.
+/// From this length on a scalar product is summed in [`LANES`] parts.
+const LONG: usize = 32;
+
+/// Partial sums that a processor keeps going at the same time.
+const LANES: usize = 8;
+
+/// Scalar product `aᵀ b` of two vectors of equal length; the order of summation depends on the length alone.
 #[inline]
 #[must_use]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
+    if a.len() < LONG {
+        return a.iter().zip(b).map(|(x, y)| x * y).sum();
+    }
+    let ((a, end_a), (b, end_b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (x, y) in a.iter().zip(b) {
+        for k in 0..LANES {
+            sums[k] += x[k] * y[k];
+        }
+    }
+    let rest: f64 = end_a.iter().zip(end_b).map(|(x, y)| x * y).sum();
+    sums.iter().sum::<f64>() + rest
 }
 
 /// `y ← y + alpha x`.

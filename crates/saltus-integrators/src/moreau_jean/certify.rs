@@ -24,7 +24,7 @@ impl MoreauJean {
         let before = self.energy;
         let algorithmic = self.algorithmic_dissipation(system, state, end);
         self.shift_start(system, end)?;
-        self.certify_end(system, end, &state.v, &mut certificate);
+        self.certify_start(system, &state.v, &mut certificate);
         self.energy = self.energy_at_start(system);
         let gain = self.energy.total() - before.total();
         certificate.set(
@@ -32,6 +32,17 @@ impl MoreauJean {
             gain - work_external - work_contact - algorithmic,
         );
         self.update_scale(h);
+        Ok(self.report(h, iterations, (work_external, work_contact), certificate))
+    }
+
+    /// The report of the step, when all is known.
+    pub(super) fn report(
+        &self,
+        h: f64,
+        iterations: u32,
+        (work_external, work_contact): (f64, f64),
+        certificate: Certificate,
+    ) -> StepReport {
         let active = self
             .contact
             .active
@@ -43,7 +54,7 @@ impl MoreauJean {
         // A step that needed no solve has the constraints of the last one that did.
         let constrained = self.dims.ng > 0 || !self.contact.active.is_empty();
         let redundant = if constrained { self.redundant } else { 0 };
-        Ok(StepReport {
+        StepReport {
             h,
             iterations,
             active,
@@ -53,7 +64,7 @@ impl MoreauJean {
             work_external,
             work_contact,
             certificate,
-        })
+        }
     }
 
     /// The report of the initial state.
@@ -69,7 +80,7 @@ impl MoreauJean {
             c.velocity[i] = c.set.normal_velocity(i, &state.v);
         }
         let mut certificate = Certificate::EMPTY;
-        self.certify_end(system, state.t, &state.v, &mut certificate);
+        self.certify_end(system, state.point(), &state.v, &mut certificate);
         Ok(StepReport {
             h,
             iterations: 0,
@@ -147,7 +158,7 @@ impl MoreauJean {
     }
 
     /// Impact law at the directions the step used.
-    fn certify_law(&mut self, certificate: &mut Certificate) {
+    pub(super) fn certify_law(&mut self, certificate: &mut Certificate) {
         if self.contact.set.is_empty() {
             return;
         }
@@ -196,15 +207,32 @@ impl MoreauJean {
         Ok(())
     }
 
-    /// Constraints and contacts at the end of the step that began with `v_start`.
-    fn certify_end(
+    /// Constraints and contacts at the start of the next step; this one began with `v_start`.
+    fn certify_start(
         &mut self,
         system: &dyn System,
-        end: f64,
         v_start: &[f64],
         certificate: &mut Certificate,
     ) {
-        let q = &self.start.q;
+        let start = std::mem::take(&mut self.start);
+        let at = Point {
+            t: start.t,
+            q: &start.q,
+            v: &start.v,
+        };
+        self.certify_end(system, at, v_start, certificate);
+        self.start = start;
+    }
+
+    /// Constraints and contacts `at` the end of the step that began with `v_start`.
+    pub(super) fn certify_end(
+        &mut self,
+        system: &dyn System,
+        at: Point<'_>,
+        v_start: &[f64],
+        certificate: &mut Certificate,
+    ) {
+        let (end, q) = (at.t, at.q);
         if self.dims.ng > 0 {
             let b = &mut self.bilateral;
             system.g(end, q, &mut b.gap);
@@ -222,7 +250,7 @@ impl MoreauJean {
         let (mut penetration, mut carrying, mut law) = (0.0_f64, 0.0_f64, 0.0_f64);
         for i in 0..c.set.len() {
             penetration = penetration.max(-c.set.gap[i]);
-            c.velocity[i] = c.set.normal_velocity(i, &self.start.v);
+            c.velocity[i] = c.set.normal_velocity(i, at.v);
             if c.impulse[i] > 0.0 {
                 carrying = carrying.max(c.set.gap[i].abs());
                 let before = c.set.normal_velocity(i, v_start);
@@ -238,7 +266,11 @@ impl MoreauJean {
     fn energy_at_start(&self, system: &dyn System) -> Energy {
         let start = &self.start;
         Energy {
-            kinetic: 0.5 * dot(&start.v, &start.momentum),
+            kinetic: if self.is_streamlined() {
+                self.streamlined_kinetic(&start.v)
+            } else {
+                0.5 * dot(&start.v, &start.momentum)
+            },
             potential: system.potential_energy(start.t, &start.q),
         }
     }

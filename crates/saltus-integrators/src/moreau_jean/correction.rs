@@ -151,7 +151,7 @@ impl MoreauJean {
         nv: usize,
     ) {
         let ng = self.dims.ng;
-        if self.contacts_are_constant() {
+        if self.condenses_in_advance() {
             let active = &self.contact.active;
             self.one_step.select(m, &self.all_contacts, &|i| active[i]);
             return;
@@ -267,6 +267,7 @@ impl MoreauJean {
         s.iteration.add_scaled(h * self.theta, &s.damping);
         s.iteration
             .add_scaled(h * h * self.theta * self.phi, &s.stiffness);
+        s.iteration.finish();
     }
 
     /// Factors the iteration matrix. Where it is singular although the constrained system is not,

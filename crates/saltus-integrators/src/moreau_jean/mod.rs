@@ -16,11 +16,13 @@
 //!
 //! Each step is solved by Newton's method on `v_{k+1}` with the exact tangent, the contact problem of
 //! each iteration by an LCP over the activated contacts. Constant `M`, `K`, `C` are recognised: the
-//! iteration matrix is factored once and one solve is exact.
+//! iteration matrix is factored once and one solve is exact; large such systems without bilateral constraints
+//! take the short way of `linear.rs`, whose cost is a few passes over memory.
 
 mod certify;
 mod correction;
 mod failure;
+mod linear;
 mod newton;
 mod options;
 mod start;
@@ -31,7 +33,7 @@ use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{Integrator, Reactions, StepError, StepReport};
 use crate::one_step::OneStep;
 use crate::scheme::OptionsError;
-use saltus_linear::{RowCollector, SquareMatrix};
+use saltus_linear::{DENSE_LIMIT, RowCollector, Schur, SquareMatrix};
 use saltus_system::{ContactSet, Dims, State, Structure, System};
 
 const NAME: &str = "moreau-jean";
@@ -63,8 +65,13 @@ pub struct MoreauJean {
     bilateral: Bilateral,
     contact: Contact,
     one_step: OneStep,
-    /// The condensed problem of all contacts, where it never changes.
+    /// The condensed problem of all contacts, where it never changes and is small.
     all_contacts: OneStep,
+    /// The condensed contacts met so far of a large time-invariant system.
+    schur: Schur,
+    /// Length of the last step \[s\], and what tells its end from other states, where steps are streamlined.
+    length: f64,
+    fingerprint: u64,
     energy: crate::integrator::Energy,
     /// Multipliers that are not unique in the last solve.
     redundant: u32,
@@ -140,14 +147,15 @@ struct Contact {
     law: ContactSet,
     /// Where the forecast looks, if it looks elsewhere.
     probe: ContactSet,
-    rows: RowCollector,       // Wᵀ with its turning, all rows
-    start_velocity: Vec<f64>, // u_k (nc)
-    velocity: Vec<f64>,       // u_{k+1} (nc)
-    impulse: Vec<f64>,        // R (nc)
-    active: Vec<usize>,       // contacts the forecast activated, increasing
-    restitution: Vec<f64>,    // e, one per row of `law`
-    impulse_rows: Vec<f64>,   // R, one per row of `law`
-    multipliers: Vec<f64>,    // z of the one-step problem
+    rows: RowCollector,         // Wᵀ with its turning, all rows
+    start_velocity: Vec<f64>,   // u_k (nc)
+    velocity: Vec<f64>,         // u_{k+1} (nc)
+    impulse: Vec<f64>,          // R (nc)
+    active: Vec<usize>,         // contacts the forecast activated, increasing
+    restitution: Vec<f64>,      // e, one per row of `law`
+    impulse_rows: Vec<f64>,     // R, one per row of `law`
+    multipliers: Vec<f64>,      // z of the one-step problem
+    touched: Vec<(usize, f64)>, // forces that reactions are added to for a while
 }
 
 impl MoreauJean {
@@ -177,6 +185,9 @@ impl MoreauJean {
             contact: Contact::default(),
             one_step: OneStep::default(),
             all_contacts: OneStep::default(),
+            schur: Schur::default(),
+            length: 0.0,
+            fingerprint: 0,
             energy: crate::integrator::Energy::default(),
             redundant: 0,
         })
@@ -193,6 +204,11 @@ impl MoreauJean {
             && self.structure.linear_contacts
             && self.contacts_are_fixed
             && self.dims.ng == 0
+    }
+
+    /// Whether the columns of all contacts are made in advance.
+    fn condenses_in_advance(&self) -> bool {
+        self.contacts_are_constant() && self.dims.nv <= DENSE_LIMIT
     }
 }
 
@@ -255,6 +271,9 @@ impl Integrator for MoreauJean {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
+        if self.is_streamlined() {
+            return self.linear_step(system, state, h, end);
+        }
         if self.start.t != state.t || self.start.q != state.q || self.start.v != state.v {
             self.evaluate_start(system, state)?;
         }
@@ -264,7 +283,7 @@ impl Integrator for MoreauJean {
         if self.is_linear() && self.factored_for != h {
             self.factor_once(h)?;
         }
-        self.start_velocities();
+        self.start_velocities(&state.v);
         self.forecast(system, state, h);
         self.predict(h);
         let mut iterations = self.newton(system, state, h, end)?;
@@ -292,6 +311,9 @@ impl Integrator for MoreauJean {
     }
 
     fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
+        if self.is_streamlined() {
+            return self.interpolate_streamlined(system, fraction, out);
+        }
         // After a step, `start` already holds its end; step back along the tangent.
         out.q.clone_from(&self.start.q);
         let back: Vec<f64> = self.trial.xi.iter().map(|x| (fraction - 1.0) * x).collect();
@@ -309,6 +331,9 @@ impl Integrator for MoreauJean {
     fn memory(&self, memory: &mut Vec<f64>) {
         memory.clear();
         memory.extend([self.epsilon, self.scale, self.impulse_scale]);
+        if self.is_streamlined() {
+            return;
+        }
         memory.extend_from_slice(&self.trial.earlier_increment);
         memory.extend_from_slice(&self.trial.increment);
         memory.extend_from_slice(&self.bilateral.guess);
@@ -319,12 +344,16 @@ impl Integrator for MoreauJean {
             return;
         };
         let (nv, ng) = (self.dims.nv, self.dims.ng);
-        if rest.len() != 2 * nv + ng {
+        let streamlined = self.is_streamlined();
+        if rest.len() != if streamlined { 0 } else { 2 * nv + ng } {
             return;
         }
         self.epsilon = *epsilon;
         self.scale = *scale;
         self.impulse_scale = *impulse_scale;
+        if streamlined {
+            return;
+        }
         let (earlier, rest) = rest.split_at(nv);
         self.trial.earlier_increment.copy_from_slice(earlier);
         self.trial.increment.copy_from_slice(&rest[..nv]);

@@ -108,7 +108,7 @@ impl MoreauJean {
                 });
             }
         }
-        if self.contacts_are_constant() {
+        if self.condenses_in_advance() {
             let set = &self.contact.set;
             let row = |i: usize| (&set.directions, set.first_row[i]);
             self.all_contacts
@@ -264,7 +264,7 @@ impl MoreauJean {
     }
 
     /// Velocity that counts as nothing along a row of `Wᵀ` or `G`.
-    fn velocity_tolerance(&self, cols: &[usize], values: &[f64]) -> f64 {
+    pub(super) fn velocity_tolerance(&self, cols: &[usize], values: &[f64]) -> f64 {
         let reach: f64 = cols
             .iter()
             .zip(values)

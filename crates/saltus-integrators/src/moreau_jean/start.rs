@@ -2,8 +2,8 @@
 
 use super::{Bilateral, Contact, Evaluation, Forecast, MoreauJean, NAME, Smooth, Start, Trial};
 use crate::integrator::{StepError, StepReport};
-use saltus_linear::{axpy, max_abs};
-use saltus_system::{DynamicsParts, Point, State, System, Tangents};
+use saltus_linear::{Schur, axpy, max_abs};
+use saltus_system::{DynamicsParts, MassKind, Point, State, System, Tangents};
 
 impl MoreauJean {
     /// Sizes every buffer for `system`.
@@ -49,6 +49,7 @@ impl MoreauJean {
             ..Bilateral::default()
         };
         self.contact = Contact::default();
+        self.schur = Schur::default();
     }
 
     /// Evaluates the initial state and everything that depends on the system alone.
@@ -65,6 +66,7 @@ impl MoreauJean {
 
         self.smooth.mass.clear();
         system.mass(&state.q, &mut self.smooth.mass);
+        self.smooth.mass.finish();
         self.set_weights();
         if self.is_linear() {
             let s = &mut self.smooth;
@@ -72,12 +74,17 @@ impl MoreauJean {
             s.damping.clear();
             system.stiffness(state.point(), &mut s.stiffness);
             system.damping(state.point(), &mut s.damping);
+            s.stiffness.finish();
+            s.damping.finish();
         }
         self.evaluate_start(system, state)?;
-        self.start_velocities();
+        self.start_velocities(&state.v);
         self.initial_increment(system, state, h)?;
         self.factor_once(h)?;
         self.set_scales(state, h);
+        if self.is_streamlined() {
+            self.begin_streamlined(state);
+        }
         self.initial_report(system, state, h)
     }
 
@@ -149,8 +156,10 @@ impl MoreauJean {
             system.active_force(state.point(), &mut start.active);
             self.start_acceleration()?;
         }
-        self.smooth.mass.clear();
-        system.mass(&state.q, &mut self.smooth.mass);
+        if self.structure.mass == MassKind::Varying {
+            self.smooth.mass.clear();
+            system.mass(&state.q, &mut self.smooth.mass);
+        }
         self.smooth.mass.apply(&state.v, &mut self.start.momentum);
         Ok(())
     }
@@ -172,10 +181,10 @@ impl MoreauJean {
     }
 
     /// Normal velocities at the start of the step.
-    pub(super) fn start_velocities(&mut self) {
+    pub(super) fn start_velocities(&mut self, v: &[f64]) {
         let c = &mut self.contact;
         for i in 0..c.set.len() {
-            c.start_velocity[i] = c.set.normal_velocity(i, &self.start.v);
+            c.start_velocity[i] = c.set.normal_velocity(i, v);
         }
     }
 

@@ -1,0 +1,492 @@
+//! The step of a large time-invariant system, in as few passes over memory as it takes.
+//!
+//! With constant `M`, `K`, `C`, `G = 0` and fixed contact directions the increment of the velocity is
+//!
+//! ```text
+//! J Δv = h f(t_θ, q_k + θ h v_k, v_k) + W R ,   J = M + hθ C + h²θφ K
+//! ```
+//!
+//! one solve with the factors of `J` for the forces and none for the contacts, whose columns `J⁻¹ W` are kept. The
+//! force is evaluated again at the end, and the balance `M Δv − h f − W R` taken from it: that is the certificate.
+//! Products with `M` are consumed row by row as they arise, and the state is exchanged, not copied.
+
+use super::{Evaluation, Forecast, MoreauJean, Variant};
+use crate::certificate::{Certificate, Entry};
+use crate::integrator::{Energy, StepError, StepReport};
+use saltus_linear::{DENSE_LIMIT, SquareMatrix, axpy, dot};
+use saltus_system::{Point, State, System};
+
+/// Partial sums kept going at the same time.
+const LANES: usize = 8;
+
+/// What the balance of momentum of a step leaves.
+#[derive(Debug, Clone, Copy, Default)]
+struct Balance {
+    /// Largest component.
+    largest: [f64; LANES],
+    /// Largest component over `√Mᵢᵢ`.
+    scaled: [f64; LANES],
+    /// Sum of these: not finite where any of them is not.
+    sum: [f64; LANES],
+    /// `Δvᵀ M Δv`.
+    square: [f64; LANES],
+}
+
+/// What a velocity amounts to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Amount {
+    /// `vᵀ M v`.
+    square: [f64; LANES],
+    /// `max (|M v|ᵢ + h |f|ᵢ) / √Mᵢᵢ`.
+    momentum: [f64; LANES],
+    /// `max h |f|ᵢ / √Mᵢᵢ`.
+    impulse: [f64; LANES],
+}
+
+/// Runs a body for every element of vectors of equal length, which it finds at `[lane]` under their names.
+macro_rules! by_lanes {
+    (($($x:ident),+), $lane:ident, $body:block) => {{
+        $(let $x = $x.as_chunks::<LANES>();)+
+        let blocks = [$($x.0.len()),+].into_iter().fold(usize::MAX, usize::min);
+        for block in 0..blocks {
+            $(let $x = &$x.0[block];)+
+            for $lane in 0..LANES $body
+        }
+        $(let $x = $x.1;)+
+        let rest = [$($x.len()),+].into_iter().fold(usize::MAX, usize::min);
+        for $lane in 0..rest $body
+    }};
+}
+
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+fn largest(lanes: &[f64; LANES]) -> f64 {
+    lanes.iter().fold(0.0, |m, x| larger(m, *x))
+}
+
+impl Balance {
+    /// Takes in some rows: `M Δv`, `h f` with reactions before the factor `h`, weights and `Δv`.
+    #[inline]
+    fn take(&mut self, line: &[f64], force: &[f64], weights: &[f64], x: &[f64], h: f64) {
+        let Self {
+            largest,
+            scaled,
+            sum,
+            square,
+        } = self;
+        by_lanes!((line, force, weights, x), k, {
+            let defect = (line[k] - h * force[k]).abs();
+            let weighted = weights[k] * defect;
+            largest[k] = larger(defect, largest[k]);
+            scaled[k] = larger(weighted, scaled[k]);
+            sum[k] += weighted;
+            square[k] += line[k] * x[k];
+        });
+    }
+
+    fn is_finite(&self) -> bool {
+        self.sum.iter().sum::<f64>().is_finite()
+    }
+}
+
+impl Amount {
+    /// Takes in some rows: `M v`, `v`, `f` and weights.
+    #[inline]
+    fn take(&mut self, line: &[f64], v: &[f64], force: &[f64], weights: &[f64], h: f64) {
+        let Self {
+            square,
+            momentum,
+            impulse,
+        } = self;
+        by_lanes!((line, v, force, weights), k, {
+            square[k] += line[k] * v[k];
+            let push = weights[k] * (h * force[k].abs());
+            impulse[k] = larger(push, impulse[k]);
+            momentum[k] = larger(weights[k] * line[k].abs() + push, momentum[k]);
+        });
+    }
+
+    fn of(mass: &SquareMatrix, v: &[f64], force: &[f64], weights: &[f64], h: f64) -> Self {
+        let mut amount = Self::default();
+        mass.product(v, |first, line| {
+            let rows = first..first + line.len();
+            amount.take(
+                line,
+                &v[rows.clone()],
+                &force[rows.clone()],
+                &weights[rows],
+                h,
+            );
+        });
+        amount
+    }
+}
+
+/// Tells states apart: the sum of all their bits.
+fn fingerprint(state: &State) -> u64 {
+    let sum = |x: &[f64]| x.iter().fold(0_u64, |s, x| s.wrapping_add(x.to_bits()));
+    sum(&state.q).wrapping_add(sum(&state.v).rotate_left(1))
+}
+
+impl MoreauJean {
+    /// Whether steps are taken the short way.
+    pub(super) fn is_streamlined(&self) -> bool {
+        self.dims.nv > DENSE_LIMIT
+            && self.contacts_are_constant()
+            && self.options.evaluation == Evaluation::ThetaPoint
+    }
+
+    /// Kinetic energy \[J\] of `v`.
+    pub(super) fn streamlined_kinetic(&self, v: &[f64]) -> f64 {
+        let s = &self.smooth;
+        let amount = Amount::of(&s.mass, v, &s.force, &self.weights, 0.0);
+        0.5 * amount.square.iter().sum::<f64>()
+    }
+
+    /// What the first step finds of a step before it.
+    pub(super) fn begin_streamlined(&mut self, state: &State) {
+        self.trial.q.copy_from_slice(&state.q);
+        self.trial.v.copy_from_slice(&state.v);
+        self.smooth.delta.fill(0.0);
+        self.length = 0.0;
+        self.fingerprint = fingerprint(state);
+    }
+
+    /// One step; `state` is unchanged on error.
+    pub(super) fn linear_step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        if self.start.t != state.t || self.fingerprint != fingerprint(state) {
+            self.energy = Energy {
+                kinetic: self.streamlined_kinetic(&state.v),
+                potential: system.potential_energy(state.t, &state.q),
+            };
+            system.evaluate_contacts(state.t, &state.q, &mut self.contact.set);
+        }
+        if self.factored_for != h {
+            self.factor_once(h)?;
+        }
+        self.length = h;
+        self.start_velocities(&state.v);
+        self.forecast(system, state, h);
+        self.contact.impulse.fill(0.0);
+        let (mut iterations, mut balance) = self.settle(system, state, h, end)?;
+        if self.options.forecast == Forecast::Smooth && self.forecast_from_end(system, end) {
+            let (more, again) = self.settle(system, state, h, end)?;
+            iterations += more;
+            balance = again;
+        }
+        Ok(self.finish_streamlined(system, state, (h, end), iterations, &balance))
+    }
+
+    /// Solves for `Δv` and the impulses until the balance holds; usually at once.
+    fn settle(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+        end: f64,
+    ) -> Result<(u32, Balance), StepError> {
+        let t_eval = self.evaluation_time(state, h, end);
+        let ahead = self.theta * h;
+        let t = &mut self.trial;
+        for ((out, q), v) in t.q_eval.iter_mut().zip(&state.q).zip(&state.v) {
+            *out = q + ahead * v;
+        }
+        let s = &mut self.smooth;
+        let at = Point {
+            t: t_eval,
+            q: &t.q_eval,
+            v: &state.v,
+        };
+        system.force(at, &mut s.force);
+        s.iteration.solve_into(h, &s.force, &mut s.delta);
+        let mut iterations = 0;
+        loop {
+            self.close(system, state, t_eval)?;
+            iterations += 1;
+            self.advance(state, h);
+            let (s, t) = (&mut self.smooth, &self.trial);
+            let at = Point {
+                t: t_eval,
+                q: &t.q_eval,
+                v: &t.v_eval,
+            };
+            system.force(at, &mut s.force);
+            let balance = self.balance(h);
+            let tolerance = (self.options.tolerance * self.scale).max(f64::MIN_POSITIVE);
+            let ratio = (largest(&balance.scaled) / tolerance).max(self.law_ratio());
+            if ratio <= 1.0 && balance.is_finite() {
+                return Ok((iterations, balance));
+            }
+            self.write_defect(h);
+            if !balance.is_finite() || !ratio.is_finite() {
+                return Err(self.not_finite(system, end));
+            }
+            if iterations == self.options.max_iterations {
+                let defect = self.defect(false);
+                return Err(self.not_converged(system, iterations, defect));
+            }
+            // J δ = −r without the reactions, which are solved for anew.
+            let s = &mut self.smooth;
+            s.iteration.solve(&mut s.residual);
+            axpy(-1.0, &s.residual, &mut s.delta);
+        }
+    }
+
+    /// Solves for the impulses of the active contacts, and adds what they do to `Δv`.
+    fn close(&mut self, system: &dyn System, state: &State, t_eval: f64) -> Result<(), StepError> {
+        let c = &mut self.contact;
+        c.multipliers.clear();
+        if c.active.is_empty() {
+            return Ok(());
+        }
+        if self.options.forecast != Forecast::Predicted {
+            system.evaluate_contacts(t_eval, &self.trial.q_eval, &mut c.law);
+        }
+        let (iteration, schur) = (&self.smooth.iteration, &mut self.schur);
+        for &i in &c.active {
+            schur.know(iteration, i, &c.law.directions, c.law.first_row[i]);
+        }
+        let c = &self.contact;
+        self.one_step.take(c.active.len(), |i, j| {
+            self.schur.product(c.active[i], c.active[j])
+        });
+        for (k, &i) in c.active.iter().enumerate() {
+            let row = c.law.first_row[i];
+            self.one_step.q_mut()[k] = c.law.normal_velocity(i, &state.v)
+                + c.law.directions.dot(row, &self.smooth.delta)
+                + self.rebound(i);
+        }
+        let c = &mut self.contact;
+        c.multipliers.extend(c.active.iter().map(|&i| c.impulse[i]));
+        let outcome = self.one_step.solve(0, &mut c.multipliers);
+        if !outcome.is_solved() {
+            return Err(self.contact_problem(system, outcome));
+        }
+        for (&i, z) in c.active.iter().zip(&c.multipliers) {
+            c.impulse[i] = *z;
+        }
+        self.redundant = outcome.redundant;
+        let s = &mut self.smooth;
+        self.schur
+            .respond(&s.iteration, &c.active, &c.multipliers, &mut s.delta);
+        Ok(())
+    }
+
+    /// State at the end and at the evaluation point, from `Δv`.
+    fn advance(&mut self, state: &State, h: f64) {
+        let (theta, phi) = (self.theta, self.phi);
+        let t = &mut self.trial;
+        let n = state.q.len();
+        let (q, v, x) = (&state.q[..n], &state.v[..n], &self.smooth.delta[..n]);
+        let (q_end, v_end) = (&mut t.q[..n], &mut t.v[..n]);
+        let (q_eval, v_eval) = (&mut t.q_eval[..n], &mut t.v_eval[..n]);
+        for i in 0..n {
+            let xi = h * (v[i] + phi * x[i]);
+            q_end[i] = q[i] + xi;
+            v_end[i] = v[i] + x[i];
+            q_eval[i] = q[i] + theta * xi;
+            v_eval[i] = v[i] + theta * x[i];
+        }
+        let c = &mut self.contact;
+        for &i in &c.active {
+            c.velocity[i] = c.law.normal_velocity(i, &t.v);
+        }
+    }
+
+    /// `M Δv − h f − W R`, of which only the size is kept.
+    fn balance(&mut self, h: f64) -> Balance {
+        let (s, c) = (&mut self.smooth, &mut self.contact);
+        // The reactions join the few forces they touch for the time of the pass.
+        c.touched.clear();
+        for &i in c.active.iter().filter(|&&i| c.impulse[i] != 0.0) {
+            let row = c.law.first_row[i];
+            let directions = &c.law.directions;
+            for (&j, w) in directions.cols(row).iter().zip(directions.values(row)) {
+                c.touched.push((j, s.force[j]));
+                s.force[j] += c.impulse[i] * w / h;
+            }
+        }
+        let mut balance = Balance::default();
+        let (force, weights, x) = (&s.force, &self.weights, &s.delta);
+        s.mass.product(x, |first, line| {
+            let rows = first..first + line.len();
+            balance.take(
+                line,
+                &force[rows.clone()],
+                &weights[rows.clone()],
+                &x[rows],
+                h,
+            );
+        });
+        for &(j, force) in c.touched.iter().rev() {
+            s.force[j] = force;
+        }
+        balance
+    }
+
+    /// Largest residual of the impact law over its tolerance.
+    fn law_ratio(&self) -> f64 {
+        let c = &self.contact;
+        (c.active.iter().enumerate())
+            .map(|(k, &i)| {
+                let row = c.law.first_row[i];
+                let directions = &c.law.directions;
+                self.law_residual(k, i).abs()
+                    / self
+                        .velocity_tolerance(directions.cols(row), directions.values(row))
+                        .max(f64::MIN_POSITIVE)
+            })
+            .fold(0.0, |m, r| if r > m || r.is_nan() { r } else { m })
+    }
+
+    /// Writes out the residual without and with reactions.
+    fn write_defect(&mut self, h: f64) {
+        let (s, c) = (&mut self.smooth, &self.contact);
+        s.mass.apply(&s.delta, &mut s.residual);
+        axpy(-h, &s.force, &mut s.residual);
+        s.defect.copy_from_slice(&s.residual);
+        for &i in &c.active {
+            let row = c.law.first_row[i];
+            c.law.directions.axpy(row, -c.impulse[i], &mut s.defect);
+        }
+    }
+
+    /// Energy, works and certificate of the accepted step; `state` becomes its end.
+    fn finish_streamlined(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        (h, end): (f64, f64),
+        iterations: u32,
+        balance: &Balance,
+    ) -> StepReport {
+        let mut certificate = Certificate::EMPTY;
+        certificate.set(Entry::Dynamics, largest(&balance.largest));
+        self.certify_law(&mut certificate);
+        let (work_external, work_contact) = self.streamlined_works(system, state, h, end);
+        let potential = system.potential_energy(end, &self.trial.q);
+        let algorithmic = self.streamlined_dissipation(system, state, end, potential, balance);
+        let s = &self.smooth;
+        let amount = Amount::of(&s.mass, &self.trial.v, &s.force, &self.weights, h);
+        self.impulse_scale = self.impulse_scale.max(largest(&amount.impulse));
+        self.scale = self.scale.max(largest(&amount.momentum));
+        let before = self.energy;
+        self.energy = Energy {
+            kinetic: 0.5 * amount.square.iter().sum::<f64>(),
+            potential,
+        };
+        let gain = self.energy.total() - before.total();
+        certificate.set(
+            Entry::EnergyBalance,
+            gain - work_external - work_contact - algorithmic,
+        );
+        std::mem::swap(&mut state.q, &mut self.trial.q);
+        std::mem::swap(&mut state.v, &mut self.trial.v);
+        state.t = end;
+        self.start.t = end;
+        self.fingerprint = fingerprint(state);
+        let before = std::mem::take(&mut self.trial.v);
+        self.certify_end(system, state.point(), &before, &mut certificate);
+        self.trial.v = before;
+        self.report(h, iterations, (work_external, work_contact), certificate)
+    }
+
+    /// Work of the forces without a potential, and of the contacts.
+    fn streamlined_works(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+        end: f64,
+    ) -> (f64, f64) {
+        let t_eval = self.evaluation_time(state, h, end);
+        let (t, s, phi) = (&self.trial, &mut self.smooth, self.phi);
+        let at = Point {
+            t: t_eval,
+            q: &t.q_eval,
+            v: &t.v_eval,
+        };
+        system.active_force(at, &mut s.active);
+        let power = if phi == self.theta {
+            dot(&t.v_eval, &s.active)
+        } else {
+            dot(&state.v, &s.active) + phi * dot(&s.delta, &s.active)
+        };
+        let c = &self.contact;
+        let contact = (c.active.iter())
+            .map(|&i| {
+                let row = c.law.first_row[i];
+                let along = |v: &[f64]| c.law.directions.dot(row, v);
+                c.impulse[i] * ((1.0 - phi) * along(&state.v) + phi * along(&t.v))
+            })
+            .sum();
+        (h * power, contact)
+    }
+
+    /// See [`algorithmic_dissipation`](Self::algorithmic_dissipation).
+    fn streamlined_dissipation(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        end: f64,
+        potential: f64,
+        balance: &Balance,
+    ) -> f64 {
+        if self.theta == 0.5 {
+            return 0.0;
+        }
+        let t = &mut self.trial;
+        for ((m, a), b) in t.q_eval.iter_mut().zip(&state.q).zip(&t.q) {
+            *m = 0.5 * (a + b);
+        }
+        let middle = system.potential_energy(end, &t.q_eval);
+        let start = system.potential_energy(end, &state.q);
+        let mut norms = 4.0 * (potential - 2.0 * middle + start);
+        if self.options.variant == Variant::Standard {
+            norms += balance.square.iter().sum::<f64>();
+        }
+        (0.5 - self.theta) * norms
+    }
+
+    /// The state inside the last step.
+    pub(super) fn interpolate_streamlined(
+        &self,
+        system: &dyn System,
+        fraction: f64,
+        out: &mut State,
+    ) {
+        let (t, x) = (&self.trial, &self.smooth.delta);
+        out.q.clone_from(&t.q);
+        let xi: Vec<f64> = (t.v.iter().zip(x))
+            .map(|(v, x)| fraction * (self.length * (v + self.phi * x)))
+            .collect();
+        system.retract(&mut out.q, &xi);
+        out.v.clone_from(&t.v);
+        if fraction < 1.0 {
+            // Without the jump, which is at the end.
+            let mut increment = vec![0.0; x.len()];
+            let c = &self.contact;
+            if c.multipliers.len() == c.active.len() {
+                self.schur.respond(
+                    &self.smooth.iteration,
+                    &c.active,
+                    &c.multipliers,
+                    &mut increment,
+                );
+            }
+            for (v, (x, jump)) in out.v.iter_mut().zip(x.iter().zip(&increment)) {
+                *v += fraction * (x - jump);
+            }
+        } else {
+            axpy(1.0, x, &mut out.v);
+        }
+    }
+}

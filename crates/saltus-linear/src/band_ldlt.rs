@@ -1,0 +1,253 @@
+//! `A = L D Lᵀ` of a symmetric positive definite band, in place and without pivoting.
+//!
+//! A tridiagonal matrix is eliminated from both ends towards the middle (a twisted factorisation: Parlett and
+//! Dhillon, *Linear Algebra Appl.* 267, 1997, §2): the two recurrences of each sweep are independent, so that a
+//! processor runs them at the same time. Wider bands are eliminated from the top.
+
+use crate::LinearError;
+use crate::band::Band;
+use crate::vector::dot;
+
+/// The factors, reusing their storage.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BandLdlt {
+    n: usize,
+    width: usize,
+    /// Reciprocals of `D` (n).
+    reciprocal: Vec<f64>,
+    /// Row `i` of `L` without its diagonal (width per row, columns `i − width..i`); for a tridiagonal matrix the
+    /// factor by which unknown `i` enters its neighbour towards the middle.
+    lower: Vec<f64>,
+    /// A row of `L D`.
+    row: Vec<f64>,
+    /// Smallest pivot over its diagonal entry.
+    weakest: f64,
+}
+
+impl BandLdlt {
+    /// Pivots below this multiple of their diagonal entry count as zero.
+    const SINGULAR: f64 = 1e-14;
+
+    /// Smallest pivot over its diagonal entry in the last factorisation: how many digits elimination lost.
+    pub(crate) fn weakest(&self) -> f64 {
+        self.weakest
+    }
+
+    /// Factorises the symmetric matrix `a`, of which the lower half is read.
+    ///
+    /// # Errors
+    /// [`LinearError::Singular`] where a pivot is not positive: the matrix is not positive definite.
+    pub(crate) fn factorise(&mut self, a: &Band) -> Result<(), LinearError> {
+        let n = a.diagonal(0).len();
+        self.n = n;
+        self.width = a.widths().0.min(n.saturating_sub(1));
+        self.weakest = f64::INFINITY;
+        self.reciprocal.resize(n, 0.0);
+        self.lower.resize(n * self.width, 0.0);
+        self.row.resize(self.width, 0.0);
+        match self.width {
+            0 => {
+                for i in 0..n {
+                    let own = a.get(i, i);
+                    self.accept(i, own, own)?;
+                }
+                Ok(())
+            }
+            1 => self.twisted(a.diagonal(0), a.diagonal(-1)),
+            _ => self.rows(a),
+        }
+    }
+
+    /// Takes over the pivot of row `i`, whose diagonal entry is `own`.
+    #[inline]
+    fn accept(&mut self, i: usize, pivot: f64, own: f64) -> Result<(), LinearError> {
+        if pivot > Self::SINGULAR * own && own > 0.0 {
+            self.reciprocal[i] = 1.0 / pivot;
+            self.weakest = self.weakest.min(pivot / own);
+            Ok(())
+        } else {
+            Err(LinearError::Singular {
+                size: self.n,
+                pivot: i,
+                value: pivot,
+            })
+        }
+    }
+
+    /// Tridiagonal; `below[i]` is the entry left of the diagonal in row `i`.
+    fn twisted(&mut self, diagonal: &[f64], below: &[f64]) -> Result<(), LinearError> {
+        let (n, middle) = (self.n, self.n / 2);
+        let mut carry = 0.0;
+        for i in 0..middle {
+            self.accept(i, diagonal[i] - carry, diagonal[i])?;
+            self.lower[i] = below[i + 1] * self.reciprocal[i];
+            carry = self.lower[i] * below[i + 1];
+        }
+        let from_top = carry;
+        carry = 0.0;
+        for i in (middle + 1..n).rev() {
+            self.accept(i, diagonal[i] - carry, diagonal[i])?;
+            self.lower[i] = below[i] * self.reciprocal[i];
+            carry = self.lower[i] * below[i];
+        }
+        self.lower[middle] = 0.0;
+        self.accept(
+            middle,
+            diagonal[middle] - from_top - carry,
+            diagonal[middle],
+        )
+    }
+
+    fn rows(&mut self, a: &Band) -> Result<(), LinearError> {
+        let w = self.width;
+        for i in 0..self.n {
+            let first = i.saturating_sub(w);
+            let count = i - first;
+            let own = a.get(i, i);
+            let mut pivot = own;
+            for j in first..i {
+                // Σ L_ip D_p L_jp over the columns p that rows i and j share.
+                let known = j - first;
+                let of_j = &self.lower[j * w..(j + 1) * w];
+                let shared = known.min(w);
+                let sum = dot(&self.row[known - shared..known], &of_j[w - shared..]);
+                self.row[known] = a.get(i, j) - sum;
+            }
+            let line = &mut self.lower[i * w..(i + 1) * w];
+            line[..w - count].fill(0.0);
+            for (k, j) in (first..i).enumerate() {
+                let l = self.row[k] * self.reciprocal[j];
+                pivot -= l * self.row[k];
+                line[w - count + k] = l;
+            }
+            self.accept(i, pivot, own)?;
+        }
+        Ok(())
+    }
+
+    /// `x ← alpha A⁻¹ b`.
+    pub(crate) fn solve(&self, alpha: f64, b: &[f64], x: &mut [f64]) {
+        match self.width {
+            0 => {
+                for ((x, b), r) in x.iter_mut().zip(b).zip(&self.reciprocal) {
+                    *x = alpha * b * r;
+                }
+            }
+            1 => self.solve_twisted(alpha, b, x),
+            _ => {
+                for (x, b) in x.iter_mut().zip(b) {
+                    *x = alpha * b;
+                }
+                self.solve_rows(x);
+            }
+        }
+    }
+
+    /// `x ← A⁻¹ x`.
+    pub(crate) fn solve_in_place(&self, x: &mut [f64]) {
+        match self.width {
+            0 => {
+                for (x, r) in x.iter_mut().zip(&self.reciprocal) {
+                    *x *= r;
+                }
+            }
+            1 => self.solve_twisted_in_place(x),
+            _ => self.solve_rows(x),
+        }
+    }
+
+    fn solve_twisted(&self, alpha: f64, b: &[f64], x: &mut [f64]) {
+        let middle = self.n / 2;
+        // The lower part has as many rows as the upper one, or one less.
+        let (top, rest) = x.split_at_mut(middle);
+        let (centre, bottom) = rest.split_at_mut(1);
+        let odd = middle - bottom.len();
+        let e = &self.lower;
+        let lead = if odd == 1 { alpha * b[0] } else { 0.0 };
+        top[..odd].fill(lead);
+        let (mut down, mut up) = (if odd == 1 { lead * e[0] } else { 0.0 }, 0.0);
+        let inwards = (top[odd..].iter_mut())
+            .zip(&b[odd..middle])
+            .zip(&e[odd..middle])
+            .zip(bottom.iter_mut().rev())
+            .zip(b[middle + 1..].iter().rev())
+            .zip(e[middle + 1..].iter().rev());
+        for (((((x, b), e), y), c), f) in inwards {
+            *x = alpha * b - down;
+            down = e * *x;
+            *y = alpha * c - up;
+            up = f * *y;
+        }
+        centre[0] = alpha * b[middle] - down - up;
+        self.outwards(x);
+    }
+
+    fn solve_twisted_in_place(&self, x: &mut [f64]) {
+        let middle = self.n / 2;
+        let (top, rest) = x.split_at_mut(middle);
+        let (centre, bottom) = rest.split_at_mut(1);
+        let odd = middle - bottom.len();
+        let e = &self.lower;
+        let (mut down, mut up) = (if odd == 1 { top[0] * e[0] } else { 0.0 }, 0.0);
+        let inwards = (top[odd..].iter_mut())
+            .zip(&e[odd..middle])
+            .zip(bottom.iter_mut().rev())
+            .zip(e[middle + 1..].iter().rev());
+        for (((x, e), y), f) in inwards {
+            *x -= down;
+            down = e * *x;
+            *y -= up;
+            up = f * *y;
+        }
+        centre[0] -= down + up;
+        self.outwards(x);
+    }
+
+    /// The sweeps from the middle, the same for both.
+    fn outwards(&self, x: &mut [f64]) {
+        let middle = self.n / 2;
+        let (e, r) = (&self.lower, &self.reciprocal);
+        let (top, rest) = x.split_at_mut(middle);
+        let (centre, bottom) = rest.split_at_mut(1);
+        centre[0] *= r[middle];
+        let (mut above, mut below) = (centre[0], centre[0]);
+        let odd = middle - bottom.len();
+        let outwards = (top.iter_mut().rev())
+            .zip(e[..middle].iter().rev())
+            .zip(r[..middle].iter().rev())
+            .zip(bottom.iter_mut())
+            .zip(&e[middle + 1..])
+            .zip(&r[middle + 1..]);
+        for (((((x, e), r), y), f), s) in outwards {
+            above = *x * r - e * above;
+            *x = above;
+            below = *y * s - f * below;
+            *y = below;
+        }
+        if odd == 1 {
+            top[0] = top[0] * r[0] - e[0] * above;
+        }
+    }
+
+    fn solve_rows(&self, x: &mut [f64]) {
+        let w = self.width;
+        for i in 1..self.n {
+            let count = i.min(w);
+            let line = &self.lower[i * w + w - count..(i + 1) * w];
+            let (solved, rest) = x.split_at_mut(i);
+            rest[0] -= dot(line, &solved[i - count..]);
+        }
+        for (x, r) in x.iter_mut().zip(&self.reciprocal) {
+            *x *= r;
+        }
+        for i in (1..self.n).rev() {
+            let count = i.min(w);
+            let line = &self.lower[i * w + w - count..(i + 1) * w];
+            let (rest, solved) = x.split_at_mut(i);
+            let value = solved[0];
+            if value != 0.0 {
+                crate::vector::axpy(-value, line, &mut rest[i - count..]);
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! A square matrix in compressed rows whose pattern grows when it must and stays otherwise.
+
+use std::ops::Range;
+
+/// Compressed rows with increasing columns, without repetition.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Compressed {
+    /// `start[i]..start[i + 1]` are the entries of row `i` (n + 1).
+    start: Vec<u32>,
+    cols: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Compressed {
+    pub(crate) fn new(n: usize) -> Self {
+        Self {
+            start: vec![0; n + 1],
+            ..Self::default()
+        }
+    }
+
+    /// Starts of the rows, their columns and their values.
+    pub(crate) fn parts(&self) -> (&[u32], &[u32], &[f64]) {
+        (&self.start, &self.cols, &self.values)
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.start.len() - 1
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.values.fill(0.0);
+    }
+
+    pub(crate) fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    pub(crate) fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+
+    /// Whether both have the same entries.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.start == other.start && self.cols == other.cols
+    }
+
+    fn range(&self, i: usize) -> Range<usize> {
+        self.start[i] as usize..self.start[i + 1] as usize
+    }
+
+    /// Place in `values` of the entry `(row, col)`, where the pattern has it.
+    #[inline]
+    pub(crate) fn place(&self, row: usize, col: usize) -> Option<usize> {
+        let range = self.range(row);
+        let cols = &self.cols[range.clone()];
+        let found = cols.partition_point(|&c| (c as usize) < col);
+        (cols.get(found).is_some_and(|&c| c as usize == col)).then_some(range.start + found)
+    }
+
+    /// Adds `block` of one row to consecutive columns; the number of entries taken, which is less than all where
+    /// the pattern lacks the next one.
+    #[inline]
+    pub(crate) fn add_row(&mut self, row: usize, col: usize, block: &[f64]) -> usize {
+        let Some(place) = self.place(row, col) else {
+            return 0;
+        };
+        let end = self.start[row + 1] as usize;
+        let mut taken = 0;
+        for (k, value) in block.iter().enumerate() {
+            if place + k >= end || self.cols[place + k] as usize != col + k {
+                break;
+            }
+            self.values[place + k] += value;
+            taken += 1;
+        }
+        taken
+    }
+
+    /// `out ← (A x)` in the rows `rows`.
+    pub(crate) fn rows_times(&self, rows: Range<usize>, x: &[f64], out: &mut [f64]) {
+        let mut begin = self.start[rows.start] as usize;
+        for (out, &end) in out.iter_mut().zip(&self.start[rows.start + 1..=rows.end]) {
+            let end = end as usize;
+            let mut sum = 0.0;
+            for (value, &col) in self.values[begin..end].iter().zip(&self.cols[begin..end]) {
+                sum += value * x[col as usize];
+            }
+            *out = sum;
+            begin = end;
+        }
+    }
+
+    /// Column and value of every stored entry of row `i`, in increasing columns.
+    pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let range = self.range(i);
+        self.cols[range.clone()]
+            .iter()
+            .zip(&self.values[range])
+            .map(|(&j, v)| (j as usize, *v))
+    }
+
+    /// Takes in entries that the pattern lacks, and empties `more`. Zeros are dropped where they have become the
+    /// greater part.
+    pub(crate) fn absorb(&mut self, more: &mut Vec<(u32, u32, f64)>) {
+        let n = self.size();
+        let zeros = self.values.iter().filter(|v| **v == 0.0).count();
+        let keep_zeros = 2 * zeros <= self.values.len();
+        more.sort_by_key(|&(i, j, _)| (i, j));
+        let mut merged = Self::new(n);
+        merged.cols.reserve_exact(self.cols.len() + more.len());
+        merged.values.reserve_exact(self.cols.len() + more.len());
+        let mut next = 0;
+        for i in 0..n {
+            let first = merged.cols.len();
+            let mut old = self.range(i).peekable();
+            loop {
+                let fresh = more
+                    .get(next)
+                    .filter(|e| e.0 as usize == i)
+                    .map(|&(_, j, v)| (j, v));
+                let known = old.peek().map(|&k| (self.cols[k], self.values[k]));
+                let (col, value) = match (known, fresh) {
+                    (None, None) => break,
+                    (Some((j, v)), f) if f.is_none_or(|f| j <= f.0) => {
+                        old.next();
+                        if v == 0.0 && !keep_zeros {
+                            continue;
+                        }
+                        (j, v)
+                    }
+                    (_, Some((j, v))) => {
+                        next += 1;
+                        (j, v)
+                    }
+                    (Some(_), None) => break,
+                };
+                if merged.cols.len() > first && merged.cols.last() == Some(&col) {
+                    if let Some(last) = merged.values.last_mut() {
+                        *last += value;
+                    }
+                } else {
+                    merged.cols.push(col);
+                    merged.values.push(value);
+                }
+            }
+            #[allow(clippy::cast_possible_truncation)] // 2³² entries are 48 GB
+            {
+                merged.start[i + 1] = merged.cols.len() as u32;
+            }
+        }
+        merged.cols.shrink_to_fit();
+        merged.values.shrink_to_fit();
+        *self = merged;
+        *more = Vec::new();
+    }
+
+    /// Whether pattern and values are those of the transpose; `same` compares two values, `cursor` is overwritten.
+    pub(crate) fn is_symmetric(
+        &self,
+        cursor: &mut Vec<u32>,
+        same: impl Fn(f64, f64) -> bool,
+    ) -> bool {
+        // Columns visited in order: the cursor of each row stands at the entry whose transpose comes next.
+        cursor.clear();
+        cursor.extend_from_slice(&self.start[..self.size()]);
+        (0..self.size()).all(|i| {
+            self.range(i).all(|k| {
+                let j = self.cols[k] as usize;
+                let at = cursor[j] as usize;
+                cursor[j] += 1;
+                at < self.start[j + 1] as usize
+                    && self.cols[at] as usize == i
+                    && same(self.values[at], self.values[k])
+            })
+        })
+    }
+}

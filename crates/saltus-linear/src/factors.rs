@@ -1,0 +1,326 @@
+//! Which factorisation a sparse matrix gets, and the proof that it is one.
+
+use crate::LinearError;
+use crate::band::{Band, WIDEST};
+use crate::band_ldlt::BandLdlt;
+use crate::band_lu::BandLu;
+use crate::compressed::Compressed;
+use crate::general::{GeneralFactors, SymmetricFactors};
+use crate::ordering::reverse_cuthill_mckee;
+use crate::scratch::Scratch;
+use crate::sparse::Storage;
+use crate::vector::max_abs;
+
+/// Elimination that loses fewer digits than this needs no proof by a solve.
+const SOUND: f64 = 1e-6;
+
+/// Backward error above which every solve is followed by one of refinement.
+const SLOPPY: f64 = 1e-13;
+
+/// Backward error that refinement must reach, else the factors are thrown away.
+const HOPELESS: f64 = 1e-9;
+
+/// A factorisation with what is known of the pattern, kept from one filling to the next.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Factors {
+    kind: Kind,
+    /// The order that turns the matrix into a band, and that band.
+    reordered: Option<Box<Reordered>>,
+    /// Whether the pattern was looked at.
+    analysed: bool,
+    pattern_is_symmetric: bool,
+    /// Whether the symmetric factorisation of this pattern failed.
+    symmetric_fails: bool,
+    /// Whether a solve is refined.
+    refines: bool,
+    cursor: Vec<u32>,
+    probe: Vec<f64>,
+    scratch: Scratch,
+}
+
+#[derive(Debug, Clone, Default)]
+enum Kind {
+    #[default]
+    None,
+    Ldlt(BandLdlt),
+    Lu(BandLu),
+    Symmetric(Box<SymmetricFactors>),
+    General(Box<GeneralFactors>),
+}
+
+#[derive(Debug, Clone)]
+struct Reordered {
+    /// Place of row `i` (n).
+    place: Vec<u32>,
+    band: Band,
+}
+
+impl Reordered {
+    fn fill(&mut self, a: &Compressed) {
+        self.band.clear();
+        for i in 0..a.size() {
+            for (j, value) in a.row(i) {
+                self.band
+                    .entry(self.place[i] as usize, self.place[j] as usize, value);
+            }
+        }
+    }
+}
+
+impl Factors {
+    /// Forgets the pattern.
+    pub(crate) fn forget(&mut self) {
+        self.analysed = false;
+        self.symmetric_fails = false;
+        self.reordered = None;
+        self.kind = Kind::None;
+    }
+
+    /// Whether the factorisation in use is of a symmetric matrix.
+    pub(crate) fn is_symmetric(&self) -> bool {
+        matches!(self.kind, Kind::Ldlt(_) | Kind::Symmetric(_))
+    }
+
+    /// Name of the factorisation in use.
+    pub(crate) fn name(&self) -> &'static str {
+        match (&self.kind, &self.reordered) {
+            (Kind::None, _) => "none",
+            (Kind::Ldlt(_), None) => "band LDLᵀ",
+            (Kind::Ldlt(_), Some(_)) => "reordered band LDLᵀ",
+            (Kind::Lu(_), None) => "band LU",
+            (Kind::Lu(_), Some(_)) => "reordered band LU",
+            (Kind::Symmetric(_), _) => "sparse LDLᵀ",
+            (Kind::General(_), _) => "sparse LU",
+        }
+    }
+
+    /// Factorises `a` (n × n).
+    ///
+    /// # Errors
+    /// [`LinearError`] where it is singular or not finite.
+    pub(crate) fn factorise(&mut self, n: usize, a: &Storage) -> Result<(), LinearError> {
+        self.refines = false;
+        if a.values().iter().any(|v| !v.is_finite()) {
+            return Err(LinearError::NotFinite { size: n });
+        }
+        match a {
+            Storage::Band(band) => self.factorise_band(n, band, a),
+            Storage::Rows(rows) => {
+                self.analyse(rows);
+                if let Some(mut reordered) = self.reordered.take() {
+                    reordered.fill(rows);
+                    let band = std::mem::take(&mut reordered.band);
+                    self.reordered = Some(reordered);
+                    let outcome = self.factorise_band(n, &band, a);
+                    if let Some(reordered) = &mut self.reordered {
+                        reordered.band = band;
+                    }
+                    outcome
+                } else {
+                    self.factorise_rows(n, rows, a)
+                }
+            }
+        }
+    }
+
+    /// Looks for an order of small bandwidth.
+    fn analyse(&mut self, a: &Compressed) {
+        if self.analysed {
+            return;
+        }
+        self.analysed = true;
+        self.pattern_is_symmetric = a.is_symmetric(&mut self.cursor, |_, _| true);
+        if !self.pattern_is_symmetric {
+            return;
+        }
+        let (start, cols, values) = a.parts();
+        let (order, width) = reverse_cuthill_mckee(start, cols);
+        if width > WIDEST || (2 * width + 1) * a.size() > 4 * values.len() {
+            return;
+        }
+        let mut place = vec![0; order.len()];
+        for (k, &i) in order.iter().enumerate() {
+            #[allow(clippy::cast_possible_truncation)] // rows are numbered in 32 bits
+            {
+                place[i as usize] = k as u32;
+            }
+        }
+        let mut band = Band::new(a.size());
+        band.widen(width, width);
+        self.reordered = Some(Box::new(Reordered { place, band }));
+    }
+
+    /// `band` is `a`, perhaps in another order.
+    fn factorise_band(&mut self, n: usize, band: &Band, a: &Storage) -> Result<(), LinearError> {
+        if band.is_empty() {
+            return Err(LinearError::Singular {
+                size: n,
+                pivot: 0,
+                value: 0.0,
+            });
+        }
+        if band.diagonal(0).iter().all(|d| *d > 0.0) && band.is_symmetric() {
+            let mut ldlt = match std::mem::take(&mut self.kind) {
+                Kind::Ldlt(ldlt) => ldlt,
+                _ => BandLdlt::default(),
+            };
+            let done = ldlt.factorise(band);
+            let sound = ldlt.weakest() > SOUND;
+            if done.is_ok() {
+                self.kind = Kind::Ldlt(ldlt);
+                if sound || self.examine(n, a).is_ok() {
+                    return Ok(());
+                }
+            }
+        }
+        let mut lu = match std::mem::take(&mut self.kind) {
+            Kind::Lu(lu) => lu,
+            _ => BandLu::default(),
+        };
+        lu.factorise(band)?;
+        self.kind = Kind::Lu(lu);
+        self.examine(n, a)
+    }
+
+    fn factorise_rows(
+        &mut self,
+        n: usize,
+        rows: &Compressed,
+        a: &Storage,
+    ) -> Result<(), LinearError> {
+        let symmetric = self.pattern_is_symmetric
+            && !self.symmetric_fails
+            && rows.is_symmetric(&mut self.cursor, |a, b| a == b);
+        if symmetric {
+            let mut factors = match std::mem::take(&mut self.kind) {
+                Kind::Symmetric(factors) => factors,
+                _ => {
+                    let positive = (0..n).all(|i| {
+                        let place = rows.place(i, i);
+                        place.is_some_and(|k| rows.values()[k] > 0.0)
+                    });
+                    Box::new(SymmetricFactors::new(rows, !positive)?)
+                }
+            };
+            factors.factorise(rows);
+            self.kind = Kind::Symmetric(factors);
+            if self.examine(n, a).is_ok() {
+                return Ok(());
+            }
+            self.symmetric_fails = true;
+        }
+        let mut factors = match std::mem::take(&mut self.kind) {
+            Kind::General(factors) => factors,
+            _ => Box::new(GeneralFactors::new(rows)?),
+        };
+        factors.factorise(rows)?;
+        self.kind = Kind::General(factors);
+        self.examine(n, a)
+    }
+
+    /// Solves once with the new factors: elimination without a vanishing pivot can still divide by one that is
+    /// only round-off. Where the residual asks for it, solves are refined from now on.
+    fn examine(&mut self, n: usize, a: &Storage) -> Result<(), LinearError> {
+        let mut probe = std::mem::take(&mut self.probe);
+        probe.resize(2 * n, 0.0);
+        let (x, r) = probe.split_at_mut(n);
+        let mut outcome = Ok(());
+        for refines in [false, true] {
+            self.refines = refines;
+            for (i, (x, r)) in x.iter_mut().zip(r.iter_mut()).enumerate() {
+                *x = 1.0 + (i % 7) as f64;
+                *r = *x;
+            }
+            self.solve(a, x);
+            a.product(x, |first, line| {
+                for (r, value) in r[first..].iter_mut().zip(line) {
+                    *r -= value;
+                }
+            });
+            let (defect, size) = (max_abs(r), max_abs(x));
+            let backward = defect / (a.largest_row_sum() * size + 7.0);
+            let regular = defect <= 1e-6 * (1.0 + n as f64);
+            let good_enough = if refines { HOPELESS } else { SLOPPY };
+            if regular && backward <= good_enough {
+                outcome = Ok(());
+                break;
+            }
+            outcome = Err(LinearError::Singular {
+                size: n,
+                pivot: 0,
+                value: 1.0 / size,
+            });
+        }
+        self.probe = probe;
+        outcome
+    }
+
+    /// `x ← A⁻¹ x` of the matrix `a` that was factorised.
+    pub(crate) fn solve(&self, a: &Storage, x: &mut [f64]) {
+        if !self.refines {
+            return self.once(x);
+        }
+        let n = x.len();
+        self.scratch.with(n, |r| {
+            r.copy_from_slice(x);
+            self.once(x);
+            a.product(x, |first, line| {
+                for (r, value) in r[first..].iter_mut().zip(line) {
+                    *r -= value;
+                }
+            });
+            self.once(r);
+            crate::vector::axpy(1.0, r, x);
+        });
+    }
+
+    /// `x ← alpha A⁻¹ b`.
+    pub(crate) fn solve_into(&self, a: &Storage, alpha: f64, b: &[f64], x: &mut [f64]) {
+        if let (Kind::Ldlt(ldlt), None, false) = (&self.kind, &self.reordered, self.refines) {
+            return ldlt.solve(alpha, b, x);
+        }
+        for (x, b) in x.iter_mut().zip(b) {
+            *x = alpha * b;
+        }
+        self.solve(a, x);
+    }
+
+    /// `X ← A⁻¹ X` for vectors one after the other.
+    pub(crate) fn solve_many(&self, a: &Storage, n: usize, x: &mut [f64]) {
+        match &self.kind {
+            Kind::Symmetric(factors) if !self.refines => factors.solve(x),
+            Kind::General(factors) if !self.refines => factors.solve(x),
+            _ => {
+                for x in x.chunks_exact_mut(n.max(1)) {
+                    self.solve(a, x);
+                }
+            }
+        }
+    }
+
+    fn once(&self, x: &mut [f64]) {
+        if let Some(reordered) = &self.reordered {
+            self.scratch.with(x.len(), |y| {
+                for (&k, x) in reordered.place.iter().zip(&*x) {
+                    y[k as usize] = *x;
+                }
+                self.in_order(y);
+                for (&k, x) in reordered.place.iter().zip(x) {
+                    *x = y[k as usize];
+                }
+            });
+        } else {
+            self.in_order(x);
+        }
+    }
+
+    fn in_order(&self, x: &mut [f64]) {
+        match &self.kind {
+            Kind::None => {}
+            Kind::Ldlt(ldlt) => ldlt.solve_in_place(x),
+            Kind::Lu(lu) => lu.solve(x),
+            Kind::Symmetric(factors) => factors.solve(x),
+            Kind::General(factors) => factors.solve(x),
+        }
+    }
+}

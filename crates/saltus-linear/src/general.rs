@@ -1,0 +1,236 @@
+//! Sparse factorisations of any pattern: symmetric indefinite and unsymmetric.
+//!
+//! They are `faer`'s, driven so that the symbolic part is kept and a new factorisation of the same pattern
+//! allocates nothing. The symmetric one pivots within supernodes after Bunch and Kaufman, which no theorem protects
+//! from growth: its user looks at the residual.
+
+use crate::LinearError;
+use crate::compressed::Compressed;
+use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::sparse::linalg::SupernodalThreshold;
+use faer::sparse::linalg::cholesky::{
+    CholeskySymbolicParams, IntranodeLbltRef, SymbolicCholesky, SymmetricOrdering,
+    factorize_symbolic_cholesky,
+};
+use faer::sparse::linalg::lu::{LuRef, NumericLu, SymbolicLu, factorize_symbolic_lu};
+use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
+use faer::{Conj, MatMut, Par, Side};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Memory that a solve behind a shared reference works in; another thread that comes meanwhile brings its own.
+struct Workspace(Mutex<Option<MemBuffer>>);
+
+fn fits(buffer: &MemBuffer, need: StackReq) -> bool {
+    buffer.len() >= need.unaligned_bytes_required()
+}
+
+impl Workspace {
+    fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// Makes room for `need`.
+    fn reserve(&mut self, need: StackReq) {
+        let held = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if held.as_ref().is_none_or(|buffer| !fits(buffer, need)) {
+            *held = Some(MemBuffer::new(need));
+        }
+    }
+
+    fn with<R>(&self, need: StackReq, work: impl FnOnce(&mut MemStack) -> R) -> R {
+        if let Ok(mut held) = self.0.try_lock()
+            && let Some(buffer) = held.as_mut()
+            && fits(buffer, need)
+        {
+            return work(MemStack::new(buffer));
+        }
+        work(MemStack::new(&mut MemBuffer::new(need)))
+    }
+}
+
+impl Clone for Workspace {
+    fn clone(&self) -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Workspace")
+    }
+}
+
+/// The transpose of a matrix in compressed rows, as compressed columns.
+fn transposed(a: &Compressed) -> SparseColMatRef<'_, u32, f64> {
+    let (start, cols, values) = a.parts();
+    let n = a.size();
+    let shape = SymbolicSparseColMatRef::new_checked(n, n, start, None, cols);
+    SparseColMatRef::new(shape, values)
+}
+
+fn singular(n: usize) -> LinearError {
+    LinearError::Singular {
+        size: n,
+        pivot: 0,
+        value: 0.0,
+    }
+}
+
+/// `P A Pᵀ = L B Lᵀ` of a symmetric matrix.
+#[derive(Debug, Clone)]
+pub(crate) struct SymmetricFactors {
+    symbolic: Arc<SymbolicCholesky<u32>>,
+    values: Vec<f64>,
+    subdiagonal: Vec<f64>,
+    forward: Vec<u32>,
+    inverse: Vec<u32>,
+    work: Workspace,
+}
+
+impl SymmetricFactors {
+    /// Analyses the pattern of `a`. With pivots of either sign in view, supernodes are made wherever possible.
+    pub(crate) fn new(a: &Compressed, indefinite: bool) -> Result<Self, LinearError> {
+        let n = a.size();
+        let parameters = CholeskySymbolicParams {
+            supernodal_flop_ratio_threshold: if indefinite {
+                SupernodalThreshold::FORCE_SUPERNODAL
+            } else {
+                SupernodalThreshold::default()
+            },
+            ..CholeskySymbolicParams::default()
+        };
+        let symbolic = factorize_symbolic_cholesky(
+            transposed(a).symbolic(),
+            Side::Upper,
+            SymmetricOrdering::Amd,
+            parameters,
+        )
+        .map_err(|_| singular(n))?;
+        Ok(Self {
+            values: vec![0.0; symbolic.len_val()],
+            symbolic: Arc::new(symbolic),
+            subdiagonal: vec![0.0; n],
+            forward: vec![0; n],
+            inverse: vec![0; n],
+            work: Workspace::new(),
+        })
+    }
+
+    pub(crate) fn factorise(&mut self, a: &Compressed) {
+        let need = self
+            .symbolic
+            .factorize_numeric_intranode_lblt_scratch::<f64>(Par::Seq, faer::Spec::default());
+        let solve = self.symbolic.solve_in_place_scratch::<f64>(1, Par::Seq);
+        self.work.reserve(need.or(solve));
+        let Self {
+            symbolic,
+            values,
+            subdiagonal,
+            forward,
+            inverse,
+            work,
+        } = self;
+        work.with(need, |stack| {
+            symbolic.factorize_numeric_intranode_lblt(
+                values,
+                subdiagonal,
+                forward,
+                inverse,
+                transposed(a),
+                Side::Upper,
+                Par::Seq,
+                stack,
+                faer::Spec::default(),
+            );
+        });
+    }
+
+    /// `X ← A⁻¹ X` for vectors one after the other.
+    pub(crate) fn solve(&self, x: &mut [f64]) {
+        let n = self.forward.len();
+        let count = x.len() / n.max(1);
+        let order = faer::perm::PermRef::new_checked(&self.forward, &self.inverse, n);
+        let factors = IntranodeLbltRef::new(&self.symbolic, &self.values, &self.subdiagonal, order);
+        let need = self.symbolic.solve_in_place_scratch::<f64>(count, Par::Seq);
+        self.work.with(need, |stack| {
+            factors.solve_in_place_with_conj(
+                Conj::No,
+                MatMut::from_column_major_slice_mut(x, n, count),
+                Par::Seq,
+                stack,
+            );
+        });
+    }
+}
+
+/// `P A Q = L U`.
+#[derive(Debug, Clone)]
+pub(crate) struct GeneralFactors {
+    symbolic: SymbolicLu<u32>,
+    numeric: NumericLu<u32, f64>,
+    work: Workspace,
+}
+
+impl GeneralFactors {
+    /// Analyses the pattern of `a`.
+    pub(crate) fn new(a: &Compressed) -> Result<Self, LinearError> {
+        let symbolic = factorize_symbolic_lu(
+            transposed(a).symbolic(),
+            faer::sparse::linalg::lu::LuSymbolicParams::default(),
+        )
+        .map_err(|_| singular(a.size()))?;
+        Ok(Self {
+            symbolic,
+            numeric: NumericLu::new(),
+            work: Workspace::new(),
+        })
+    }
+
+    /// # Errors
+    /// [`LinearError::Singular`] where no pivot is left.
+    pub(crate) fn factorise(&mut self, a: &Compressed) -> Result<(), LinearError> {
+        let need = self
+            .symbolic
+            .factorize_numeric_lu_scratch::<f64>(Par::Seq, faer::Spec::default());
+        let solve = self
+            .symbolic
+            .solve_transpose_in_place_scratch::<f64>(1, Par::Seq);
+        self.work.reserve(need.or(solve));
+        let Self {
+            symbolic,
+            numeric,
+            work,
+        } = self;
+        work.with(need, |stack| {
+            symbolic
+                .factorize_numeric_lu(
+                    numeric,
+                    transposed(a),
+                    Par::Seq,
+                    stack,
+                    faer::Spec::default(),
+                )
+                .map(|_| ())
+                .map_err(|_| singular(a.size()))
+        })
+    }
+
+    /// `X ← A⁻¹ X` for vectors one after the other.
+    pub(crate) fn solve(&self, x: &mut [f64]) {
+        let n = self.symbolic.nrows();
+        let count = x.len() / n.max(1);
+        let factors = LuRef::new_unchecked(&self.symbolic, &self.numeric);
+        let need = self
+            .symbolic
+            .solve_transpose_in_place_scratch::<f64>(count, Par::Seq);
+        self.work.with(need, |stack| {
+            factors.solve_transpose_in_place_with_conj(
+                Conj::No,
+                MatMut::from_column_major_slice_mut(x, n, count),
+                Par::Seq,
+                stack,
+            );
+        });
+    }
+}
