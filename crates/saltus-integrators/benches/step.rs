@@ -1,4 +1,6 @@
 //! Time of a step of hand-written systems: ball, oscillator, slider–crank, pendulum.
+//!
+//! `cargo bench -p saltus-integrators --bench step -- "pendulum, Pva Auto"` measures what contains these words.
 #![allow(clippy::unwrap_used)]
 
 use saltus_integrators::{
@@ -54,6 +56,10 @@ fn measure(
     h: f64,
     steps: u32,
 ) {
+    let wanted = std::env::args().skip(1).find(|a| !a.starts_with('-'));
+    if wanted.is_some_and(|w| !name.contains(&w)) {
+        return;
+    }
     let mut best = f64::INFINITY;
     let mut iterations = 0;
     for _ in 0..5 {

@@ -179,8 +179,7 @@ impl Engine {
         }
         self.start.momentum.fill(0.0);
         self.tangent
-            .mass
-            .apply_add(1.0, &self.start.v, &mut self.start.momentum);
+            .apply_mass(&self.start.v, &mut self.start.momentum);
     }
 
     /// Constraints and contacts at the end.

@@ -54,10 +54,15 @@ impl Coefficients {
         (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
     }
 
-    /// `x_{n+1}` of the recursion `(1−α_m) x_{n+1} + α_m x_n = (1−α_f) y_{n+1} + α_f y_n`.
+    /// What the start contributes to `x_{n+1} = c_a y_{n+1} + known` of the recursion
+    /// `(1−α_m) x_{n+1} + α_m x_n = (1−α_f) y_{n+1} + α_f y_n`.
     #[inline]
-    pub(super) fn filter(&self, x: f64, y: f64, y_end: f64) -> f64 {
-        ((1.0 - self.alpha_f) * y_end + self.alpha_f * y - self.alpha_m * x) / (1.0 - self.alpha_m)
+    pub(super) fn known(&self) -> Known {
+        let factor = 1.0 / (1.0 - self.alpha_m);
+        Known {
+            x: -self.alpha_m * factor,
+            y: self.alpha_f * factor,
+        }
     }
 
     /// `(1−γ) x_n + γ x_{n+1}`.
@@ -70,6 +75,20 @@ impl Coefficients {
     #[inline]
     pub(super) fn double_mean(&self, x: f64, x_end: f64) -> f64 {
         (0.5 - self.beta) * x + self.beta * x_end
+    }
+}
+
+/// Weights of `x_n` and `y_n` in the recursion of the filter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    x: f64,
+    y: f64,
+}
+
+impl Known {
+    #[inline]
+    pub(super) fn of(self, x: f64, y: f64) -> f64 {
+        self.y * y + self.x * x
     }
 }
 

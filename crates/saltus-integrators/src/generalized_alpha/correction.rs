@@ -145,11 +145,11 @@ impl Engine {
                 matrix.multiply_right(&d.turn);
             }
         }
-        d.damped = Tangent::is_something(&d.damping);
-        d.stiff = Tangent::is_something(&d.stiffness);
+        d.damped = Tangent::is_something(&mut d.damping);
+        d.stiff = Tangent::is_something(&mut d.stiffness);
         // A curvature far below the mass changes a correction by less than the next one would.
-        d.curved = Tangent::matters(&d.jump, &self.weights, h);
-        d.corrected = Tangent::matters(&d.correction, &self.weights, 1.0);
+        d.curved = Tangent::matters(&mut d.jump, &self.weights, h);
+        d.corrected = Tangent::matters(&mut d.correction, &self.weights, 1.0);
     }
 
     /// `D(M U − Gᵀν)`.
@@ -169,7 +169,7 @@ impl Engine {
             self.rows
                 .curvature(system, at, &t.nu, -1.0, &mut d.correction);
         }
-        d.corrected = Tangent::matters(&d.correction, &self.weights, 1.0);
+        d.corrected = Tangent::matters(&mut d.correction, &self.weights, 1.0);
     }
 
     /// `D(M W − GᵀΛ)`.

@@ -5,7 +5,8 @@
 //! factored, and where its rows depend on each other solved in the sense of least norm.
 
 use super::engine::Engine;
-use super::response::{Form, Momenta, Motion, PARTS};
+use super::response::{CHI, Form, Momenta, PARTS, Response, V, X};
+use super::rows::Rows;
 use super::settings::SmoothRow;
 use saltus_linear::{DENSE_LIMIT, Dense, LinearError, Lu, MinimumNorm, SparseRows, axpy};
 
@@ -29,8 +30,6 @@ impl Level {
 pub(super) struct Condensed {
     pub(super) unknowns: Vec<(Level, usize)>,
     columns: Dense,
-    /// Which parts of each column are not zero.
-    parts: Vec<Parts>,
     matrix: Dense,
     row_scale: Vec<f64>,
     col_scale: Vec<f64>,
@@ -44,33 +43,54 @@ pub(super) struct Condensed {
     /// `M⁻¹ Gᵀ`, one row (nv) per row of `G`, and which of them are known in this correction.
     inverse: Dense,
     inverse_known: Vec<bool>,
+    functional: Functional,
     lu: Lu,
     minimum: MinimumNorm,
     cache: Cache,
 }
 
-/// Which parts of a motion are not zero.
-#[derive(Debug, Clone, Copy)]
-struct Parts {
-    x: bool,
-    chi: bool,
-    v: bool,
-}
+/// What a row makes of a motion: places in a motion ([`PARTS`] vectors) and their factors.
+#[derive(Debug, Default)]
+struct Functional(Vec<(usize, f64)>);
 
-impl Parts {
-    const ALL: Self = Self {
-        x: true,
-        chi: true,
-        v: true,
-    };
-
-    /// Of a decoupled multiplier.
-    fn of(level: Level) -> Self {
-        Self {
-            x: level == Level::Smooth,
-            chi: level != Level::Velocity,
-            v: level != Level::Position,
+impl Functional {
+    /// The change of the quantity that row `j` makes vanish, times `scale`.
+    fn gather(
+        &mut self,
+        (rows, response): (&Rows, &Response),
+        smooth: Option<SmoothRow>,
+        (level, j): (Level, usize),
+        scale: f64,
+    ) {
+        self.0.clear();
+        let mut take = |part: &SparseRows, factor: f64, offset: usize| {
+            let terms = part.cols(j).iter().zip(part.values(j));
+            self.0.extend(terms.map(|(k, g)| (offset + k, factor * g)));
+        };
+        let n = response.size();
+        let (x, chi, v) = (X * n, CHI * n, V * n);
+        match (level, smooth) {
+            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => {
+                take(rows.gradient(), scale, chi);
+            }
+            (Level::Velocity, _) => {
+                take(rows.gradient(), scale, v);
+                take(rows.velocity_turn(), scale, chi);
+            }
+            (Level::Smooth, Some(SmoothRow::Velocity)) => {
+                take(rows.gradient(), scale * response.rho, x);
+                take(rows.smooth_turn(), scale, chi);
+            }
+            (Level::Smooth, Some(SmoothRow::Acceleration)) => {
+                take(rows.gradient(), scale, x);
+                take(rows.bias_damping(), scale, v);
+                take(rows.acceleration_turn(), scale, chi);
+            }
         }
+    }
+
+    fn of(&self, motion: &[f64]) -> f64 {
+        self.0.iter().map(|&(k, g)| g * motion[k]).sum()
     }
 }
 
@@ -123,8 +143,8 @@ impl Condensed {
             self.minimum.factorise(&self.matrix);
         }
         self.columns.reset(k, PARTS * n);
-        self.parts.clear();
-        self.parts.resize(k, Parts::ALL);
+        self.functional.0.clear();
+        self.functional.0.reserve(PARTS * n);
         for list in [
             &mut self.row_scale,
             &mut self.col_scale,
@@ -141,16 +161,9 @@ impl Condensed {
         self.cache.h == h
     }
 
-    /// Solves `matrix · z = rhs` for scaled rows and columns; returns how many rows depend on others.
+    /// Solves `matrix · z = rhs`, scaled as they are; returns how many rows depend on others.
     fn solve(&mut self) -> u32 {
         let k = self.unknowns.len();
-        for i in 0..k {
-            let scale = self.row_scale[i];
-            for (entry, s) in self.matrix.row_mut(i).iter_mut().zip(&self.col_scale) {
-                *entry *= scale * s;
-            }
-            self.rhs[i] *= scale;
-        }
         let rank = if self.lu.factorise(&self.matrix).is_ok() && self.lu.pivot_ratio() > REGULAR {
             self.z[..k].copy_from_slice(&self.rhs[..k]);
             self.lu.solve(&mut self.z[..k]);
@@ -227,11 +240,12 @@ impl Engine {
         }
     }
 
-    /// The active rows of the given levels.
+    /// The active rows of the given levels; in the order from `Λ` to `λ` most of the matrix below its
+    /// diagonal is zero.
     fn list(&mut self, levels: &[Level]) {
         let (c, sets) = (&mut self.condensed, &self.sets);
         c.unknowns.clear();
-        for &level in levels {
+        for &level in levels.iter().rev() {
             let set = match level {
                 Level::Smooth => &sets.smooth,
                 Level::Position => &sets.position,
@@ -245,56 +259,58 @@ impl Engine {
     /// Matrix, right-hand side and scales of the condensed system.
     fn fill(&mut self, form: Form, h: f64, cached: bool) {
         let k = self.condensed.unknowns.len();
-        let n = self.dims.nv;
-        self.condensed.matrix.reset(k, k);
-        if cached {
-            let c = &mut self.condensed;
-            let m = self.rows.len();
-            for p in 0..k {
-                let row = place(c.unknowns[p], m);
-                for q in 0..k {
-                    c.matrix[(p, q)] = c.cache.matrix[(row, place(c.unknowns[q], m))];
-                }
-            }
-        } else {
-            self.condensed.columns.reset(k, PARTS * n);
-            self.condensed.inverse_known.fill(false);
-            // Backwards: the column of `λ` is made of that of `ν`.
-            for p in (0..k).rev() {
-                let mut columns = std::mem::take(&mut self.condensed.columns);
-                let unknown = self.condensed.unknowns[p];
-                self.condensed.parts[p] = if self.share_column(form, p, &mut columns) {
-                    Parts::ALL
-                } else {
-                    self.column(form, h, unknown, columns.row_mut(p))
-                };
-                self.condensed.columns = columns;
-            }
-            for p in 0..k {
-                let unknown = self.condensed.unknowns[p];
-                for q in 0..k {
-                    let all = self.condensed.columns.row(q);
-                    let parts = self.condensed.parts[q];
-                    self.condensed.matrix[(p, q)] = self.row(unknown, Motion { n, all }, parts);
-                }
-            }
+        if !cached {
+            self.fill_columns(form, h);
         }
         let c = &mut self.condensed;
+        c.matrix.reset(k, k);
         for list in [&mut c.rhs, &mut c.row_scale, &mut c.col_scale, &mut c.z] {
             list.clear();
             list.resize(k, 0.0);
         }
         for p in 0..k {
             let unknown = self.condensed.unknowns[p];
-            let all = &self.condensed.base;
-            let value =
-                self.residual_of(unknown) + self.row(unknown, Motion { n, all }, Parts::ALL);
+            let value = self.residual_of(unknown);
             let (row, col) = self.scales_of(unknown, h);
             let c = &mut self.condensed;
-            c.rhs[p] = -value;
+            c.rhs[p] = -row * value;
             c.row_scale[p] = row;
             c.col_scale[p] = col;
         }
+        let (m, smooth) = (self.rows.len(), self.settings.formulation.smooth_row());
+        let c = &mut self.condensed;
+        for p in 0..k {
+            let (unknown, scale) = (c.unknowns[p], c.row_scale[p]);
+            let blocks = (&self.rows, &self.response);
+            c.functional.gather(blocks, smooth, unknown, scale);
+            c.rhs[p] -= c.functional.of(&c.base);
+            let line = c.matrix.row_mut(p);
+            if cached {
+                let known = c.cache.matrix.row(place(unknown, m));
+                for (q, entry) in line.iter_mut().enumerate() {
+                    *entry = scale * c.col_scale[q] * known[place(c.unknowns[q], m)];
+                }
+            } else {
+                for (q, entry) in line.iter_mut().enumerate() {
+                    *entry = c.col_scale[q] * c.functional.of(c.columns.row(q));
+                }
+            }
+        }
+    }
+
+    fn fill_columns(&mut self, form: Form, h: f64) {
+        let k = self.condensed.unknowns.len();
+        let mut columns = std::mem::take(&mut self.condensed.columns);
+        columns.reset(k, PARTS * self.dims.nv);
+        self.condensed.inverse_known.fill(false);
+        // The column of `λ` is made of that of `ν` before it.
+        for p in 0..k {
+            if !self.share_column(form, p, &mut columns) {
+                let unknown = self.condensed.unknowns[p];
+                self.column(form, h, unknown, columns.row_mut(p));
+            }
+        }
+        self.condensed.columns = columns;
     }
 
     /// The column of `λ` from that of `ν`: with `M x` eliminated, a force is a momentum `κ` times its size
@@ -319,8 +335,8 @@ impl Engine {
         }
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let unit = c.inverse.row(j);
-        let (head, tail) = columns.as_mut_slice().split_at_mut(q * PARTS * n);
-        let (out, known) = (&mut head[p * PARTS * n..][..PARTS * n], &tail[..PARTS * n]);
+        let (head, tail) = columns.as_mut_slice().split_at_mut(p * PARTS * n);
+        let (known, out) = (&head[q * PARTS * n..][..PARTS * n], &mut tail[..PARTS * n]);
         for (o, k) in out.iter_mut().zip(known) {
             *o = kappa * k;
         }
@@ -332,8 +348,8 @@ impl Engine {
         true
     }
 
-    /// The motion caused by a unit multiplier; returns which parts of it are not zero.
-    fn column(&mut self, form: Form, h: f64, (level, j): (Level, usize), out: &mut [f64]) -> Parts {
+    /// The motion caused by a unit multiplier.
+    fn column(&mut self, form: Form, h: f64, (level, j): (Level, usize), out: &mut [f64]) {
         let tie = self.tie(h) + self.follows(j, h);
         let gradient = self.rows.gradient();
         if tie == 0.0 && self.response.decouples(form, level, &self.tangent) {
@@ -349,7 +365,7 @@ impl Engine {
             }
             self.response
                 .answer_unit(level, unit, &mut out[..PARTS * n]);
-            return Parts::of(level);
+            return;
         }
         let b = &mut self.condensed.momenta;
         b.clear();
@@ -362,7 +378,6 @@ impl Engine {
             }
         }
         self.response.answer(form, &self.tangent, b, out);
-        Parts::ALL
     }
 
     /// `∂ν/∂Λ` of an open row in the modified position condition.
@@ -371,33 +386,6 @@ impl Engine {
             h
         } else {
             0.0
-        }
-    }
-
-    /// Change of the quantity that row `j` makes vanish, along a motion.
-    fn row(&self, (level, j): (Level, usize), motion: Motion<'_>, parts: Parts) -> f64 {
-        let rows = &self.rows;
-        let gradient = rows.gradient();
-        let along = |given: bool, rows: &SparseRows, x: &[f64]| {
-            if given { rows.dot(j, x) } else { 0.0 }
-        };
-        match (level, self.settings.formulation.smooth_row()) {
-            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => {
-                along(parts.chi, gradient, motion.chi())
-            }
-            (Level::Velocity, _) => {
-                along(parts.v, gradient, motion.v())
-                    + along(parts.chi, rows.velocity_turn(), motion.chi())
-            }
-            (Level::Smooth, Some(SmoothRow::Velocity)) => {
-                self.response.rho * along(parts.x, gradient, motion.x())
-                    + along(parts.chi, rows.smooth_turn(), motion.chi())
-            }
-            (Level::Smooth, Some(SmoothRow::Acceleration)) => {
-                along(parts.x, gradient, motion.x())
-                    + along(parts.v, rows.bias_damping(), motion.v())
-                    + along(parts.chi, rows.acceleration_turn(), motion.chi())
-            }
         }
     }
 
@@ -426,9 +414,9 @@ impl Engine {
         (row * inverse, col * inverse)
     }
 
-    /// Adds the solution to the multipliers and its motion to `base`.
+    /// Adds the solution to the multipliers and its motion, `x`, `U` and `W`, to `base`.
     fn add_multipliers(&mut self, h: f64, cached: bool) {
-        let m = self.rows.len();
+        let (m, n) = (self.rows.len(), self.dims.nv);
         for p in 0..self.condensed.unknowns.len() {
             let (level, j) = self.condensed.unknowns[p];
             let z = self.condensed.z[p];
@@ -448,7 +436,7 @@ impl Engine {
             } else {
                 c.columns.row(p)
             };
-            axpy(z, column, &mut c.base);
+            axpy(z, &column[..CHI * n], &mut c.base[..CHI * n]);
         }
     }
 
@@ -477,10 +465,12 @@ impl Engine {
         for p in 0..3 * m {
             self.column(form, h, unknown_at(p, m), cache.columns.row_mut(p));
         }
+        let smooth = self.settings.formulation.smooth_row();
         for p in 0..3 * m {
+            let functional = &mut self.condensed.functional;
+            functional.gather((&self.rows, &self.response), smooth, unknown_at(p, m), 1.0);
             for q in 0..3 * m {
-                let all = cache.columns.row(q);
-                cache.matrix[(p, q)] = self.row(unknown_at(p, m), Motion { n, all }, Parts::ALL);
+                cache.matrix[(p, q)] = functional.of(cache.columns.row(q));
             }
         }
         cache.gradient.clone_from(self.rows.gradient());

@@ -32,14 +32,10 @@ pub(super) struct Zero {
 }
 
 impl Zero {
-    /// Residual relative to what counts as zero, and to the tight tolerance.
-    fn ratios(self, residual: f64) -> (f64, f64) {
+    /// What counts as zero, and what does by the tight tolerance.
+    fn limits(self) -> (f64, f64) {
         let floor = self.round_off.max(f64::MIN_POSITIVE);
-        let residual = residual.abs();
-        (
-            residual / self.wanted.max(floor),
-            residual / (TIGHT * self.wanted).max(floor),
-        )
+        (self.wanted.max(floor), (TIGHT * self.wanted).max(floor))
     }
 }
 
@@ -50,16 +46,25 @@ pub(super) enum Place {
 }
 
 impl Defect {
-    fn worse(&mut self, ratio: f64, place: Place) {
-        if ratio > self.ratio || ratio.is_nan() {
-            self.ratio = ratio;
+    /// Notes `residual ≥ 0` relative to `limit > 0`. Divides only where that makes a difference.
+    #[inline]
+    fn worse(&mut self, residual: f64, limit: f64, place: Place) {
+        let smaller = residual <= self.ratio * limit;
+        if !smaller {
+            self.ratio = residual / limit;
             self.place = place;
         }
     }
 
-    fn active(&mut self, (ratio, tight): (f64, f64), place: Place) {
-        self.worse(ratio, place);
-        self.rows = self.rows.max(tight);
+    /// Notes the residual of an active row.
+    #[inline]
+    fn active(&mut self, residual: f64, zero: Zero, place: Place) {
+        let (limit, tight) = zero.limits();
+        let residual = residual.abs();
+        self.worse(residual, limit, place);
+        if residual > self.rows * tight {
+            self.rows = residual / tight;
+        }
     }
 }
 
@@ -79,11 +84,11 @@ impl Engine {
             self.move_to(system, h);
             self.evaluate(system, h, end, with_tangents);
             self.activate(h);
-            let mut defect = self.defect(h);
+            let mut defect = self.defect(h, spent == 0);
             let stubborn = if self.is_linear() { 1 } else { STUBBORN };
             if defect.ratio > 1.0 && spent == stubborn {
                 self.measure_round_off();
-                defect = self.defect(h);
+                defect = self.defect(h, false);
             }
             // One correction is spent on tight rows, not more: round-off may keep them from it. The
             // sequential solve ends where the papers' does.
@@ -178,11 +183,13 @@ impl Engine {
     /// Everything that follows from `v̇`, `U`, `W` and the multipliers.
     pub(super) fn move_to(&mut self, system: &dyn System, h: f64) {
         let c = &self.settings.coefficients;
+        let (c_a, known) = (c.c_a(), c.known());
         let (t, start) = (&mut self.trial, &self.start);
         for i in 0..t.x.len() {
-            t.a[i] = c.filter(start.a[i], start.x[i], t.x[i]);
-            t.xi[i] = h * start.v[i] + h * h * c.double_mean(start.a[i], t.a[i]) + t.u[i];
-            t.vt[i] = start.v[i] + h * c.mean(start.a[i], t.a[i]);
+            let (a, a_end) = (start.a[i], c_a * t.x[i] + known.of(start.a[i], start.x[i]));
+            t.a[i] = a_end;
+            t.xi[i] = h * start.v[i] + h * h * c.double_mean(a, a_end) + t.u[i];
+            t.vt[i] = start.v[i] + h * c.mean(a, a_end);
             t.v[i] = t.vt[i] + t.w[i];
         }
         t.q.copy_from_slice(&start.q);
@@ -193,10 +200,11 @@ impl Engine {
     /// `η`, `ν*`, `Λ*`.
     pub(super) fn collect_impulses(&mut self, h: f64) {
         let c = &self.settings.coefficients;
+        let (c_a, known) = (c.c_a(), c.known());
         let (t, start) = (&mut self.trial, &self.start);
         let memory = self.settings.formulation.has_memory();
         for j in 0..t.lambda.len() {
-            t.eta[j] = c.filter(start.eta[j], start.lambda[j], t.lambda[j]);
+            t.eta[j] = c_a * t.lambda[j] + known.of(start.eta[j], start.lambda[j]);
             (t.nu_star[j], t.imp_star[j]) = (t.nu[j], t.imp[j]);
             if memory {
                 t.nu_star[j] += h * h * c.double_mean(start.eta[j], t.eta[j]);
@@ -306,20 +314,20 @@ impl Engine {
     /// Residuals of the three momentum balances.
     fn balance(&mut self) {
         let formulation = self.settings.formulation;
-        let (t, mass) = (&mut self.trial, &self.tangent.mass);
+        let (t, tangent) = (&mut self.trial, &self.tangent);
         let gradient = self.rows.gradient();
         let r = &mut t.residual;
         for (r, f) in r.smooth.iter_mut().zip(&t.force) {
             *r = -f;
         }
-        mass.apply_add(1.0, &t.x, &mut r.smooth);
+        tangent.apply_mass(&t.x, &mut r.smooth);
         r.correction.fill(0.0);
         r.jump.fill(0.0);
         if formulation.has_corrections() {
-            mass.apply_add(1.0, &t.u, &mut r.correction);
+            tangent.apply_mass(&t.u, &mut r.correction);
         }
         if formulation.has_jumps() {
-            mass.apply_add(1.0, &t.w, &mut r.jump);
+            tangent.apply_mass(&t.w, &mut r.jump);
         }
         for j in 0..t.lambda.len() {
             for (multiplier, residual) in [
@@ -400,8 +408,9 @@ impl Engine {
         }
     }
 
-    /// The largest residual relative to its tolerance.
-    pub(super) fn defect(&self, h: f64) -> Defect {
+    /// The largest residual relative to its tolerance; where `any` will do, the rows are left out once the
+    /// momentum balances are not good enough.
+    pub(super) fn defect(&self, h: f64, any: bool) -> Defect {
         let tolerance = self.settings.tolerance;
         let momentum = (tolerance * self.scale).max(f64::MIN_POSITIVE);
         let mut defect = Defect {
@@ -417,7 +426,10 @@ impl Engine {
             // `max` drops NaN; the sum keeps it.
             let sum = r.smooth[i] + r.correction[i] + r.jump[i];
             let largest = if sum.is_nan() { sum } else { largest };
-            defect.worse(w * largest / momentum, Place::Velocity(i));
+            defect.worse(w * largest, momentum, Place::Velocity(i));
+        }
+        if any && defect.ratio > 1.0 && self.rows.are_finite() {
+            return defect;
         }
         for j in 0..self.rows.len() {
             self.row_defect(j, h, momentum, &mut defect);
@@ -433,35 +445,31 @@ impl Engine {
         let velocity = self.velocity_zero(j, momentum);
         let place = Place::Row(j);
         if self.sets.smooth[j] {
-            let ratios = match formulation.smooth_row() {
-                Some(SmoothRow::Position) => {
-                    self.gap_zero(j, h * velocity.wanted).ratios(rows.gap[j])
-                }
-                Some(SmoothRow::Velocity) => velocity.ratios(rows.smooth_velocity[j]),
-                Some(SmoothRow::Acceleration) => {
-                    self.acceleration_zero(j).ratios(rows.acceleration[j])
-                }
-                None => (0.0, 0.0),
+            let (residual, zero) = match formulation.smooth_row() {
+                Some(SmoothRow::Position) => (rows.gap[j], self.gap_zero(j, h * velocity.wanted)),
+                Some(SmoothRow::Velocity) => (rows.smooth_velocity[j], velocity),
+                Some(SmoothRow::Acceleration) => (rows.acceleration[j], self.acceleration_zero(j)),
+                None => (0.0, velocity),
             };
-            defect.active(ratios, place);
+            defect.active(residual, zero, place);
         } else {
-            defect.worse(h * t.lambda[j].abs() * reach / momentum, place);
+            defect.worse(h * t.lambda[j].abs() * reach, momentum, place);
         }
         if formulation.has_corrections() {
             if self.sets.position[j] {
                 let zero = self.gap_zero(j, h * velocity.wanted);
-                defect.active(zero.ratios(rows.gap[j]), place);
+                defect.active(rows.gap[j], zero, place);
             } else {
                 let loose = self.loose_correction(j, h).abs();
-                defect.worse(loose * reach / (h * momentum), place);
+                defect.worse(loose * reach, h * momentum, place);
             }
         }
         if formulation.has_jumps() {
             if self.sets.velocity[j] {
                 let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
-                defect.active(velocity.ratios(law), place);
+                defect.active(law, velocity, place);
             } else {
-                defect.worse(self.loose_impulse(j).abs() * reach / momentum, place);
+                defect.worse(self.loose_impulse(j).abs() * reach, momentum, place);
             }
         }
     }

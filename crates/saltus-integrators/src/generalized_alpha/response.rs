@@ -37,7 +37,9 @@ pub(super) enum Form {
 /// Derivatives along the motion of the step, with the tangent of the retraction in them.
 #[derive(Debug)]
 pub(super) struct Tangent {
-    pub(super) mass: SquareMatrix,      // M
+    pub(super) mass: SquareMatrix, // M
+    /// Diagonal of a constant `M` that is nothing else (nv, or empty).
+    diagonal: Vec<f64>,
     pub(super) stiffness: SquareMatrix, // K = D(M v̇ − f − Gᵀλ)
     pub(super) damping: SquareMatrix,   // C = −∂f/∂v
     /// `K` of a time-invariant system, without the curvature of constraints.
@@ -57,6 +59,7 @@ impl Tangent {
         let matrix = || SquareMatrix::new(n);
         Self {
             mass: matrix(),
+            diagonal: Vec::new(),
             stiffness: matrix(),
             damping: matrix(),
             constant_stiffness: matrix(),
@@ -71,40 +74,106 @@ impl Tangent {
         }
     }
 
-    /// Whether any entry `A_ij` reaches 1e-12 of the geometric mean of the masses `i` and `j`, times `factor`.
-    pub(super) fn matters(matrix: &SquareMatrix, weights: &[f64], factor: f64) -> bool {
-        struct Largest<'a>(&'a [f64], f64);
-        impl MatrixSink for Largest<'_> {
-            fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-                for i in 0..rows {
-                    for j in 0..cols {
-                        self.entry(row + i, col + j, block[i * cols + j]);
-                    }
-                }
-            }
-            fn entry(&mut self, row: usize, col: usize, value: f64) {
-                self.1 = self.1.max(value.abs() * self.0[row] * self.0[col]);
+    /// To be called where `mass` was filled and stays what it is.
+    pub(super) fn mass_is_known(&mut self, response: &mut Response) {
+        self.diagonal = diagonal_of(&self.mass).unwrap_or_default();
+        response.diagonal.clone_from(&self.diagonal);
+    }
+
+    /// `y ← y + M x`.
+    #[inline]
+    pub(super) fn apply_mass(&self, x: &[f64], y: &mut [f64]) {
+        if self.diagonal.is_empty() {
+            self.mass.apply_add(1.0, x, y);
+        } else {
+            for ((y, x), m) in y.iter_mut().zip(x).zip(&self.diagonal) {
+                *y += m * x;
             }
         }
-        let mut largest = Largest(weights, 0.0);
+    }
+
+    /// Whether any entry `A_ij` reaches 1e-12 of the geometric mean of the masses `i` and `j`, times `factor`.
+    pub(super) fn matters(matrix: &mut SquareMatrix, weights: &[f64], factor: f64) -> bool {
+        if let Some(dense) = matrix.as_dense_mut() {
+            let limit = NEGLIGIBLE / factor.abs();
+            return weights.iter().enumerate().any(|(i, w)| {
+                let entries = dense.row(i).iter().zip(weights);
+                entries.map(|(a, v)| (a * v * w).abs()).any(|a| a > limit)
+            });
+        }
+        let mut largest = Largest {
+            weights,
+            value: 0.0,
+        };
         matrix.send(factor, &mut largest);
-        largest.1 > NEGLIGIBLE
+        largest.value > NEGLIGIBLE
     }
 
     /// Whether any entry is not zero.
-    pub(super) fn is_something(matrix: &SquareMatrix) -> bool {
-        struct Something(bool);
-        impl MatrixSink for Something {
-            fn add(&mut self, _: usize, _: usize, _: usize, _: usize, block: &[f64]) {
-                self.0 |= block.iter().any(|v| *v != 0.0);
-            }
-            fn entry(&mut self, _: usize, _: usize, value: f64) {
-                self.0 |= value != 0.0;
-            }
+    pub(super) fn is_something(matrix: &mut SquareMatrix) -> bool {
+        if let Some(dense) = matrix.as_dense_mut() {
+            return dense.as_slice().iter().any(|a| *a != 0.0);
         }
         let mut something = Something(false);
         matrix.send(1.0, &mut something);
         something.0
+    }
+}
+
+/// The diagonal of a matrix with no other entries.
+fn diagonal_of(matrix: &SquareMatrix) -> Option<Vec<f64>> {
+    struct Others(bool);
+    impl MatrixSink for Others {
+        fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+            for i in 0..rows {
+                for j in 0..cols {
+                    self.entry(row + i, col + j, block[i * cols + j]);
+                }
+            }
+        }
+        fn entry(&mut self, row: usize, col: usize, value: f64) {
+            self.0 |= row != col && value != 0.0;
+        }
+    }
+    let mut others = Others(false);
+    matrix.send(1.0, &mut others);
+    if others.0 {
+        return None;
+    }
+    let mut diagonal = vec![0.0; matrix.size()];
+    matrix.diagonal(&mut diagonal);
+    Some(diagonal)
+}
+
+/// Largest weighted entry of what passes.
+struct Largest<'a> {
+    weights: &'a [f64],
+    value: f64,
+}
+
+impl MatrixSink for Largest<'_> {
+    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+        for i in 0..rows {
+            for j in 0..cols {
+                self.entry(row + i, col + j, block[i * cols + j]);
+            }
+        }
+    }
+    fn entry(&mut self, row: usize, col: usize, value: f64) {
+        let value = value.abs() * self.weights[row] * self.weights[col];
+        self.value = self.value.max(value);
+    }
+}
+
+/// Whether anything but zeros passes.
+struct Something(bool);
+
+impl MatrixSink for Something {
+    fn add(&mut self, _: usize, _: usize, _: usize, _: usize, block: &[f64]) {
+        self.0 |= block.iter().any(|v| *v != 0.0);
+    }
+    fn entry(&mut self, _: usize, _: usize, value: f64) {
+        self.0 |= value != 0.0;
     }
 }
 
@@ -132,33 +201,14 @@ impl Momenta {
     }
 }
 
-/// One answer, as five vectors (nv) in a row: `x`, `U`, `W`, `T ξ`, `v`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Motion<'a> {
-    pub(super) n: usize,
-    pub(super) all: &'a [f64],
-}
-
-impl<'a> Motion<'a> {
-    fn part(&self, k: usize) -> &'a [f64] {
-        &self.all[k * self.n..(k + 1) * self.n]
-    }
-    /// Change of `v̇`.
-    pub(super) fn x(&self) -> &'a [f64] {
-        self.part(0)
-    }
-    /// Tangent at the end position.
-    pub(super) fn chi(&self) -> &'a [f64] {
-        self.part(3)
-    }
-    /// Change of `v`.
-    pub(super) fn v(&self) -> &'a [f64] {
-        self.part(4)
-    }
-}
-
-/// Vectors in a [`Motion`].
+/// Vectors (nv) of a motion, one after the other: `x`, `U`, `W`, `T ξ`, `v`.
 pub(super) const PARTS: usize = 5;
+/// Place of the change of `v̇` among them.
+pub(super) const X: usize = 0;
+/// Place of the tangent at the end position.
+pub(super) const CHI: usize = 3;
+/// Place of the change of `v`.
+pub(super) const V: usize = 4;
 
 /// The factored matrices.
 #[derive(Debug)]
@@ -166,6 +216,7 @@ pub(super) struct Response {
     pub(super) kappa: f64,
     pub(super) rho: f64,
     mass: SquareMatrix,     // M
+    diagonal: Vec<f64>,     // of a constant M that is nothing else (nv, or empty)
     smooth: SquareMatrix,   // S
     position: SquareMatrix, // M + Gₚ (+ κK)
     pair: SquareMatrix,     // of (ξ, v)
@@ -186,6 +237,7 @@ impl Response {
             kappa: 0.0,
             rho: 0.0,
             mass: SquareMatrix::new(n),
+            diagonal: Vec::new(),
             smooth: SquareMatrix::new(n),
             position: SquareMatrix::new(n),
             pair: SquareMatrix::new(2 * n),
@@ -232,9 +284,21 @@ impl Response {
         Ok(())
     }
 
+    /// nv.
+    pub(super) fn size(&self) -> usize {
+        self.mass.size()
+    }
+
     /// `x ← M⁻¹ x`.
+    #[inline]
     pub(super) fn solve_mass(&self, x: &mut [f64]) {
-        self.mass.solve(x);
+        if self.diagonal.is_empty() {
+            self.mass.solve(x);
+        } else {
+            for (x, m) in x.iter_mut().zip(&self.diagonal) {
+                *x /= m;
+            }
+        }
     }
 
     /// Factors what `form` needs.
@@ -360,19 +424,18 @@ impl Response {
                 if t.corrected {
                     self.position.solve(u);
                 } else {
-                    self.mass.solve(u);
+                    self.solve_mass(u);
                 }
             }
             Form::Jumps => {
                 x.fill(0.0);
                 w.copy_from_slice(&b.jump);
-                self.mass.solve(w);
+                self.solve_mass(w);
             }
             Form::Coupled => {
-                self.coupled(t, b, x, chi, v);
+                self.coupled(t, b, x, (chi, v, w));
                 for i in 0..n {
                     u[i] = chi[i] - self.kappa * x[i];
-                    w[i] = v[i] - self.rho * x[i];
                 }
             }
         }
@@ -392,7 +455,7 @@ impl Response {
 
     fn solve_smooth(&self, x: &mut [f64]) {
         if self.smooth_is_mass {
-            self.mass.solve(x);
+            self.solve_mass(x);
         } else {
             self.smooth.solve(x);
         }
@@ -408,27 +471,35 @@ impl Response {
         let nonzero = |b: &[f64]| b.iter().any(|v| *v != 0.0);
         if nonzero(&b.correction) {
             u.copy_from_slice(&b.correction);
-            self.mass.solve(u);
+            self.solve_mass(u);
             t.stiffness.apply_add(-1.0, u, x);
         }
         if nonzero(&b.jump) {
             w.copy_from_slice(&b.jump);
-            self.mass.solve(w);
+            self.solve_mass(w);
             if t.damped {
                 t.damping.apply_add(-1.0, w, x);
             }
         }
     }
 
-    /// `ξ`, `v` and then `x`.
-    fn coupled(&mut self, t: &Tangent, b: &Momenta, x: &mut [f64], xi: &mut [f64], v: &mut [f64]) {
+    /// `ξ`, `v` and then `x`; `W`, which is zero at first.
+    fn coupled(
+        &mut self,
+        t: &Tangent,
+        b: &Momenta,
+        x: &mut [f64],
+        (xi, v, w): (&mut [f64], &mut [f64], &mut [f64]),
+    ) {
         let n = xi.len();
         for i in 0..n {
             xi[i] = b.correction[i] + self.kappa * b.smooth[i];
-            v[i] = b.jump[i] + self.rho * b.smooth[i];
         }
         x.copy_from_slice(&b.smooth);
         if t.damped {
+            for i in 0..n {
+                v[i] = b.jump[i] + self.rho * b.smooth[i];
+            }
             self.work[..n].copy_from_slice(xi);
             self.work[n..].copy_from_slice(v);
             self.pair.solve(&mut self.work);
@@ -437,17 +508,27 @@ impl Response {
             t.damping.apply_add(-1.0, v, x);
         } else {
             self.position.solve(xi);
-            if t.curved {
-                t.jump.apply_add(-1.0, xi, v);
-            }
-            if t.stiff {
-                t.stiffness.apply_add(-self.rho, xi, v);
-            }
-            self.mass.solve(v);
         }
         if t.stiff {
             t.stiffness.apply_add(-1.0, xi, x);
         }
-        self.mass.solve(x);
+        self.solve_mass(x);
+        if t.damped {
+            for i in 0..n {
+                w[i] = v[i] - self.rho * x[i];
+            }
+            return;
+        }
+        let pushed = b.jump.iter().any(|b| *b != 0.0);
+        if pushed || t.curved {
+            w.copy_from_slice(&b.jump);
+            if t.curved {
+                t.jump.apply_add(-1.0, xi, w);
+            }
+            self.solve_mass(w);
+        }
+        for i in 0..n {
+            v[i] = w[i] + self.rho * x[i];
+        }
     }
 }

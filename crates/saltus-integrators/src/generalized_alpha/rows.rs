@@ -74,6 +74,17 @@ impl Rows {
         self.set.len()
     }
 
+    /// Whether nothing that a correction starts from is infinite or not a number.
+    pub(super) fn are_finite(&self) -> bool {
+        let lists = [
+            &self.gap,
+            &self.velocity,
+            &self.smooth_velocity,
+            &self.acceleration,
+        ];
+        lists.into_iter().flatten().all(|x| x.is_finite())
+    }
+
     /// `G` (m × nv).
     pub(super) fn gradient(&self) -> &SparseRows {
         self.gradient.rows()

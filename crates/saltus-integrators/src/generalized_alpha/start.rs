@@ -22,6 +22,9 @@ impl Engine {
         let d = &mut self.tangent;
         d.mass.clear();
         system.mass(&state.q, &mut d.mass);
+        if self.mass_is_constant() {
+            self.tangent.mass_is_known(&mut self.response);
+        }
         if self.is_time_invariant() {
             let d = &mut self.tangent;
             for matrix in [&mut d.constant_stiffness, &mut d.stiffness, &mut d.damping] {
@@ -30,8 +33,8 @@ impl Engine {
             system.stiffness(state.point(), &mut d.constant_stiffness);
             system.damping(state.point(), &mut d.damping);
             d.stiffness.add_scaled(1.0, &d.constant_stiffness);
-            d.damped = Tangent::is_something(&d.damping);
-            d.stiff = Tangent::is_something(&d.stiffness);
+            d.damped = Tangent::is_something(&mut d.damping);
+            d.stiff = Tangent::is_something(&mut d.stiffness);
         }
         self.set_weights();
         self.evaluate_start(system, state)?;
@@ -213,9 +216,7 @@ impl Engine {
             system.mass(&state.q, &mut self.tangent.mass);
         }
         start.momentum.fill(0.0);
-        self.tangent
-            .mass
-            .apply_add(1.0, &state.v, &mut start.momentum);
+        self.tangent.apply_mass(&state.v, &mut start.momentum);
         system.active_force(state.point(), &mut start.active);
         self.evaluate_start_rows(system);
         self.energy = self.energy_at_start(system);
