@@ -7,3 +7,5 @@ include="-I/usr/include/siconos -I/usr/include/siconos/kernel -I/usr/include/sic
 for name in siconos_ball siconos_crank; do
     g++ -O2 $include "benches/peers/$name.cpp" -o "target/peers/$name" -lsiconos_kernel -lsiconos_numerics
 done
+gcc -O2 $include -I/usr/include/siconos/externals -I/usr/include/suitesparse benches/peers/siconos_numerics.c \
+    -o target/peers/siconos_numerics -lsiconos_numerics -lsiconos_externals

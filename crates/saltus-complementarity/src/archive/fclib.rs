@@ -1,15 +1,18 @@
 //! The HDF5 layout of the FCLIB collection (Acary et al., Inria RT-0444): `fclib_local` and `fclib_global`,
 //! with rolling friction as `fclib_local_rolling` and `fclib_global_rolling`.
 
-use super::{ArchiveError, Problem};
+use super::{ArchiveError, Point, Problem, Record};
 use crate::block::BlockMatrix;
 use crate::friction::{FrictionContact, GlobalFriction};
 use crate::sparse::SparseMatrix;
-use hdf5_pure::{File, FileBuilder};
+use hdf5_pure::{File, FileBuilder, GroupBuilder};
 use std::path::Path;
 
 /// Rows, columns and entries of a matrix.
 type Matrix = (usize, usize, Vec<(usize, usize, f64)>);
+
+/// More guesses than this are not read.
+const LARGEST_COUNT: i64 = 1000;
 
 /// A file and its name, for messages.
 struct Source<'a> {
@@ -17,7 +20,7 @@ struct Source<'a> {
     file: File,
 }
 
-pub(super) fn read(path: &Path, bytes: Vec<u8>) -> Result<Problem, ArchiveError> {
+pub(super) fn read(path: &Path, bytes: Vec<u8>) -> Result<Record, ArchiveError> {
     let wrong = |e: hdf5_pure::Error| ArchiveError::Format {
         path: path.into(),
         message: e.to_string(),
@@ -30,7 +33,7 @@ pub(super) fn read(path: &Path, bytes: Vec<u8>) -> Result<Problem, ArchiveError>
     let has = |name: &str| groups.iter().any(|g| g == name);
     for group in ["fclib_local", "fclib_local_rolling", "fclib_rolling_local"] {
         if has(group) {
-            return source.local(group);
+            return source.with_points(source.local(group)?, &groups);
         }
     }
     for group in [
@@ -39,7 +42,7 @@ pub(super) fn read(path: &Path, bytes: Vec<u8>) -> Result<Problem, ArchiveError>
         "fclib_rolling_global",
     ] {
         if has(group) {
-            return source.global(group);
+            return source.with_points(source.global(group)?, &groups);
         }
     }
     let message = format!("groups {groups:?}; expected `fclib_local` or `fclib_global`");
@@ -130,6 +133,19 @@ impl Source<'_> {
         let dimension = self.dimension(group, w.len(), mu.len())?;
         let (m_rows, m_cols, m) = self.matrix(&format!("{group}/M"))?;
         let (h_rows, h_cols, h) = self.matrix(&format!("{group}/H"))?;
+        let n = f.len();
+        for (name, found, expected) in [
+            ("M", (m_rows, m_cols), (n, n)),
+            ("H", (h_rows, h_cols), (n, w.len())),
+        ] {
+            if found != expected {
+                let message = format!(
+                    "{} × {}, expected {} × {}",
+                    found.0, found.1, expected.0, expected.1
+                );
+                return Err(self.wrong(name, message));
+            }
+        }
         let rolling = self.rolling(group, dimension)?;
         let mass = SparseMatrix::from_triplets(m_rows, m_cols, &m).completed();
         let h = SparseMatrix::from_triplets(h_rows, h_cols, &h);
@@ -139,6 +155,41 @@ impl Source<'_> {
                 path: self.path.into(),
                 source,
             })
+    }
+
+    /// Adds what the file calls its solution and its guesses.
+    fn with_points(&self, problem: Problem, groups: &[String]) -> Result<Record, ArchiveError> {
+        let mut record = Record::from(problem);
+        if groups.iter().any(|g| g == "solution") {
+            record.solution = self.point("solution")?;
+        }
+        if groups.iter().any(|g| g == "guesses") {
+            let count = self.integer("guesses/number_of_guesses").unwrap_or(0);
+            for k in 1..=count.min(LARGEST_COUNT) {
+                record.guesses.extend(self.point(&format!("guesses/{k}"))?);
+            }
+        }
+        Ok(record)
+    }
+
+    /// `r` and `u`, and `v` where it is there; none where there is no `r`, which is how an empty group is kept.
+    fn point(&self, group: &str) -> Result<Option<Point>, ArchiveError> {
+        let optional = |name: &str| -> Result<Vec<f64>, ArchiveError> {
+            let full = format!("{group}/{name}");
+            match self.file.dataset(&full) {
+                Ok(_) => self.numbers(&full),
+                Err(_) => Ok(Vec::new()),
+            }
+        };
+        let unknowns = optional("r")?;
+        if unknowns.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Point {
+            unknowns,
+            dual: optional("u")?,
+            velocity: optional("v")?,
+        }))
     }
 
     /// `nz ≥ 0`: triplets; −1: compressed columns; −2: compressed rows.
@@ -194,7 +245,8 @@ impl Source<'_> {
 }
 
 /// The bytes of a file that holds `problem`.
-pub(super) fn write(path: &Path, problem: &Problem) -> Result<Vec<u8>, ArchiveError> {
+pub(super) fn write(path: &Path, record: &Record) -> Result<Vec<u8>, ArchiveError> {
+    let problem = &record.problem;
     let mut builder = FileBuilder::new();
     let (name, dimension) = match problem {
         Problem::Mixed { .. } => {
@@ -204,6 +256,7 @@ pub(super) fn write(path: &Path, problem: &Problem) -> Result<Vec<u8>, ArchiveEr
                 message,
             });
         }
+        Problem::Friction(p) if p.is_matrix_free() => return Err(super::not_a_matrix(path)),
         Problem::Friction(p) => ("fclib_local", p.dimension()),
         Problem::Global(p) => ("fclib_global", p.dimension()),
     };
@@ -274,8 +327,45 @@ pub(super) fn write(path: &Path, problem: &Problem) -> Result<Vec<u8>, ArchiveEr
         group.add_group(matrix.finish());
     }
     builder.add_group(group.finish());
+    points(&mut builder, record);
     builder.finish().map_err(|e| ArchiveError::Format {
         path: path.into(),
         message: e.to_string(),
     })
+}
+
+/// The groups `solution` and `guesses`.
+fn points(builder: &mut FileBuilder, record: &Record) {
+    let fill = |group: &mut GroupBuilder, point: &Point| {
+        for (name, data) in [
+            ("v", &point.velocity),
+            ("u", &point.dual),
+            ("r", &point.unknowns),
+        ] {
+            if !data.is_empty() {
+                group
+                    .create_dataset(name)
+                    .with_f64_data(data)
+                    .with_shape(&[data.len() as u64]);
+            }
+        }
+    };
+    if let Some(point) = &record.solution {
+        let mut group = builder.create_group("solution");
+        fill(&mut group, point);
+        builder.add_group(group.finish());
+    }
+    if !record.guesses.is_empty() {
+        let mut group = builder.create_group("guesses");
+        group
+            .create_dataset("number_of_guesses")
+            .with_i32_data(&[record.guesses.len() as i32])
+            .with_shape(&[1]);
+        for (k, point) in record.guesses.iter().enumerate() {
+            let mut one = group.create_group(&(k + 1).to_string());
+            fill(&mut one, point);
+            group.add_group(one.finish());
+        }
+        builder.add_group(group.finish());
+    }
 }

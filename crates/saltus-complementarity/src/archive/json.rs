@@ -1,8 +1,8 @@
 //! Our own format: one JSON object that says its kind, matrices as triplets `[row, column, value]`.
 
-use super::{ArchiveError, Problem};
+use super::{ArchiveError, Point, Problem, Record};
 use crate::block::BlockMatrix;
-use crate::friction::{FrictionContact, GlobalFriction};
+use crate::friction::{FrictionContact, GlobalFriction, ProblemError};
 use crate::sparse::SparseMatrix;
 use saltus_linear::Dense;
 use serde::{Deserialize, Serialize};
@@ -14,12 +14,23 @@ type Triplets = Vec<(usize, usize, f64)>;
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 enum Document {
     /// `0 ≤ z ⟂ M z + q ≥ 0`.
-    Lcp { matrix: Vec<Vec<f64>>, q: Vec<f64> },
+    Lcp {
+        matrix: Vec<Vec<f64>>,
+        q: Vec<f64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        solution: Option<Point>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        guesses: Vec<Point>,
+    },
     /// The same with leading equalities.
     Mlcp {
         equalities: usize,
         matrix: Vec<Vec<f64>>,
         q: Vec<f64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        solution: Option<Point>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        guesses: Vec<Point>,
     },
     /// `u = W r + q`.
     Friction {
@@ -29,6 +40,10 @@ enum Document {
         mu: Vec<f64>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rolling: Vec<f64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        solution: Option<Point>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        guesses: Vec<Point>,
     },
     /// `M v = H r + f`, `u = Hᵀ v + w`.
     GlobalFriction {
@@ -40,10 +55,14 @@ enum Document {
         mu: Vec<f64>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rolling: Vec<f64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        solution: Option<Point>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        guesses: Vec<Point>,
     },
 }
 
-pub(super) fn read(path: &Path, text: &str) -> Result<Problem, ArchiveError> {
+pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
     let wrong = |message: String| ArchiveError::Format {
         path: path.into(),
         message,
@@ -63,26 +82,35 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Problem, ArchiveError> {
         path: path.into(),
         source,
     };
-    match document {
-        Document::Lcp { matrix, q } => mixed(path, 0, &matrix, q),
+    let (problem, solution, guesses) = match document {
+        Document::Lcp {
+            matrix,
+            q,
+            solution,
+            guesses,
+        } => (mixed(path, 0, &matrix, q)?, solution, guesses),
         Document::Mlcp {
             equalities,
             matrix,
             q,
-        } => mixed(path, equalities, &matrix, q),
+            solution,
+            guesses,
+        } => (mixed(path, equalities, &matrix, q)?, solution, guesses),
         Document::Friction {
             dimension,
             delassus,
             q,
             mu,
             rolling,
+            solution,
+            guesses,
         } => {
+            known(dimension).map_err(problem)?;
             let size = dimension * mu.len();
             place(&delassus, size, size, "delassus")?;
             let w = BlockMatrix::from_triplets(dimension, mu.len(), delassus);
-            FrictionContact::new(w, q, mu, rolling)
-                .map(Problem::Friction)
-                .map_err(problem)
+            let p = FrictionContact::new(w, q, mu, rolling).map_err(problem)?;
+            (Problem::Friction(p), solution, guesses)
         }
         Document::GlobalFriction {
             dimension,
@@ -92,16 +120,31 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Problem, ArchiveError> {
             w,
             mu,
             rolling,
+            solution,
+            guesses,
         } => {
+            known(dimension).map_err(problem)?;
             let (n, m) = (f.len(), dimension * mu.len());
             place(&mass, n, n, "mass")?;
             place(&directions, n, m, "directions")?;
             let mass = SparseMatrix::from_triplets(n, n, &mass);
             let h = SparseMatrix::from_triplets(n, m, &directions);
-            GlobalFriction::new(dimension, mass, h, f, w, mu, rolling)
-                .map(Problem::Global)
-                .map_err(problem)
+            let p = GlobalFriction::new(dimension, mass, h, f, w, mu, rolling).map_err(problem)?;
+            (Problem::Global(p), solution, guesses)
         }
+    };
+    Ok(Record {
+        problem,
+        solution,
+        guesses,
+    })
+}
+
+fn known(dimension: usize) -> Result<(), ProblemError> {
+    if matches!(dimension, 2 | 3 | 5) {
+        Ok(())
+    } else {
+        Err(ProblemError::Dimension(dimension))
     }
 }
 
@@ -137,15 +180,13 @@ fn mixed(
         }
         matrix.row_mut(i).copy_from_slice(row);
     }
-    Ok(Problem::Mixed {
-        equalities,
-        matrix,
-        q,
-    })
+    super::mixed(path, equalities, matrix, q)
 }
 
-pub(super) fn write(path: &Path, problem: &Problem) -> Result<String, ArchiveError> {
-    let document = match problem {
+pub(super) fn write(path: &Path, record: &Record) -> Result<String, ArchiveError> {
+    let solution = record.solution.clone();
+    let guesses = record.guesses.clone();
+    let document = match &record.problem {
         Problem::Mixed {
             equalities,
             matrix,
@@ -156,20 +197,27 @@ pub(super) fn write(path: &Path, problem: &Problem) -> Result<String, ArchiveErr
                 0 => Document::Lcp {
                     matrix: rows,
                     q: q.clone(),
+                    solution,
+                    guesses,
                 },
                 equalities => Document::Mlcp {
                     equalities,
                     matrix: rows,
                     q: q.clone(),
+                    solution,
+                    guesses,
                 },
             }
         }
+        Problem::Friction(p) if p.is_matrix_free() => return Err(super::not_a_matrix(path)),
         Problem::Friction(p) => Document::Friction {
             dimension: p.dimension(),
             delassus: p.delassus().triplets().filter(|e| e.2 != 0.0).collect(),
             q: p.free_velocity().to_vec(),
             mu: p.friction().to_vec(),
             rolling: p.rolling().to_vec(),
+            solution,
+            guesses,
         },
         Problem::Global(p) => Document::GlobalFriction {
             dimension: p.dimension(),
@@ -179,6 +227,8 @@ pub(super) fn write(path: &Path, problem: &Problem) -> Result<String, ArchiveErr
             w: p.bias().to_vec(),
             mu: p.friction().to_vec(),
             rolling: p.rolling().to_vec(),
+            solution,
+            guesses,
         },
     };
     serde_json::to_string(&document).map_err(|e| ArchiveError::Format {

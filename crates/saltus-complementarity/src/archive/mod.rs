@@ -6,6 +6,7 @@ mod siconos;
 
 use crate::friction::{FrictionContact, GlobalFriction, ProblemError};
 use saltus_linear::Dense;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// What a file can hold.
@@ -69,13 +70,61 @@ pub enum ArchiveError {
     },
 }
 
-/// What a text file without a marker of its own is taken for; the two text formats for linear
+/// What a text file without a marker of its own is taken for; the text formats for linear
 /// complementarity and for frictional contact cannot be told apart by their first line alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TextKind {
     Complementarity,
+    Mixed,
     Friction,
     GlobalFriction,
+}
+
+/// A point that came with a problem: somebody's answer, or a guess. Judge it by its residual.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// Impulses `r` (N s), or `z` of complementarity.
+    pub unknowns: Vec<f64>,
+    /// Contact velocities `u` (m/s), or `w` of complementarity; empty where not stored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dual: Vec<f64>,
+    /// Generalised velocities `v` of a global problem; empty where not stored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub velocity: Vec<f64>,
+}
+
+/// A problem with the points that are stored beside it.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// The problem.
+    pub problem: Problem,
+    /// What the file calls its solution.
+    pub solution: Option<Point>,
+    /// First guesses for a solver.
+    pub guesses: Vec<Point>,
+}
+
+impl From<Problem> for Record {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problem,
+            solution: None,
+            guesses: Vec::new(),
+        }
+    }
+}
+
+impl Problem {
+    /// Number of unknowns: components of `z` or `r`.
+    #[must_use]
+    pub fn unknowns(&self) -> usize {
+        match self {
+            Self::Mixed { q, .. } => q.len(),
+            Self::Friction(p) => p.free_velocity().len(),
+            Self::Global(p) => p.bias().len(),
+        }
+    }
 }
 
 /// Reads a problem. The format is found from the content (HDF5, JSON) and, for Siconos' text formats, from the structure of the text.
@@ -83,10 +132,42 @@ enum TextKind {
 /// # Errors
 /// [`ArchiveError`] with file, line, the offending text and what was expected.
 pub fn read(path: &Path) -> Result<Problem, ArchiveError> {
+    read_record(path).map(|record| record.problem)
+}
+
+/// Reads a problem with the solution and the guesses stored beside it (FCLIB and JSON).
+///
+/// # Errors
+/// As [`read`]; also where a stored point has not the size of the problem.
+pub fn read_record(path: &Path) -> Result<Record, ArchiveError> {
     let bytes = std::fs::read(path).map_err(|source| ArchiveError::Io {
         path: path.into(),
         source,
     })?;
+    let record = read_bytes(path, bytes)?;
+    let size = record.problem.unknowns();
+    for (what, point) in record
+        .solution
+        .iter()
+        .map(|p| ("solution", p))
+        .chain(record.guesses.iter().map(|p| ("guess", p)))
+    {
+        let fits = point.unknowns.len() == size && [0, size].contains(&point.dual.len());
+        if !fits {
+            let (unknowns, dual) = (point.unknowns.len(), point.dual.len());
+            let message = format!(
+                "the stored {what} has {unknowns} unknowns and {dual} duals, expected {size}"
+            );
+            return Err(ArchiveError::Format {
+                path: path.into(),
+                message,
+            });
+        }
+    }
+    Ok(record)
+}
+
+fn read_bytes(path: &Path, bytes: Vec<u8>) -> Result<Record, ArchiveError> {
     if hdf5_pure::is_hdf5_bytes(&bytes) {
         return fclib::read(path, bytes);
     }
@@ -94,22 +175,69 @@ pub fn read(path: &Path) -> Result<Problem, ArchiveError> {
     if text.trim_start().starts_with('{') {
         return json::read(path, &text);
     }
-    siconos::read(path, &text)
+    siconos::read(path, &text).map(Record::from)
 }
 
-/// Writes a problem: FCLIB's HDF5 for frictional contact under a name ending in `.hdf5` or `.h5`, JSON otherwise.
+/// Writes a problem: FCLIB's HDF5 for frictional contact under a name ending in `.hdf5` or `.h5`, Siconos' text format
+/// under one ending in `.dat`, JSON otherwise.
 ///
 /// # Errors
 /// [`ArchiveError`] where the file cannot be written or the format cannot hold the problem.
 pub fn write(path: &Path, problem: &Problem) -> Result<(), ArchiveError> {
+    write_record(path, &Record::from(problem.clone()))
+}
+
+/// Writes a problem with its solution and guesses; the text format has no place for these two.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_record(path: &Path, record: &Record) -> Result<(), ArchiveError> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    let bytes = if matches!(extension, "hdf5" | "h5") {
-        fclib::write(path, problem)?
-    } else {
-        json::write(path, problem)?.into_bytes()
+    let bytes = match extension {
+        "hdf5" | "h5" => fclib::write(path, record)?,
+        "dat" => siconos::write(path, &record.problem)?.into_bytes(),
+        _ => json::write(path, record)?.into_bytes(),
     };
     std::fs::write(path, bytes).map_err(|source| ArchiveError::Io {
         path: path.into(),
         source,
     })
+}
+
+/// A complementarity problem whose numbers are all finite.
+fn mixed(
+    path: &Path,
+    equalities: usize,
+    matrix: Dense,
+    q: Vec<f64>,
+) -> Result<Problem, ArchiveError> {
+    let n = q.len();
+    for (what, list) in [("M", matrix.as_slice()), ("q", &q)] {
+        if let Some((k, v)) = list.iter().enumerate().find(|(_, v)| !v.is_finite()) {
+            let place = if what == "M" {
+                format!("({}, {})", k / n, k % n)
+            } else {
+                k.to_string()
+            };
+            let message = format!("entry {place} of {what} is {v}; expected a finite number");
+            return Err(ArchiveError::Format {
+                path: path.into(),
+                message,
+            });
+        }
+    }
+    Ok(Problem::Mixed {
+        equalities,
+        matrix,
+        q,
+    })
+}
+
+/// The error for a matrix-free problem, which no format holds.
+fn not_a_matrix(path: &Path) -> ArchiveError {
+    ArchiveError::Format {
+        path: path.into(),
+        message: "the operator of this problem is not a matrix; assemble it before it is written"
+            .into(),
+    }
 }

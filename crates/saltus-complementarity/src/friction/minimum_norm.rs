@@ -29,6 +29,7 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
     if r.len() != problem.dimension() * problem.contacts() || r.iter().any(|v| !v.is_finite()) {
         return false;
     }
+    let problem = &*problem.assembled();
     match problem.dimension() {
         2 => sized::<2>(problem, tolerance, r),
         3 => sized::<3>(problem, tolerance, r),

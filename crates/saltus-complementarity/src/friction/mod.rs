@@ -26,4 +26,4 @@ pub use minimum_norm::canonical_reaction;
 pub use nsgs::Order;
 pub use problem::{FrictionContact, GlobalFriction, ProblemError};
 pub use search::Limits;
-pub use solve::{FrictionOutcome, FrictionSolver, solve};
+pub use solve::{ASSEMBLY_LIMIT, FrictionOutcome, FrictionSolver, solve};

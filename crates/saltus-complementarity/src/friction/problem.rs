@@ -1,8 +1,13 @@
 //! Frictional contact in reduced and in global form.
 
+use super::diagnosis;
+use super::measure::{Measure, Residual};
 use crate::block::BlockMatrix;
+use crate::operator::{Operator, Product, diagonal_of, entries_of};
 use crate::sparse::SparseMatrix;
 use saltus_linear::{MatrixSink, SquareMatrix};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The parts of a problem do not fit together.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -42,33 +47,68 @@ pub enum ProblemError {
 /// `K_i ∋ r_i ⟂ u_i + μ_i |u_{t,i}| n ∈ K_i*`, for every contact `i`.
 ///
 /// Impulses `r` in N s (N m s for rolling components), velocities `u` and `q` in m/s (rad/s).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct FrictionContact {
     dimension: usize,
     w: BlockMatrix,
+    /// The operator where it is known by its products only; `w` then holds the diagonal blocks.
+    product: Option<Arc<dyn Product>>,
     q: Vec<f64>,
     mu: Vec<f64>,
     rolling: Vec<f64>,
 }
 
 impl FrictionContact {
-    /// Checks that the parts fit together. `rolling` (lengths, m) is empty unless there are 5 components per contact.
+    /// Checks that the parts fit together. `w` is a [`Dense`](saltus_linear::Dense), a [`BlockMatrix`] or an
+    /// `Arc<dyn Product>`; a contact has as many components as `q` has per entry of `mu`.
+    /// `rolling` (lengths, m) is empty unless there are 5 components per contact.
     ///
     /// # Errors
     /// [`ProblemError`] where they do not, or a number is not finite or a coefficient negative.
     pub fn new(
-        w: BlockMatrix,
+        w: impl Into<Operator>,
         q: Vec<f64>,
         mu: Vec<f64>,
         rolling: Vec<f64>,
     ) -> Result<Self, ProblemError> {
-        let dimension = w.dimension();
-        check(dimension, w.blocks(), &q, &mu, &rolling)?;
-        if let Some((index, (_, _, value))) = w
-            .triplets()
-            .enumerate()
-            .find(|(_, (_, _, v))| !v.is_finite())
-        {
+        let contacts = mu.len();
+        let per_contact = q.len().checked_div(contacts).unwrap_or(3);
+        let square = |dimension: usize, rows: usize, cols: usize| {
+            check(dimension, contacts, &q, &mu, &rolling)?;
+            size("a row of W", cols, dimension * contacts)?;
+            size("a column of W", rows, dimension * contacts)
+        };
+        let (w, product) = match w.into() {
+            Operator::Blocks(w) => {
+                check(w.dimension(), w.blocks(), &q, &mu, &rolling)?;
+                (w, None)
+            }
+            Operator::Dense(m) => {
+                square(per_contact, m.rows(), m.cols())?;
+                let n = m.cols();
+                let list = m.as_slice().iter().enumerate();
+                let entries = list.map(|(k, v)| (k / n, k % n, *v));
+                (
+                    BlockMatrix::from_triplets(per_contact, contacts, entries),
+                    None,
+                )
+            }
+            Operator::Free(product) => {
+                square(per_contact, product.size(), product.size())?;
+                let d = per_contact;
+                let list = diagonal_of(&*product, d).into_iter().enumerate();
+                let entries = list.map(|(k, v)| {
+                    let (place, k) = (k / (d * d), k % (d * d));
+                    (place * d + k / d, place * d + k % d, v)
+                });
+                (
+                    BlockMatrix::from_triplets(d, contacts, entries),
+                    Some(product),
+                )
+            }
+        };
+        let finite = |(_, (_, _, v)): &(usize, (usize, usize, f64))| !v.is_finite();
+        if let Some((index, (_, _, value))) = w.triplets().enumerate().find(finite) {
             return Err(ProblemError::Value {
                 what: "W",
                 index,
@@ -77,8 +117,9 @@ impl FrictionContact {
             });
         }
         Ok(Self {
-            dimension,
+            dimension: w.dimension(),
             w,
+            product,
             q,
             mu,
             rolling,
@@ -97,10 +138,51 @@ impl FrictionContact {
         self.mu.len()
     }
 
-    /// The Delassus operator `W`.
+    /// The Delassus operator `W`; of a [matrix-free](Self::is_matrix_free) problem its diagonal blocks only.
     #[must_use]
     pub fn delassus(&self) -> &BlockMatrix {
         &self.w
+    }
+
+    /// Whether `W` is known by its products only.
+    #[must_use]
+    pub fn is_matrix_free(&self) -> bool {
+        self.product.is_some()
+    }
+
+    /// The operator of a matrix-free problem.
+    pub(crate) fn product(&self) -> Option<&Arc<dyn Product>> {
+        self.product.as_ref()
+    }
+
+    /// The same problem with `W` as blocks; a matrix-free one costs as many products as it has unknowns.
+    #[must_use]
+    pub fn assembled(&self) -> Cow<'_, Self> {
+        let Some(product) = &self.product else {
+            return Cow::Borrowed(self);
+        };
+        let entries = entries_of(&**product);
+        Cow::Owned(Self {
+            w: BlockMatrix::from_triplets(self.dimension, self.contacts(), entries),
+            product: None,
+            ..self.clone()
+        })
+    }
+
+    /// Residuals of the natural map at `r` (dimension × contacts), as energy, in impulses and in velocities.
+    #[must_use]
+    pub fn residual(&self, r: &[f64]) -> Residual {
+        Measure::new(self).residual_of(self, r)
+    }
+
+    /// The proof that no reaction satisfies even `u_n ≥ 0`, if there is one; see
+    /// [`infeasibility`](diagnosis::infeasibility).
+    #[must_use]
+    pub fn infeasibility(&self) -> Option<Vec<f64>> {
+        if self.contacts() > diagnosis::DIAGNOSIS_LIMIT {
+            return None;
+        }
+        diagnosis::infeasibility(&self.assembled())
     }
 
     /// Velocities without reactions, `q`.
@@ -129,10 +211,25 @@ impl FrictionContact {
 
     /// `u ← W r + q`.
     pub fn velocity(&self, r: &[f64], u: &mut [f64]) {
-        self.w.apply(r, u);
+        match &self.product {
+            Some(product) => product.apply(r, u),
+            None => self.w.apply(r, u),
+        }
         for (u, q) in u.iter_mut().zip(&self.q) {
             *u += q;
         }
+    }
+}
+
+fn size(what: &'static str, found: usize, expected: usize) -> Result<(), ProblemError> {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(ProblemError::Size {
+            what,
+            found,
+            expected,
+        })
     }
 }
 
@@ -146,17 +243,6 @@ fn check(
     if !matches!(dimension, 2 | 3 | 5) {
         return Err(ProblemError::Dimension(dimension));
     }
-    let size = |what, found: usize, expected: usize| {
-        if found == expected {
-            Ok(())
-        } else {
-            Err(ProblemError::Size {
-                what,
-                found,
-                expected,
-            })
-        }
-    };
     size("q", q.len(), dimension * contacts)?;
     size("mu", mu.len(), contacts)?;
     size(
@@ -216,13 +302,7 @@ impl GlobalFriction {
             ("a column of H", h.rows(), n),
             ("a row of H", h.cols(), dimension * mu.len()),
         ] {
-            if found != expected {
-                return Err(ProblemError::Size {
-                    what,
-                    found,
-                    expected,
-                });
-            }
+            size(what, found, expected)?;
         }
         let matrices = [("M", &mass), ("H", &h)];
         for (what, matrix) in matrices {
@@ -333,6 +413,26 @@ impl GlobalFriction {
             *v += d;
         }
         v
+    }
+
+    /// Residuals of the natural map at `r`, with `u = Hᵀ v + w` from `M v = H r + f`.
+    ///
+    /// # Errors
+    /// [`ProblemError::Mass`] where `M` is singular.
+    pub fn residual(&self, r: &[f64]) -> Result<Residual, ProblemError> {
+        let reduced = self.matrix_free()?;
+        let v = self.generalised_velocity(&self.factorised_mass()?, r);
+        let mut u = self.w.clone();
+        self.h.apply_transposed_add(1.0, &v, &mut u);
+        Ok(Measure::new(&reduced).residual(&reduced, r, &u))
+    }
+
+    /// The proof that no reaction satisfies even `u_n ≥ 0`, if there is one.
+    ///
+    /// # Errors
+    /// [`ProblemError::Mass`] where `M` is singular.
+    pub fn infeasibility(&self) -> Result<Option<Vec<f64>>, ProblemError> {
+        Ok(self.matrix_free()?.infeasibility())
     }
 
     /// The reduced form, `W = Hᵀ M⁻¹ H`, `q = Hᵀ M⁻¹ f + w`.

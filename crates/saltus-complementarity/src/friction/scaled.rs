@@ -3,12 +3,39 @@
 //! With `d_i` of [`Measure`], `r̂_i = √d_i r_i / |q|_D` and `û_i = u_i / (√d_i |q|_D)`: the cones stay what they are, the
 //! diagonal blocks of `Ŵ_ij = W_ij/√(d_i d_j)` have mean diagonal 1, `q̂` has length 1, and the length of the natural map is η.
 
-use super::global::GlobalOperator;
 use super::measure::{Measure, defect, square};
 use super::problem::FrictionContact;
 use crate::block::BlockMatrix;
 use crate::cone::de_saxce;
-use std::sync::Arc;
+use crate::operator::Product;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// `D^(−1/2) W D^(−1/2)` where `W` is known by its products only.
+#[derive(Debug)]
+pub(crate) struct ScaledProduct {
+    product: Arc<dyn Product>,
+    root: Vec<f64>,
+    scratch: Mutex<Vec<f64>>,
+}
+
+impl ScaledProduct {
+    fn apply<const D: usize>(&self, x: &[[f64; D]], y: &mut [[f64; D]]) {
+        let mut scaled = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        for ((to, x), root) in scaled
+            .as_chunks_mut::<D>()
+            .0
+            .iter_mut()
+            .zip(x)
+            .zip(&self.root)
+        {
+            *to = x.map(|v| v / root);
+        }
+        self.product.apply(&scaled, y.as_flattened_mut());
+        for (y, root) in y.iter_mut().zip(&self.root) {
+            *y = y.map(|v| v / root);
+        }
+    }
+}
 
 /// A scaled problem, or a connected part of one.
 #[derive(Debug, Clone)]
@@ -18,7 +45,7 @@ pub(crate) struct Scaled<const D: usize> {
     pub mu: Vec<f64>,
     pub rolling: Vec<f64>,
     /// Replaces `w` in products where the operator is not formed; `w` then holds the diagonal blocks only.
-    pub global: Option<Arc<GlobalOperator>>,
+    pub free: Option<Arc<ScaledProduct>>,
 }
 
 impl<const D: usize> Scaled<D> {
@@ -33,13 +60,20 @@ impl<const D: usize> Scaled<D> {
             .map(|(q, s)| q.map(|v| v / (s * reference)))
             .collect();
         let n = problem.contacts();
+        let free = problem.product().map(|product| {
+            Arc::new(ScaledProduct {
+                product: Arc::clone(product),
+                root: root.clone(),
+                scratch: Mutex::new(vec![0.0; D * n]),
+            })
+        });
         let rolling = (0..n).map(|i| problem.rolling_of(i)).collect();
         Self {
             w,
             q,
             mu: problem.friction().to_vec(),
             rolling,
-            global: None,
+            free,
         }
     }
 
@@ -49,7 +83,7 @@ impl<const D: usize> Scaled<D> {
 
     /// `u ← W r + q`.
     pub fn velocity(&self, r: &[[f64; D]], u: &mut [[f64; D]]) {
-        if let Some(operator) = &self.global {
+        if let Some(operator) = &self.free {
             operator.apply(r, u);
             for (u, q) in u.iter_mut().zip(&self.q) {
                 for (u, q) in u.iter_mut().zip(q) {
@@ -78,9 +112,9 @@ impl<const D: usize> Scaled<D> {
 
     /// Floating-point operations of one product with `W`.
     pub fn product_work(&self) -> f64 {
-        self.global
+        self.free
             .as_ref()
-            .map_or((2 * D * D * self.w.stored()) as f64, |g| g.work())
+            .map_or((2 * D * D * self.w.stored()) as f64, |f| f.product.work())
     }
 
     /// The part of the problem that belongs to the contacts `members` (ascending), which touch no other.
@@ -91,7 +125,7 @@ impl<const D: usize> Scaled<D> {
             q: members.iter().map(|&i| self.q[i]).collect(),
             mu: pick(&self.mu),
             rolling: pick(&self.rolling),
-            global: None,
+            free: None,
         }
     }
 }

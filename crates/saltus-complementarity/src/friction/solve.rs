@@ -1,7 +1,7 @@
 //! The door to all solvers of frictional contact.
 
 use super::auto;
-use super::diagnosis::infeasibility;
+use super::diagnosis::{DIAGNOSIS_LIMIT, infeasibility};
 use super::functions::NewtonFunction;
 use super::gradient;
 use super::interior_point;
@@ -100,6 +100,9 @@ pub struct FrictionOutcome {
 
 /// Solves `problem` from the guess `r` (dimension × contacts) and leaves the best point found there.
 ///
+/// Where `W` is known by its products only, `ProjectedGradient` runs on those; `Auto` does so with half its work, then
+/// assembles `W` if it has at most [`ASSEMBLY_LIMIT`] rows; all other methods need the blocks and assemble it at once.
+///
 /// `Infeasible` is said only with a proof; [`infeasibility`] gives it. `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
 pub fn solve(
     problem: &FrictionContact,
@@ -107,11 +110,53 @@ pub fn solve(
     limits: Limits<'_>,
     r: &mut [f64],
 ) -> FrictionOutcome {
+    if problem.is_matrix_free() && solver != FrictionSolver::ProjectedGradient {
+        return assembling(problem, solver, limits, r);
+    }
     match problem.dimension() {
         2 => solve_sized::<2>(problem, solver, limits, r),
         3 => solve_sized::<3>(problem, solver, limits, r),
         _ => solve_sized::<5>(problem, solver, limits, r),
     }
+}
+
+/// Rows of the largest matrix-free `W` that `Auto` assembles.
+pub const ASSEMBLY_LIMIT: usize = 6000;
+
+/// A matrix-free problem by a method that needs blocks.
+fn assembling(
+    problem: &FrictionContact,
+    solver: FrictionSolver,
+    limits: Limits<'_>,
+    r: &mut [f64],
+) -> FrictionOutcome {
+    if solver != FrictionSolver::Auto {
+        return solve(&problem.assembled(), solver, limits, r);
+    }
+    let small = r.len() <= ASSEMBLY_LIMIT;
+    let first = Limits {
+        max_work: if small { 0.5 } else { 1.0 } * limits.max_work,
+        ..limits
+    };
+    let free = solve(problem, FrictionSolver::ProjectedGradient, first, r);
+    let cancelled = free.outcome.status == Status::Cancelled;
+    if free.outcome.is_solved() || cancelled || !small {
+        return free;
+    }
+    let rest = Limits {
+        max_work: (limits.max_work - free.work).max(0.0),
+        max_iterations: limits
+            .max_iterations
+            .saturating_sub(u64::from(free.outcome.iterations)),
+        ..limits
+    };
+    let mut end = solve(&problem.assembled(), solver, rest, r);
+    end.outcome.iterations = end
+        .outcome
+        .iterations
+        .saturating_add(free.outcome.iterations);
+    end.work += free.work;
+    end
 }
 
 fn solve_sized<const D: usize>(
@@ -153,7 +198,7 @@ fn solve_sized<const D: usize>(
         limits.tolerance / 0.999,
         iterations,
         work,
-        || infeasibility(problem).is_some(),
+        || problem.contacts() <= DIAGNOSIS_LIMIT && infeasibility(&problem.assembled()).is_some(),
     )
 }
 

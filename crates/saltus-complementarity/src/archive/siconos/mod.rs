@@ -1,11 +1,12 @@
-//! Siconos' text formats: dense, sparse-block and CSparse matrices inside LCP, friction and global
+//! Siconos' text formats: dense, sparse-block and CSparse matrices inside LCP, MLCP, friction and global
 //! friction problems. Numbers are separated by white space; only CSparse dumps depend on lines.
 
+mod problems;
+mod write;
+
+pub(super) use write::write;
+
 use super::{ArchiveError, Problem, TextKind};
-use crate::block::BlockMatrix;
-use crate::friction::{FrictionContact, GlobalFriction};
-use crate::sparse::SparseMatrix;
-use saltus_linear::Dense;
 use std::path::Path;
 
 /// The entries of a matrix, `(row, column, value)`.
@@ -15,15 +16,16 @@ struct Entries {
     list: Vec<(usize, usize, f64)>,
 }
 
-/// Reads whichever of the three kinds of problem the text is.
+/// Reads whichever of the four kinds of problem the text is.
 pub(super) fn read(path: &Path, text: &str) -> Result<Problem, ArchiveError> {
-    // Frictional contact starts with the dimension, then contacts and storage; an LCP with its size and storage. Each reader
-    // checks what it reads, and only one accepts a given file; the most informative complaint is that of the one that came furthest.
+    // Frictional contact starts with the dimension, then contacts and storage; an LCP with its size and storage; an MLCP with
+    // two flags and two sizes. Each reader checks what it reads, and only one accepts a given file; the most informative complaint is that of the one that came furthest.
     let mut complaint: Option<(usize, ArchiveError)> = None;
     for kind in [
         TextKind::Friction,
         TextKind::GlobalFriction,
         TextKind::Complementarity,
+        TextKind::Mixed,
     ] {
         let mut reader = Reader::new(path, text);
         match reader.problem(kind) {
@@ -122,90 +124,6 @@ impl<'a> Reader<'a> {
         self.text[self.at..].split_whitespace().next()
     }
 
-    fn problem(&mut self, kind: TextKind) -> Result<Problem, ArchiveError> {
-        match kind {
-            TextKind::Complementarity => self.complementarity(),
-            TextKind::Friction => self.friction(),
-            TextKind::GlobalFriction => self.global(),
-        }
-    }
-
-    fn complementarity(&mut self) -> Result<Problem, ArchiveError> {
-        let n = self.count("the size of the problem")?;
-        let matrix = self.matrix("M")?;
-        self.square(&matrix, n, "M")?;
-        let q = self.numbers(n, "q")?;
-        let mut dense = Dense::zeros(n, n);
-        for (i, j, v) in matrix.list {
-            dense[(i, j)] += v;
-        }
-        Ok(Problem::Mixed {
-            equalities: 0,
-            matrix: dense,
-            q,
-        })
-    }
-
-    /// Dimension and number of contacts.
-    fn header(&mut self) -> Result<(usize, usize), ArchiveError> {
-        let dimension = self.count("the dimension of a contact")?;
-        if !matches!(dimension, 2 | 3 | 5) {
-            return Err(self.wrong(&dimension.to_string(), "2, 3 or 5 components per contact"));
-        }
-        Ok((dimension, self.count("the number of contacts")?))
-    }
-
-    fn friction(&mut self) -> Result<Problem, ArchiveError> {
-        let (dimension, contacts) = self.header()?;
-        let size = dimension * contacts;
-        let w = self.matrix("W")?;
-        self.square(&w, size, "W")?;
-        let q = self.numbers(size, "q")?;
-        let mu = self.numbers(contacts, "mu")?;
-        let rolling = if dimension == 5 {
-            self.numbers(contacts, "mu_r")?
-        } else {
-            Vec::new()
-        };
-        self.end()?;
-        let w = BlockMatrix::from_triplets(dimension, contacts, w.list);
-        FrictionContact::new(w, q, mu, rolling)
-            .map(Problem::Friction)
-            .map_err(|source| ArchiveError::Problem {
-                path: self.path.into(),
-                source,
-            })
-    }
-
-    fn global(&mut self) -> Result<Problem, ArchiveError> {
-        let (dimension, contacts) = self.header()?;
-        let m = self.matrix("M")?;
-        let n = m.rows;
-        self.square(&m, n, "M")?;
-        let h = self.matrix("H")?;
-        if (h.rows, h.cols) != (n, dimension * contacts) {
-            let found = format!("{} × {}", h.rows, h.cols);
-            return Err(self.wrong(&found, &format!("H of {n} × {}", dimension * contacts)));
-        }
-        let f = self.numbers(n, "f")?;
-        let w = self.numbers(dimension * contacts, "w")?;
-        let mu = self.numbers(contacts, "mu")?;
-        let rolling = if dimension == 5 {
-            self.numbers(contacts, "mu_r")?
-        } else {
-            Vec::new()
-        };
-        self.end()?;
-        let mass = SparseMatrix::from_triplets(n, n, &m.list).completed();
-        let h = SparseMatrix::from_triplets(n, h.cols, &h.list);
-        GlobalFriction::new(dimension, mass, h, f, w, mu, rolling)
-            .map(Problem::Global)
-            .map_err(|source| ArchiveError::Problem {
-                path: self.path.into(),
-                source,
-            })
-    }
-
     fn square(&self, m: &Entries, n: usize, what: &str) -> Result<(), ArchiveError> {
         if (m.rows, m.cols) == (n, n) {
             return Ok(());
@@ -254,7 +172,7 @@ impl<'a> Reader<'a> {
                 &format!("{rows} × {cols} as above"),
             ));
         }
-        let values = self.numbers(rows * cols, what)?;
+        let values = self.numbers(rows.saturating_mul(cols), what)?;
         Ok(values
             .into_iter()
             .enumerate()
@@ -284,6 +202,12 @@ impl<'a> Reader<'a> {
         );
         let pointers = counts(self, filled.0, "row pointers")?;
         let indices = counts(self, filled.1, "column indices")?;
+        if blocks > self.text.len() {
+            return Err(self.wrong(
+                &blocks.to_string(),
+                "fewer blocks than there are characters",
+            ));
+        }
         let mut place = vec![None; blocks];
         for (row, pair) in pointers.windows(2).enumerate() {
             for k in pair[0]..pair[1] {
