@@ -9,8 +9,7 @@ use super::options::{
     Damping, ElementError, MassMatrix, add_product, add_scaled, finite, not_negative, positive,
 };
 use crate::rotation::{
-    self, Matrix3, Scalar, apply, compose, cross, dot, matrix, product, rotate, rotate_back,
-    transpose,
+    self, Matrix3, Scalar, compose, cross, dot, matrix, product, rotate, rotate_back, transpose,
 };
 
 /// Section of a beam in space, per length; axis 1 is the beam's, 2 and 3 are principal axes of the section.
@@ -444,8 +443,12 @@ impl Element for SpaceBeam {
         self.resist(&point, &point.normal, &point.moment, force);
         if self.has_rotary_inertia() {
             for (n, force) in force.chunks_exact_mut(6).enumerate() {
-                let omega = [v[6 * n + 3], v[6 * n + 4], v[6 * n + 5]];
-                let moment = cross(&omega, &apply(&self.rotary(n), &omega));
+                let [_, spin] = self.velocities(v, n);
+                let momentum = std::array::from_fn(|k| 0.5 * self.length * self.rho_i[k] * spin[k]);
+                let mut moment = cross(&spin, &momentum);
+                if let Some(sections) = &self.sections {
+                    moment = rotate(&sections[n], &moment);
+                }
                 for k in 0..3 {
                     force[3 + k] += moment[k];
                 }

@@ -111,14 +111,14 @@ impl Element for Rod {
 
     #[inline]
     fn force(&self, q: &[f64], v: &[f64], force: &mut [f64]) {
+        let normal = self.stiffness * (q[1] - q[0] - self.length);
         if self.damping.is_zero() {
-            force.fill(0.0);
+            force.copy_from_slice(&[-normal, normal]);
         } else {
             self.damping_force(q, v, force);
+            force[0] -= normal;
+            force[1] += normal;
         }
-        let normal = self.stiffness * (q[1] - q[0] - self.length);
-        force[0] -= normal;
-        force[1] += normal;
     }
 
     fn tangent(&self, _q: &[f64], _v: &[f64], stiffness: &mut [f64], damping: &mut [f64]) {

@@ -4,6 +4,7 @@
 
 mod bend;
 mod frame;
+mod kink;
 mod linear;
 mod plane;
 mod points;
