@@ -483,7 +483,8 @@ proptest! {
             let i = at.index(bytes.len());
             match how {
                 0 => bytes[i] = byte,
-                1 => { bytes.remove(i); }
+                1 if bytes.len() > 1 => { bytes.remove(i); }
+                1 => {}
                 2 => bytes.insert(i, byte),
                 _ => bytes.truncate(i.max(1)),
             }
