@@ -20,6 +20,7 @@ mod places;
 pub mod point;
 pub mod rayleigh;
 pub mod rod;
+pub mod solid;
 pub mod spring;
 
 pub use assembly::{Assembly, GroupView, component_names};

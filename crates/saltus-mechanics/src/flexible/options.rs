@@ -23,6 +23,14 @@ pub enum ElementError {
         /// What to do.
         cure: &'static str,
     },
+    /// Two choices that exclude each other.
+    #[error("there is no {what}; {cure}")]
+    Choice {
+        /// What was asked for.
+        what: &'static str,
+        /// What to do.
+        cure: &'static str,
+    },
 }
 
 /// Refuses what is not finite and above zero.

@@ -29,6 +29,13 @@ pub fn records() -> Option<Records> {
 }
 
 impl Records {
+    /// Names of all records.
+    #[allow(dead_code)] // each group of tests takes what it needs
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        let items = self.0["items"].as_array().unwrap();
+        items.iter().map(|item| item["id"].as_str().unwrap())
+    }
+
     pub fn get(&self, id: &str) -> &Value {
         let items = self.0["items"].as_array().unwrap();
         items
