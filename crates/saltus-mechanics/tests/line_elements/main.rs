@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bend;
+mod flight;
 mod frame;
 mod kink;
 mod linear;
