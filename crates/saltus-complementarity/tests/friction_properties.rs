@@ -547,3 +547,39 @@ fn local_solvers_agree_on_one_contact() {
     }
     println!("{several} of 20000 contacts have several solutions");
 }
+
+/// Every method stops when asked and at its limits, and keeps a guess that already solves the problem.
+#[test]
+fn every_solver_heeds_guess_limits_and_cancel() {
+    let mut random = Random::new(43);
+    let (p, planted) = planted::<3>(&mut random, 12, 20);
+    let cancelled = std::sync::atomic::AtomicBool::new(true);
+    for (name, solver) in FrictionSolver::ALL {
+        let mut r = planted.clone();
+        let end = solve(&p, solver, Limits::default(), &mut r);
+        assert!(end.outcome.is_solved(), "{name}: {end:?}");
+        assert_eq!(end.outcome.iterations, 0, "{name}");
+        let mut r = vec![0.0; 36];
+        let stopped = Limits {
+            cancel: Some(&cancelled),
+            ..Limits::default()
+        };
+        let end = solve(&p, solver, stopped, &mut r);
+        assert_eq!(end.outcome.status, Status::Cancelled, "{name}");
+        for limits in [
+            Limits {
+                max_iterations: 1,
+                ..Limits::default()
+            },
+            Limits {
+                max_work: 1.0,
+                ..Limits::default()
+            },
+        ] {
+            let mut r = vec![0.0; 36];
+            let end = solve(&p, solver, limits, &mut r);
+            assert!(!end.outcome.is_solved(), "{name}: {end:?}");
+            assert!(r.iter().all(|v| v.is_finite()), "{name}");
+        }
+    }
+}
