@@ -9,7 +9,9 @@
 
 use rustix::time::{ClockId, clock_gettime};
 use saltus_complementarity::archive::{Problem, read, write};
-use saltus_complementarity::friction::{self, FrictionContact, FrictionSolver, Limits, Order};
+use saltus_complementarity::friction::{
+    self, FrictionContact, FrictionSolver, Limits, LocalSolver, Order,
+};
 use saltus_complementarity::lcp::{self, LcpSolver};
 use saltus_complementarity::{Mlcp, Tolerance};
 use std::path::{Path, PathBuf};
@@ -152,6 +154,7 @@ fn sweeps(p: &FrictionContact, count: u64) {
     let method = FrictionSolver::Nsgs {
         omega: 1.0,
         order: Order::Forward,
+        local: LocalSolver::Exact,
     };
     let some = Limits {
         tolerance: 1e-300,

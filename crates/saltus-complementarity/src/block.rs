@@ -121,17 +121,12 @@ impl BlockMatrix {
     /// Block row `i` times `x`.
     #[inline]
     pub(crate) fn row_dot<const D: usize>(&self, i: usize, x: &[[f64; D]]) -> [f64; D] {
-        let mut sum = [0.0; D];
+        let mut sums = [[0.0; D]; D];
         let (rows, _) = self.row(i).as_chunks::<D>();
         for (block, &j) in rows.chunks_exact(D).zip(self.cols(i)) {
-            let v = &x[j];
-            for (s, line) in sum.iter_mut().zip(block) {
-                for (a, b) in line.iter().zip(v) {
-                    *s += a * b;
-                }
-            }
+            accumulate(&mut sums, block, &x[j]);
         }
-        sum
+        row_sums(&sums)
     }
 
     /// All scalar entries `(row, column, value)`.
@@ -233,21 +228,16 @@ impl BlockMatrix {
         i: usize,
         x: &[[f64; D]],
     ) -> [f64; D] {
-        let mut sum = [0.0; D];
+        let mut sums = [[0.0; D]; D];
         let size = D * D;
         let (begin, middle, end) = (self.start[i], self.diagonal[i], self.start[i + 1]);
         for range in [begin..middle, middle + 1..end] {
             let (rows, _) = self.values[range.start * size..range.end * size].as_chunks::<D>();
             for (block, &j) in rows.chunks_exact(D).zip(&self.cols[range]) {
-                let v = &x[j];
-                for (s, line) in sum.iter_mut().zip(block) {
-                    for (a, b) in line.iter().zip(v) {
-                        *s += a * b;
-                    }
-                }
+                accumulate(&mut sums, block, &x[j]);
             }
         }
-        sum
+        row_sums(&sums)
     }
 
     /// Connected components of the graph of the blocks, each ascending, in the order of their first member.
@@ -279,4 +269,24 @@ impl BlockMatrix {
         }
         lists
     }
+}
+
+/// `sums ← sums + block · diag(x)`: every entry has an accumulator of its own, so that no sum waits for another.
+#[inline]
+pub(crate) fn accumulate<const D: usize>(
+    sums: &mut [[f64; D]; D],
+    block: &[[f64; D]],
+    x: &[f64; D],
+) {
+    for (sums, line) in sums.iter_mut().zip(block) {
+        for k in 0..D {
+            sums[k] += line[k] * x[k];
+        }
+    }
+}
+
+/// The sums of the rows.
+#[inline]
+pub(crate) fn row_sums<const D: usize>(sums: &[[f64; D]; D]) -> [f64; D] {
+    sums.map(|line| line.iter().sum())
 }

@@ -6,8 +6,8 @@ mod support;
 
 use saltus_complementarity::cone::{de_saxce, project, project_dual};
 use saltus_complementarity::friction::{
-    FrictionContact, FrictionSolver, Limits, Measure, Order, canonical_reaction, infeasibility,
-    solve,
+    FrictionContact, FrictionSolver, Limits, LocalSolver, Measure, Order, canonical_reaction,
+    infeasibility, one_contact_solutions, solve,
 };
 use saltus_complementarity::{BlockMatrix, Status};
 use saltus_linear::dot;
@@ -292,7 +292,11 @@ fn legs_of_a_symmetric_table_carry_the_same() {
         };
         let end = solve(
             &p,
-            FrictionSolver::Nsgs { omega: 1.0, order },
+            FrictionSolver::Nsgs {
+                omega: 1.0,
+                order,
+                local: LocalSolver::Exact,
+            },
             limits,
             &mut r,
         );
@@ -476,4 +480,106 @@ fn the_same_problem_gives_the_same_bits() {
         handles.into_iter().map(|h| h.join().unwrap()).collect()
     });
     assert!(others.iter().all(|o| *o == first));
+}
+
+/// One contact with a regular `W`: every local solver finds a solution, and where there is only one they agree on it.
+#[test]
+fn local_solvers_agree_on_one_contact() {
+    let mut random = Random::new(41);
+    let mut several = 0;
+    for case in 0..20_000 {
+        let d = 2 + random.below(2);
+        let h: Vec<f64> = (0..d * d).map(|_| random.signed()).collect();
+        let mut entries = Vec::new();
+        for i in 0..d {
+            for j in 0..d {
+                let ridge = if i == j { 0.1 } else { 0.0 };
+                let v: f64 = (0..d).map(|k| h[k * d + i] * h[k * d + j]).sum();
+                entries.push((i, j, v + ridge));
+            }
+        }
+        let q: Vec<f64> = (0..d).map(|_| random.signed()).collect();
+        let mu = if random.below(10) == 0 {
+            0.0
+        } else {
+            1.5 * random.unit()
+        };
+        let w = BlockMatrix::from_triplets(d, 1, entries);
+        let p = FrictionContact::new(w, q, vec![mu], Vec::new()).unwrap();
+        let all = one_contact_solutions(&p).unwrap();
+        assert!(!all.is_empty(), "case {case}: {p:?}");
+        for r in &all {
+            let eta = Measure::new(&p).residual_of(&p, r).eta;
+            assert!(eta <= 1e-8, "case {case}: {eta:.1e}");
+        }
+        several += usize::from(all.len() > 1);
+        for local in [
+            LocalSolver::Exact,
+            LocalSolver::Quartic,
+            LocalSolver::Enumeration,
+            LocalSolver::Newton,
+        ] {
+            let mut r = vec![0.0; d];
+            let solver = FrictionSolver::Nsgs {
+                omega: 1.0,
+                order: Order::Forward,
+                local,
+            };
+            let limits = Limits {
+                max_iterations: 20,
+                ..Limits::default()
+            };
+            let end = solve(&p, solver, limits, &mut r);
+            assert!(end.outcome.is_solved(), "case {case} {local:?}: {end:?}");
+            let size = dot(&r, &r).sqrt().max(1.0);
+            let nearest = all
+                .iter()
+                .map(|known| {
+                    let gap: f64 = known.iter().zip(&r).map(|(a, b)| (a - b).powi(2)).sum();
+                    gap.sqrt() / size
+                })
+                .fold(f64::INFINITY, f64::min);
+            assert!(
+                nearest <= 1e-6,
+                "case {case} {local:?}: {r:?} is none of {all:?}"
+            );
+        }
+    }
+    println!("{several} of 20000 contacts have several solutions");
+}
+
+/// Every method stops when asked and at its limits, and keeps a guess that already solves the problem.
+#[test]
+fn every_solver_heeds_guess_limits_and_cancel() {
+    let mut random = Random::new(43);
+    let (p, planted) = planted::<3>(&mut random, 12, 20);
+    let cancelled = std::sync::atomic::AtomicBool::new(true);
+    for (name, solver) in FrictionSolver::ALL {
+        let mut r = planted.clone();
+        let end = solve(&p, solver, Limits::default(), &mut r);
+        assert!(end.outcome.is_solved(), "{name}: {end:?}");
+        assert_eq!(end.outcome.iterations, 0, "{name}");
+        let mut r = vec![0.0; 36];
+        let stopped = Limits {
+            cancel: Some(&cancelled),
+            ..Limits::default()
+        };
+        let end = solve(&p, solver, stopped, &mut r);
+        assert_eq!(end.outcome.status, Status::Cancelled, "{name}");
+        for limits in [
+            Limits {
+                max_iterations: 1,
+                ..Limits::default()
+            },
+            Limits {
+                max_work: 1.0,
+                ..Limits::default()
+            },
+        ] {
+            let mut r = vec![0.0; 36];
+            let end = solve(&p, solver, limits, &mut r);
+            assert!(!end.outcome.is_solved(), "{name}: {end:?}");
+            assert!(r.iter().all(|v| v.is_finite()), "{name}");
+        }
+    }
 }

@@ -102,6 +102,9 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     arms[1].burst(search, 20);
     let mut newton = Newton::default();
     let predicted = 10.0 * newton.predict(search);
+    // One factorisation and some sixty iterations: what ADMM needs where it converges well.
+    let splitting_predicted = 0.1 * predicted
+        + 60.0 * (4.0 * search.p.product_work() + (40 * D * search.p.contacts()) as f64);
     let (mut newton_work, mut wait_until) = (0.0, 0.0);
     let mut tries = 0_u32;
     let mut split = false;
@@ -145,8 +148,10 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
             .fold(0.0_f64, f64::max);
         let remaining = (search.best_eta / search.tolerance).ln() / rate;
         let pays = remaining.is_nan() || remaining >= predicted;
-        // One factorisation and a few solves may do before Newton's many.
-        if settled && !split && remaining > 0.3 * predicted {
+        // One factorisation and a few solves may do before Newton's many, and at once where Newton's cost more than
+        // the sweeps but these do not.
+        let early = remaining < predicted && remaining > splitting_predicted;
+        if !split && (early || settled && remaining > 0.3 * predicted) {
             split = true;
             admm_while(search, rate);
             if let Some(stop) = search.stop() {

@@ -4,6 +4,7 @@
 //! block is inverted with pivoting, and the caller refines the solution with the original matrix.
 
 use super::functions::{Block, solve_small};
+use crate::block::{accumulate, row_sums};
 use saltus_linear::minimum_degree;
 
 /// Symbolic and numeric factors.
@@ -157,24 +158,32 @@ impl<const D: usize> BlockLu<D> {
     pub fn solve(&self, x: &mut [[f64; D]], scratch: &mut [[f64; D]]) {
         let n = self.order.len();
         for k in 0..n {
-            let mut sum = x[self.order[k]];
+            let mut sums = [[0.0; D]; D];
             let range = self.lower.start[k]..self.lower.start[k + 1];
             for (&j, l) in self.lower.index[range.clone()]
                 .iter()
                 .zip(&self.lower.values[range])
             {
-                subtract_image(&mut sum, l, &scratch[j]);
+                accumulate(&mut sums, l, &scratch[j]);
+            }
+            let mut sum = x[self.order[k]];
+            for (s, image) in sum.iter_mut().zip(row_sums(&sums)) {
+                *s -= image;
             }
             scratch[k] = sum;
         }
         for k in (0..n).rev() {
-            let mut sum = scratch[k];
+            let mut sums = [[0.0; D]; D];
             let range = self.upper.start[k]..self.upper.start[k + 1];
             for (&j, u) in self.upper.index[range.clone()]
                 .iter()
                 .zip(&self.upper.values[range])
             {
-                subtract_image(&mut sum, u, &scratch[j]);
+                accumulate(&mut sums, u, &scratch[j]);
+            }
+            let mut sum = scratch[k];
+            for (s, image) in sum.iter_mut().zip(row_sums(&sums)) {
+                *s -= image;
             }
             let mut y = [0.0; D];
             for (y, line) in y.iter_mut().zip(&self.pivots[k]) {
@@ -208,15 +217,6 @@ fn subtract_product<const D: usize>(c: &mut Block<D>, a: &Block<D>, b: &Block<D>
             for j in 0..D {
                 c[i][j] -= a[i][k] * b[k][j];
             }
-        }
-    }
-}
-
-#[inline]
-fn subtract_image<const D: usize>(y: &mut [f64; D], a: &Block<D>, x: &[f64; D]) {
-    for (y, line) in y.iter_mut().zip(a) {
-        for (a, x) in line.iter().zip(x) {
-            *y -= a * x;
         }
     }
 }

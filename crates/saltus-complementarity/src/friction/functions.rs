@@ -13,15 +13,17 @@ pub(crate) type Block<const D: usize> = [[f64; D]; D];
 /// Which function a Newton method drives to zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewtonFunction {
-    /// Normal and tangential projections, the radius of the disc from the normal one.
+    /// Normal and tangential projections, the radius of the disc from the normal one; with rolling friction a second
+    /// disc for the rolling components.
     AlartCurnier,
     /// The natural map of the cone (Jean–Moreau).
     NaturalMap,
-    /// Fischer–Burmeister on the Lorentz cone.
+    /// Fischer–Burmeister on the Lorentz cone. The rolling cone is an intersection of two Lorentz cones and no Jordan
+    /// algebra belongs to it: with 5 components, and without friction, the natural map takes its place.
     FischerBurmeister,
 }
 
-/// `F` and `(A, B)` of the chosen function. Five components always use the natural map.
+/// `F` and `(A, B)` of the chosen function.
 #[inline]
 pub(crate) fn evaluate<const D: usize>(
     function: NewtonFunction,
@@ -32,7 +34,7 @@ pub(crate) fn evaluate<const D: usize>(
     rolling: f64,
 ) -> ([f64; D], (Block<D>, Block<D>)) {
     match function {
-        NewtonFunction::AlartCurnier if D != 5 => alart_curnier(r, u, rho, mu),
+        NewtonFunction::AlartCurnier => alart_curnier(r, u, rho, mu, rolling),
         NewtonFunction::FischerBurmeister if D != 5 && mu > 0.0 => {
             fischer_burmeister(r, u, rho, mu)
         }
@@ -46,6 +48,15 @@ fn identity<const D: usize>() -> Block<D> {
         row[k] = 1.0;
     }
     m
+}
+
+/// The components bounded by a disc with their coefficients; the second is empty without rolling.
+fn discs<const D: usize>(mu: f64, rolling: f64) -> [(std::ops::Range<usize>, f64); 2] {
+    if D == 5 {
+        [(1..3, mu), (3..D, rolling)]
+    } else {
+        [(1..D, mu), (D..D, 0.0)]
+    }
 }
 
 /// The natural map; `A = I − P'`, `B = ρ P' G`, `G = ∂û/∂u`.
@@ -64,11 +75,7 @@ pub(crate) fn natural_map<const D: usize>(
     }
     let slope = projection_slope(&x, mu, rolling);
     let mut g = identity::<D>();
-    let parts: [(std::ops::Range<usize>, f64); 2] = if D == 5 {
-        [(1..3, mu), (3..D, rolling)]
-    } else {
-        [(1..D, mu), (D..D, 0.0)]
-    };
+    let parts = discs::<D>(mu, rolling);
     for (range, coefficient) in parts {
         let size = norm(&u[range.clone()]);
         if size > 0.0 {
@@ -98,11 +105,7 @@ fn projection_slope<const D: usize>(x: &[f64; D], mu: f64, rolling: f64) -> Bloc
         Region::Polar => [[0.0; D]; D],
         Region::Boundary => {
             let mut m = [[0.0; D]; D];
-            let parts: [(std::ops::Range<usize>, f64); 2] = if D == 5 {
-                [(1..3, mu), (3..D, rolling)]
-            } else {
-                [(1..D, mu), (D..D, 0.0)]
-            };
+            let parts = discs::<D>(mu, rolling);
             // dp_n = (dx_n + Σ c e·dx) / (1 + Σ c²) over the parts that are on their circle.
             let mut weight = 1.0;
             let mut gradient = [0.0; D];
@@ -148,6 +151,7 @@ fn alart_curnier<const D: usize>(
     u: &[f64; D],
     rho: f64,
     mu: f64,
+    rolling: f64,
 ) -> ([f64; D], (Block<D>, Block<D>)) {
     let mut f = [0.0; D];
     let (mut a, mut b) = ([[0.0; D]; D], [[0.0; D]; D]);
@@ -165,27 +169,29 @@ fn alart_curnier<const D: usize>(
     for k in 1..D {
         t[k] = r[k] - rho * u[k];
     }
-    let size = norm(&t[1..]);
-    let radius = mu * x.max(0.0);
-    if size <= radius {
-        for k in 1..D {
-            f[k] = rho * u[k];
-            b[k][k] = rho;
+    for (range, coefficient) in discs::<D>(mu, rolling) {
+        let size = norm(&t[range.clone()]);
+        let radius = coefficient * x.max(0.0);
+        if size <= radius {
+            for k in range {
+                f[k] = rho * u[k];
+                b[k][k] = rho;
+            }
+            continue;
         }
-        return (f, (a, b));
-    }
-    for i in 1..D {
-        let e = t[i] / size;
-        f[i] = r[i] - radius * e;
-        a[i][i] = 1.0;
-        if on {
-            a[i][0] = -mu * e;
-            b[i][0] = mu * rho * e;
-            for j in 1..D {
-                let unit = if i == j { 1.0 } else { 0.0 };
-                let q = radius / size * (unit - e * t[j] / size);
-                a[i][j] -= q;
-                b[i][j] += rho * q;
+        for i in range.clone() {
+            let e = t[i] / size;
+            f[i] = r[i] - radius * e;
+            a[i][i] = 1.0;
+            if on {
+                a[i][0] = -coefficient * e;
+                b[i][0] = coefficient * rho * e;
+                for j in range.clone() {
+                    let unit = if i == j { 1.0 } else { 0.0 };
+                    let q = radius / size * (unit - e * t[j] / size);
+                    a[i][j] -= q;
+                    b[i][j] += rho * q;
+                }
             }
         }
     }

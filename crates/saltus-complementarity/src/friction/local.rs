@@ -3,10 +3,31 @@
 //! Where several answers exist (`μ |w_tn| > w_nn`, Painlevé's case) the first in the order open, stick, slip with
 //! the smallest ratio `|u_t|/|r_t|` is taken.
 
+use super::modes;
 use crate::cone::{de_saxce, norm, project};
 use crate::friction::measure::{defect, square};
 
+/// How NSGS solves one contact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LocalSolver {
+    /// Two components in closed form; three with the root of one nearly linear function, found by a safeguarded Newton
+    /// iteration; five by semismooth Newton.
+    #[default]
+    Exact,
+    /// Two and three components: slip from the roots of a polynomial (of degree four with three components), the
+    /// smallest first. Five components as `Exact`.
+    Quartic,
+    /// Two and three components: all solutions, of which the one nearest to the present reaction is taken. Five
+    /// components as `Exact`.
+    Enumeration,
+    /// Semismooth Newton on the natural map; `Exact` where that fails.
+    Newton,
+    /// One step of projected gradient instead of a solution.
+    Projection,
+}
+
 /// Solves for one contact. `None` where no answer was found (the contact has no admissible impulse).
+/// Counted operations beyond those of a closed form are added to `work`.
 #[inline]
 pub(crate) fn solve<const D: usize>(
     w: &[[f64; D]; D],
@@ -14,21 +35,49 @@ pub(crate) fn solve<const D: usize>(
     mu: f64,
     rolling: f64,
     guess: &[f64; D],
+    (method, work): (LocalSolver, &mut f64),
 ) -> Option<[f64; D]> {
-    if b[0] >= 0.0 {
+    if w[0][0] <= 0.0 {
+        return (b[0] >= 0.0).then_some([0.0; D]);
+    }
+    if method == LocalSolver::Projection {
+        return Some(projection_step(w, b, mu, rolling, guess));
+    }
+    let several = method == LocalSolver::Enumeration && D < 5;
+    if b[0] >= 0.0 && !several {
         return Some([0.0; D]);
     }
-    if w[0][0] <= 0.0 {
-        return None;
-    }
-    let found = if D == 2 {
-        plane(w, b, mu)
-    } else if D == 3 {
-        spatial(w, b, mu)
-    } else {
-        rolling_newton(w, b, mu, rolling, guess)
+    let first = match method {
+        LocalSolver::Newton => newton(w, b, mu, rolling, guess, work),
+        LocalSolver::Quartic if D < 5 => modes::first(w, b, mu),
+        LocalSolver::Enumeration if D < 5 => modes::nearest(w, b, mu, guess),
+        _ => None,
     };
-    found.or_else(|| fixed_point(w, b, mu, rolling, guess))
+    first
+        .or_else(|| match D {
+            2 => plane(w, b, mu),
+            3 => spatial(w, b, mu),
+            _ => newton(w, b, mu, rolling, guess, work),
+        })
+        .or_else(|| regularised(w, b, mu, rolling, guess, work))
+        .or_else(|| fixed_point(w, b, mu, rolling, guess, work))
+}
+
+/// `P_K(r − û/L)` with `L` above the largest eigenvalue.
+fn projection_step<const D: usize>(
+    w: &[[f64; D]; D],
+    b: &[f64; D],
+    mu: f64,
+    rolling: f64,
+    r: &[f64; D],
+) -> [f64; D] {
+    let trace: f64 = (0..D).map(|k| w[k][k].abs()).sum();
+    let hat = de_saxce(&product(w, r, b), mu, rolling);
+    let mut x = *r;
+    for (x, h) in x.iter_mut().zip(&hat) {
+        *x -= h / trace;
+    }
+    project(&x, mu, rolling).0
 }
 
 /// Two components: every case in closed form.
@@ -168,15 +217,67 @@ fn product<const D: usize>(w: &[[f64; D]; D], r: &[f64; D], b: &[f64; D]) -> [f6
     u
 }
 
-/// Rolling friction: semismooth Newton on the natural map with halving, from the guess.
-fn rolling_newton<const D: usize>(
+/// Mean of the translational diagonal.
+fn mean_diagonal<const D: usize>(w: &[[f64; D]; D]) -> f64 {
+    let translational = D.min(3);
+    (0..translational).map(|k| w[k][k]).sum::<f64>() / translational as f64
+}
+
+/// A sequence of problems with `W + s I` in place of `W`, each centred at the solution of the one before: regular where
+/// `W` is not.
+fn regularised<const D: usize>(
     w: &[[f64; D]; D],
     b: &[f64; D],
     mu: f64,
     rolling: f64,
     guess: &[f64; D],
+    work: &mut f64,
 ) -> Option<[f64; D]> {
-    let d = (w[0][0] + w[1][1] + w[2][2]) / 3.0;
+    let d = mean_diagonal(w);
+    let mut r = project(guess, mu, rolling).0;
+    let mut s = 1e-2 * d;
+    let scale = norm(b) / d;
+    for _ in 0..30 {
+        let (mut ws, mut bs) = (*w, *b);
+        for k in 0..D {
+            ws[k][k] += s;
+            bs[k] -= s * r[k];
+        }
+        let next = if bs[0] >= 0.0 {
+            Some([0.0; D])
+        } else {
+            newton(&ws, &bs, mu, rolling, &r, work)
+        };
+        let Some(next) = next else {
+            s *= 10.0;
+            if s > 1e3 * d {
+                return None;
+            }
+            continue;
+        };
+        r = next;
+        s = (0.1 * s).max(1e-8 * d);
+        let hat = de_saxce(&product(w, &r, b), mu, rolling);
+        if norm(&defect(&r, &hat, 1.0 / d, mu, rolling)) <= 1e-14 * scale.max(norm(&r)) {
+            return Some(r);
+        }
+        if norm(&r) > 1e12 * scale {
+            return None;
+        }
+    }
+    None
+}
+
+/// Semismooth Newton on the natural map with halving, from the guess.
+fn newton<const D: usize>(
+    w: &[[f64; D]; D],
+    b: &[f64; D],
+    mu: f64,
+    rolling: f64,
+    guess: &[f64; D],
+    work: &mut f64,
+) -> Option<[f64; D]> {
+    let d = mean_diagonal(w);
     let rho = 1.0 / d;
     let map = |r: &[f64; D]| {
         let u = product(w, r, b);
@@ -193,6 +294,7 @@ fn rolling_newton<const D: usize>(
         if size <= 1e-15 * scale.max(norm(&r)) {
             return Some(r);
         }
+        *work += (10 * D * D * D) as f64;
         let (a, bb) = super::functions::natural_map(&r, &u, rho, mu, rolling).1;
         let mut m = a;
         for i in 0..D {
@@ -232,6 +334,7 @@ fn fixed_point<const D: usize>(
     mu: f64,
     rolling: f64,
     guess: &[f64; D],
+    work: &mut f64,
 ) -> Option<[f64; D]> {
     let trace: f64 = (0..D).map(|k| w[k][k].abs()).sum();
     let mut rho = 1.0 / trace;
@@ -241,6 +344,7 @@ fn fixed_point<const D: usize>(
     let scale = norm(b) / trace;
     let unit = D as f64 / trace;
     for _ in 0..400 {
+        *work += (12 * D * D) as f64;
         if norm(&defect(&r, &f, unit, mu, rolling)) <= 1e-14 * scale.max(norm(&r)) {
             return Some(r);
         }

@@ -1,7 +1,7 @@
 //! Nonsmooth Gauss–Seidel: one exact contact after the other (Jean, *CMAME* 177 (1999); Jourdan, Alart & Jean,
 //! *CMAME* 155 (1998)).
 
-use super::local;
+use super::local::{self, LocalSolver};
 use super::scaled::{Scaled, total};
 use super::search::{Search, Stop};
 use crate::cone::project;
@@ -12,6 +12,8 @@ pub enum Order {
     /// As numbered.
     #[default]
     Forward,
+    /// From the last to the first.
+    Backward,
     /// Forward, then backward.
     Symmetric,
     /// A new random order for each sweep, from this seed.
@@ -20,7 +22,13 @@ pub enum Order {
 
 /// Visits contact `i`; returns the square of its change.
 #[inline]
-fn visit<const D: usize>(p: &Scaled<D>, r: &mut [[f64; D]], i: usize, omega: f64) -> f64 {
+fn visit<const D: usize>(
+    p: &Scaled<D>,
+    r: &mut [[f64; D]],
+    i: usize,
+    (omega, method): (f64, LocalSolver),
+    work: &mut f64,
+) -> f64 {
     let mut b = p.w.row_dot_off_diagonal::<D>(i, r);
     for (b, q) in b.iter_mut().zip(&p.q[i]) {
         *b += q;
@@ -30,7 +38,7 @@ fn visit<const D: usize>(p: &Scaled<D>, r: &mut [[f64; D]], i: usize, omega: f64
         return 0.0;
     };
     let old = r[i];
-    let Some(mut new) = local::solve(w, &b, p.mu[i], p.rolling[i], &old) else {
+    let Some(mut new) = local::solve(w, &b, p.mu[i], p.rolling[i], &old, (method, work)) else {
         return 0.0;
     };
     if omega != 1.0 {
@@ -56,6 +64,7 @@ pub(crate) fn sweep_work<const D: usize>(p: &Scaled<D>) -> f64 {
 #[derive(Debug, Clone)]
 pub(crate) struct Sweeper {
     omega: f64,
+    local: LocalSolver,
     order: Order,
     /// Only a change below this makes a look at the residual worthwhile.
     threshold: f64,
@@ -72,11 +81,18 @@ impl Sweeper {
         };
         Self {
             omega,
+            local: LocalSolver::Exact,
             order,
             threshold: f64::INFINITY,
             shuffle: Vec::new(),
             state,
         }
+    }
+
+    /// With another local solver.
+    pub fn with(mut self, local: LocalSolver) -> Self {
+        self.local = local;
+        self
     }
 
     /// At most `count` sweeps from `r`; leaves early when solved. Returns η at the end.
@@ -92,29 +108,35 @@ impl Sweeper {
             self.threshold = search.tolerance;
         }
         let mut look = 10;
+        let how = (self.omega, self.local);
         for sweep in 1..=count {
-            let mut change = 0.0;
+            let (mut change, mut local_work) = (0.0, 0.0);
             match self.order {
                 Order::Forward => {
                     for i in 0..n {
-                        change += visit(p, r, i, self.omega);
+                        change += visit(p, r, i, how, &mut local_work);
+                    }
+                }
+                Order::Backward => {
+                    for i in (0..n).rev() {
+                        change += visit(p, r, i, how, &mut local_work);
                     }
                 }
                 Order::Symmetric => {
                     for i in (0..n).chain((0..n).rev()) {
-                        change += visit(p, r, i, self.omega);
+                        change += visit(p, r, i, how, &mut local_work);
                     }
                     search.work += sweep_work(p);
                 }
                 Order::Random(_) => {
                     self.mix(n);
                     for &i in &self.shuffle {
-                        change += visit(p, r, i, self.omega);
+                        change += visit(p, r, i, how, &mut local_work);
                     }
                 }
             }
             search.iterations += 1;
-            search.work += sweep_work(p);
+            search.work += sweep_work(p) + local_work;
             let due = sweep == look;
             if due {
                 look += look.min(500);
@@ -147,9 +169,14 @@ impl Sweeper {
 }
 
 /// Nonsmooth Gauss–Seidel to the end.
-pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>, omega: f64, order: Order) -> Stop {
+pub(crate) fn solve<const D: usize>(
+    search: &mut Search<'_, D>,
+    omega: f64,
+    order: Order,
+    local: LocalSolver,
+) -> Stop {
     let mut r = search.best.clone();
-    let mut sweeper = Sweeper::new(omega, order);
+    let mut sweeper = Sweeper::new(omega, order).with(local);
     loop {
         if let Some(stop) = search.stop() {
             return stop;

@@ -5,6 +5,7 @@ use super::diagnosis::{DIAGNOSIS_LIMIT, infeasibility};
 use super::functions::NewtonFunction;
 use super::gradient;
 use super::interior_point;
+use super::local::LocalSolver;
 use super::measure::{Measure, Residual};
 use super::nsgs::{self, Order, Sweeper};
 use super::problem::FrictionContact;
@@ -27,6 +28,8 @@ pub enum FrictionSolver {
         omega: f64,
         /// Order of the contacts.
         order: Order,
+        /// How one contact is solved.
+        local: LocalSolver,
     },
     /// Accelerated projected gradient.
     ProjectedGradient,
@@ -38,27 +41,41 @@ pub enum FrictionSolver {
     Admm,
     /// Fixed point on convexified problems.
     FixedPoint,
-    /// Interior point on De Saxcé's form (2 and 3 components).
+    /// Interior point on De Saxcé's form.
     InteriorPoint,
 }
 
 impl FrictionSolver {
     /// All methods under their names.
-    pub const ALL: [(&'static str, Self); 12] = [
+    pub const ALL: [(&'static str, Self); 17] = [
         ("auto", Self::Auto),
         (
             "nsgs",
-            Self::Nsgs {
-                omega: 1.0,
-                order: Order::Forward,
-            },
+            Self::sweeps(1.0, Order::Forward, LocalSolver::Exact),
         ),
         (
             "nsgs-symmetric",
-            Self::Nsgs {
-                omega: 1.0,
-                order: Order::Symmetric,
-            },
+            Self::sweeps(1.0, Order::Symmetric, LocalSolver::Exact),
+        ),
+        (
+            "nsgs-relaxed",
+            Self::sweeps(1.2, Order::Forward, LocalSolver::Exact),
+        ),
+        (
+            "nsgs-quartic",
+            Self::sweeps(1.0, Order::Forward, LocalSolver::Quartic),
+        ),
+        (
+            "nsgs-enumeration",
+            Self::sweeps(1.0, Order::Forward, LocalSolver::Enumeration),
+        ),
+        (
+            "nsgs-newton",
+            Self::sweeps(1.0, Order::Forward, LocalSolver::Newton),
+        ),
+        (
+            "nsgs-projection",
+            Self::sweeps(1.0, Order::Forward, LocalSolver::Projection),
         ),
         ("projected-gradient", Self::ProjectedGradient),
         ("alart-curnier", Self::Newton(NewtonFunction::AlartCurnier)),
@@ -79,6 +96,15 @@ impl FrictionSolver {
         ("fixed-point", Self::FixedPoint),
         ("interior-point", Self::InteriorPoint),
     ];
+
+    /// Gauss–Seidel with these parameters.
+    const fn sweeps(omega: f64, order: Order, local: LocalSolver) -> Self {
+        Self::Nsgs {
+            omega,
+            order,
+            local,
+        }
+    }
 
     /// The method called `name`.
     #[must_use]
@@ -290,7 +316,11 @@ fn run<const D: usize>(
             }
             auto::solve(&mut whole)
         }
-        FrictionSolver::Nsgs { omega, order } => nsgs::solve(&mut whole, omega, order),
+        FrictionSolver::Nsgs {
+            omega,
+            order,
+            local,
+        } => nsgs::solve(&mut whole, omega, order, local),
         FrictionSolver::ProjectedGradient => gradient::solve(&mut whole),
         FrictionSolver::Admm => splitting::admm(&mut whole),
         FrictionSolver::FixedPoint => splitting::fixed_point(&mut whole),
