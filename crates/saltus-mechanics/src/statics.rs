@@ -295,13 +295,15 @@ impl Newton {
         }
         for i in 0..self.set.len() {
             let (row, at) = (self.set.first_row[i], nv + ng + i);
-            if self.active[i] {
-                let directions = &self.set.directions;
-                for (&j, w) in directions.cols(row).iter().zip(directions.values(row)) {
-                    self.matrix.entry(j, at, -w);
+            let directions = &self.set.directions;
+            for (&j, w) in directions.cols(row).iter().zip(directions.values(row)) {
+                // Also where a contact opens: the force it gives up is missed in the balance.
+                self.matrix.entry(j, at, -w);
+                if self.active[i] {
                     self.matrix.entry(at, j, *w);
                 }
-            } else {
+            }
+            if !self.active[i] {
                 self.matrix.entry(at, at, 1.0);
             }
         }

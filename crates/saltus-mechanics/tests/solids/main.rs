@@ -4,6 +4,7 @@
 //! modes), and the meshes of 64 and 128 elements of Cook's membrane in builds without optimisation.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod block;
 mod body;
 mod cook;
 mod derivatives;
