@@ -1,10 +1,10 @@
-//! The complementarity problem that a failed step leaves behind.
+//! What is kept of a run to repeat it: the problem of a failed step, and the options of a scheme.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use saltus_complementarity::{Mlcp, MlcpSolver, Tolerance};
 use saltus_integrators::{
-    Integrator, NonsmoothFormulation, NonsmoothGeneralizedAlpha, NonsmoothGeneralizedAlphaOptions,
-    StepError,
+    GeneralizedAlphaOptions, Integrator, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
+    NonsmoothGeneralizedAlphaOptions, Preset, StepError,
 };
 use saltus_linear::Dense;
 use saltus_system::State;
@@ -59,4 +59,42 @@ fn its_solution_is_the_step() {
         let found = z.last().unwrap();
         assert!((found - impulse).abs() < 1e-12, "{found} {impulse}");
     }
+}
+
+/// The options that a summary writes are options again, and the same ones.
+#[test]
+fn effective_options_can_be_used_again() {
+    let options = NonsmoothGeneralizedAlphaOptions::default;
+    for given in [
+        options(),
+        NonsmoothGeneralizedAlphaOptions {
+            rho_inf: Some(0.35),
+            ..options()
+        },
+        NonsmoothGeneralizedAlphaOptions {
+            preset: Some(Preset::Hht),
+            alpha: Some(0.2),
+            ..options()
+        },
+        NonsmoothGeneralizedAlphaOptions {
+            gamma: Some(0.7),
+            ..options()
+        },
+    ] {
+        let effective = given.effective();
+        effective.validate().unwrap();
+        assert_eq!(effective.effective(), effective);
+        assert_eq!(effective.coefficients(), given.coefficients());
+    }
+    let smooth = GeneralizedAlphaOptions {
+        rho_inf: Some(0.9),
+        ..GeneralizedAlphaOptions::default()
+    };
+    smooth.effective().validate().unwrap();
+    let contradiction = NonsmoothGeneralizedAlphaOptions {
+        rho_inf: Some(0.9),
+        beta: Some(0.3),
+        ..options()
+    };
+    assert!(contradiction.validate().is_err());
 }
