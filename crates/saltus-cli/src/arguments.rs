@@ -26,6 +26,8 @@ Examples:
   saltus run cases/bouncing-ball/model.toml --report
   saltus run model.toml --step 1e-4 --until 2 --out results/fine
   saltus run model.toml --set parameters.m=2 --set system.unilateral.floor.restitution=0.5
+  saltus run model.toml --archive-failures --out result
+  saltus run model.toml --resume result/failed-step-7.checkpoint.json --out again
   saltus run model.toml --scheme moreau-jean --set simulation.scheme.theta=0.7 --format npz --every 10
 
 The result is a directory with trajectory.csv, summary.json and what else was asked for. Where it already
@@ -140,9 +142,14 @@ pub struct RunArguments {
     #[arg(long, short)]
     pub quiet: bool,
 
-    /// Keep the contact problem of a step that fails as failed-step-N.json, for `saltus solve`
+    /// Keep what is needed to look at a step that fails: its contact problem as failed-step-N.json, for
+    /// `saltus solve`, and the state before it as failed-step-N.checkpoint.json, for --resume
     #[arg(long)]
     pub archive_failures: bool,
+
+    /// Go on from a checkpoint of the same model and scheme instead of the initial state
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
 
     /// Replace the result of another model in the directory
     #[arg(long)]

@@ -5,13 +5,14 @@ use crate::progress::Progress;
 use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, render, words};
 use saltus::observe::StopFlag;
 use saltus::output::{Format, OutputError, ResultDirectory, ResultWriter, RunCard};
-use saltus::{DriveError, RunError, Simulation, StepError, Stop};
+use saltus::{Checkpoint, DriveError, RunError, Simulation, Stop};
 use saltus_complementarity::archive::Problem;
+use saltus_integrators::FailedProblem;
 use saltus_linear::Dense;
 use saltus_model::document::OutputFormat;
 use saltus_model::{Model, ModelErrors};
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub fn run(arguments: &RunArguments) -> ExitCode {
@@ -25,6 +26,17 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
     if !arguments.quiet {
         model.notes.iter().for_each(|note| render::note(note));
     }
+    let resumed = arguments
+        .resume
+        .as_deref()
+        .map(|path| checkpoint(path, model.scheme.name()));
+    let resumed = match resumed.transpose() {
+        Ok(checkpoint) => checkpoint,
+        Err(message) => {
+            render::error(&format!("{message}; nothing was run"));
+            return ExitCode::from(WRONG_INPUT);
+        }
+    };
     let mut files = match directory(arguments, &model) {
         Ok(files) => files,
         Err(error) => {
@@ -34,9 +46,12 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
     };
     let stop = stop_on_interrupt();
     let simulation = Simulation::new(&model.system, model.scheme.clone())
-        .start(model.initial.clone())
         .step(model.plan.step)
         .until(model.plan.until);
+    let simulation = match resumed {
+        Some(checkpoint) => simulation.resume(checkpoint),
+        None => simulation.start(model.initial.clone()),
+    };
     let mut progress = Progress::new(arguments.quiet);
     let outcome = simulation.run(&mut [&mut files, &mut progress, &mut stop.clone()]);
     if !arguments.quiet && files.outcome().is_some() {
@@ -86,8 +101,33 @@ fn directory(arguments: &RunArguments, model: &Model) -> Result<ResultWriter, Ou
         .open()
 }
 
-/// The command that repeats this run, as a shell reads it.
+/// The command that repeats this run.
 fn command() -> String {
+    let arguments = std::env::args_os().skip(1);
+    line(arguments.map(|argument| argument.to_string_lossy().into_owned()))
+}
+
+/// The command that goes on from `checkpoint` as this run would have, its result in `out`.
+fn command_from(checkpoint: &Path, out: &Path) -> String {
+    let mut kept = Vec::new();
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
+        let argument = argument.to_string_lossy().into_owned();
+        let other = ["--out", "--resume"];
+        if other.contains(&argument.as_str()) {
+            let _ = arguments.next();
+        } else if !other.iter().any(|o| argument.starts_with(&format!("{o}="))) {
+            kept.push(argument);
+        }
+    }
+    let path = |path: &Path| path.display().to_string();
+    kept.extend(["--out".to_owned(), path(out)]);
+    kept.extend(["--resume".to_owned(), path(checkpoint)]);
+    line(kept.into_iter())
+}
+
+/// A command line, as a shell reads it.
+fn line(arguments: impl Iterator<Item = String>) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     let quote = |argument: String| {
         if !argument.is_empty() && argument.chars().all(plain) {
@@ -96,11 +136,8 @@ fn command() -> String {
             format!("'{}'", argument.replace('\'', r"'\''"))
         }
     };
-    let arguments = std::env::args_os()
-        .skip(1)
-        .map(|argument| quote(argument.to_string_lossy().into_owned()));
     std::iter::once("saltus".to_owned())
-        .chain(arguments)
+        .chain(arguments.map(quote))
         .collect::<Vec<_>>()
         .join(" ")
 }
@@ -120,25 +157,64 @@ fn stop_on_interrupt() -> StopFlag {
     flag
 }
 
-/// Writes the contact problem of a failed step beside the result, where there is one.
+/// Reads a checkpoint of a run with `scheme`.
+fn checkpoint(path: &Path, scheme: &str) -> Result<Checkpoint, String> {
+    let place = path.display();
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{place} cannot be read: {e}"))?;
+    let checkpoint: Checkpoint =
+        serde_json::from_str(&text).map_err(|e| format!("{place} is not a checkpoint: {e}"))?;
+    if checkpoint.scheme == scheme {
+        Ok(checkpoint)
+    } else {
+        let found = checkpoint.scheme;
+        Err(format!(
+            "{place} was written by scheme `{found}`, this run uses `{scheme}`; add --scheme {found}"
+        ))
+    }
+}
+
+/// Writes the contact problem of a failed step and the state before it beside the result.
 fn archive(outcome: &Result<saltus::Run, RunError>, files: &ResultWriter) {
-    let Err(RunError::Drive(DriveError::Step { step, error, .. })) = outcome else {
+    let Err(RunError::Step {
+        step,
+        error,
+        checkpoint,
+        ..
+    }) = outcome
+    else {
         return;
     };
-    let StepError::ContactProblem { problem, .. } = error else {
-        return;
-    };
+    let name = |end: &str| files.path().join(format!("failed-step-{step}{end}"));
+    if let Some(problem) = error.problem() {
+        let path = name(".json");
+        match saltus_complementarity::archive::write(&path, &mixed(problem)) {
+            Ok(()) => render::note(&format!("the contact problem is in {}", path.display())),
+            Err(error) => render::error(&error.to_string()),
+        }
+    }
+    if let Some(checkpoint) = checkpoint {
+        let path = name(".checkpoint.json");
+        let written = serde_json::to_string_pretty(checkpoint)
+            .map_err(std::io::Error::from)
+            .and_then(|text| std::fs::write(&path, text + "\n"));
+        match written {
+            Ok(()) => render::note(&format!(
+                "the state before the step is in {}; to take it again:\n    {}",
+                path.display(),
+                command_from(&path, &name("")),
+            )),
+            Err(error) => render::error(&format!("{} cannot be written: {error}", path.display())),
+        }
+    }
+}
+
+fn mixed(problem: &FailedProblem) -> Problem {
     let mut matrix = Dense::zeros(problem.q.len(), problem.q.len());
     matrix.as_mut_slice().copy_from_slice(&problem.matrix);
-    let kept = Problem::Mixed {
+    Problem::Mixed {
         equalities: problem.equalities,
         matrix,
         q: problem.q.clone(),
-    };
-    let path = files.path().join(format!("failed-step-{step}.json"));
-    match saltus_complementarity::archive::write(&path, &kept) {
-        Ok(()) => render::note(&format!("the contact problem is in {}", path.display())),
-        Err(error) => render::error(&error.to_string()),
     }
 }
 
@@ -146,7 +222,7 @@ fn exit_code(outcome: Result<saltus::Run, RunError>, files: &ResultWriter) -> Ex
     match outcome {
         Ok(run) if run.outcome.stop == Stop::Interrupted => ExitCode::from(INTERRUPTED),
         Ok(_) => ExitCode::SUCCESS,
-        Err(RunError::Drive(error @ DriveError::Step { .. })) => {
+        Err(error @ RunError::Step { .. }) => {
             render::error(&format!(
                 "{error}\n    what was computed until then is in {}",
                 files.path().display()

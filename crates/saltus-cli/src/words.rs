@@ -155,6 +155,15 @@ fn energy(outcome: &Outcome) -> String {
             general(energy.max_gain_at)
         );
     }
+    if energy.impacts_that_gain > 0 {
+        let _ = write!(
+            text,
+            "\n  impacts add energy: {}, worst gain {} J at {} s",
+            count(energy.impacts_that_gain, "step", "steps"),
+            general(three_digits(energy.impact_gain)),
+            general(energy.impact_gain_at)
+        );
+    }
     text
 }
 

@@ -102,3 +102,75 @@ fn the_problem_of_a_failed_step_is_kept_on_request() {
         "{again:?}"
     );
 }
+
+#[test]
+fn a_step_without_a_solution_can_be_taken_again() {
+    let at = folder("replay");
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");
+    let model = cases.join("slider-crank/model.toml");
+    let out = saltus(
+        &[
+            "run",
+            model.to_str().unwrap(),
+            "--scheme",
+            "nonsmooth-generalized-alpha",
+            "--set",
+            "simulation.scheme.inactive='literal'",
+            "--step=5e-3",
+            "--until=1",
+            "--out",
+            "o",
+            "--archive-failures",
+        ],
+        &at,
+    );
+    assert_eq!(out.status.code(), Some(3), "{out:?}");
+    let message = String::from_utf8(out.stderr).unwrap();
+    let told = |message: &str| -> String {
+        let line = message.lines().find(|l| l.contains("failed:")).unwrap();
+        line.trim().to_owned()
+    };
+    let step = told(&message);
+    let number: u64 = step
+        .split(|c: char| !c.is_ascii_digit())
+        .find_map(|n| n.parse().ok())
+        .unwrap();
+
+    // The problem of the step: the conditions of the printed scheme have no solution, the problem has one.
+    let problem = format!("o/failed-step-{number}.json");
+    let solved = saltus(&["solve", &problem, "--solver", "all"], &at);
+    assert_eq!(solved.status.code(), Some(0), "{solved:?}");
+
+    // The step again, from the state before it, by the command that was printed.
+    let command = message.lines().find(|l| l.contains("--resume")).unwrap();
+    let words: Vec<&str> = command.split_whitespace().collect();
+    assert_eq!(words[0], "saltus", "{command}");
+    let unquoted: Vec<String> = words[1..]
+        .iter()
+        .map(|w| match w.strip_prefix('\'') {
+            Some(_) => "simulation.scheme.inactive='literal'".to_owned(),
+            None => (*w).to_owned(),
+        })
+        .collect();
+    let arguments: Vec<&str> = unquoted.iter().map(String::as_str).collect();
+    let again = saltus(&arguments, &at);
+    assert_eq!(again.status.code(), Some(3), "{again:?}");
+    assert_eq!(told(&String::from_utf8(again.stderr).unwrap()), step);
+
+    // Not a checkpoint, another scheme.
+    for (scheme, file) in [
+        (
+            "moreau-jean",
+            format!("o/failed-step-{number}.checkpoint.json"),
+        ),
+        ("nonsmooth-generalized-alpha", problem),
+    ] {
+        let model = model.to_str().unwrap();
+        let arguments = [
+            "run", model, "--scheme", scheme, "--out", "p", "--resume", &file,
+        ];
+        let out = saltus(&arguments, &at);
+        assert_eq!(out.status.code(), Some(2), "{out:?}");
+        assert!(!at.join("p").exists());
+    }
+}

@@ -128,6 +128,9 @@ pub enum StepError {
         tolerance: f64,
         /// The coordinate, constraint or contact with the largest residual.
         place: String,
+        /// The complementarity problem of the step, linearised where the iteration ended, from schemes that
+        /// have contacts at several levels.
+        problem: Option<Box<FailedProblem>>,
     },
     /// The contact problem of the step was not solved.
     #[error(
@@ -179,6 +182,18 @@ pub enum StepError {
         /// Time \[s\].
         t: f64,
     },
+}
+
+impl StepError {
+    /// The complementarity problem of the step, where there is one to be kept and solved by other means.
+    #[must_use]
+    pub fn problem(&self) -> Option<&FailedProblem> {
+        match self {
+            Self::ContactProblem { problem, .. } => Some(problem),
+            Self::NotConverged { problem, .. } => problem.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 /// A time-stepping method: owns its buffers and advances any system by one step.

@@ -4,7 +4,7 @@ use crate::checkpoint::Checkpoint;
 use crate::observe::{Audit, Outcome, Recorder};
 use crate::trajectory::Trajectory;
 use saltus_integrators::{
-    DriveError, Integrator, Observer, OptionsError, Plan, Scheme, Stop, drive,
+    DriveError, Integrator, Observer, OptionsError, Plan, Scheme, StepError, Stop, drive,
 };
 use saltus_system::{State, System};
 use std::fmt;
@@ -126,7 +126,19 @@ pub enum RunError {
     /// A parameter of the scheme is out of range.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// The scheme cannot run the system, a step failed, or an observer did.
+    /// A step was not solved.
+    #[error("step {step}, which starts at t = {t} s, failed: {error}")]
+    Step {
+        /// Number of the step, from 1.
+        step: u64,
+        /// Time at which it started \[s\].
+        t: f64,
+        /// Why.
+        error: StepError,
+        /// What to take the step again from; not there where the step was solved and refused afterwards.
+        checkpoint: Option<Box<Checkpoint>>,
+    },
+    /// The scheme cannot run the system, or an observer failed.
     #[error(transparent)]
     Drive(#[from] DriveError),
 }
@@ -241,11 +253,34 @@ impl<'a> Simulation<'a> {
             plan,
             memory.as_deref(),
             &mut all,
-        )?;
-
+        );
         let mut memory = Vec::new();
         integrator.memory(&mut memory);
         let closed = audit.log().closed().map(|id| id.0).collect();
+        let stop = match stop {
+            Ok(stop) => stop,
+            Err(DriveError::Step { step, t, error }) => {
+                let checkpoint = (state.t == t).then(|| Checkpoint {
+                    format: Checkpoint::FORMAT,
+                    scheme: integrator.name().to_owned(),
+                    start: plan.start,
+                    step: plan.step,
+                    steps: step - 1,
+                    t,
+                    q: state.q,
+                    v: state.v,
+                    memory,
+                    closed,
+                });
+                return Err(RunError::Step {
+                    step,
+                    t,
+                    error,
+                    checkpoint: checkpoint.map(Box::new),
+                });
+            }
+            Err(other) => return Err(other.into()),
+        };
         let whole = audit.last_step().is_none_or(|h| h == plan.step);
         let outcome = audit
             .into_outcome()

@@ -315,3 +315,31 @@ fn what_is_missing_or_out_of_range_is_said() {
     let error = new().resume(other).until(1.0).run(&mut []).unwrap_err();
     assert!(matches!(error, RunError::Checkpoint { .. }));
 }
+
+#[test]
+fn impacts_that_add_energy_are_pointed_out() {
+    use saltus_integrators::{Inactive, NonsmoothGeneralizedAlphaOptions, Scheme};
+    let ball = saltus_zoo::ball_over_floor(1.0, -10.0, 0.8);
+    let outcome = |inactive| {
+        let options = NonsmoothGeneralizedAlphaOptions {
+            inactive,
+            ..NonsmoothGeneralizedAlphaOptions::default()
+        };
+        Simulation::new(&ball, Scheme::NonsmoothGeneralizedAlpha(options))
+            .start(State::new(0.0, vec![0.801], vec![0.0]))
+            .step(2e-3)
+            .until(2.0)
+            .record()
+            .unwrap()
+            .outcome()
+            .unwrap()
+            .clone()
+    };
+    // The memory of the filter on an open contact: 3.05e-2 J at every impact.
+    let literal = outcome(Inactive::Literal);
+    println!("{:?}, {} impacts", literal.energy, literal.events.impacts);
+    assert!((literal.energy.impact_gain - 3.05e-2).abs() < 1e-4);
+    let star = outcome(Inactive::Star);
+    assert!(literal.energy.impacts_that_gain >= star.events.impacts);
+    assert_eq!(star.energy.impacts_that_gain, 0);
+}

@@ -121,12 +121,17 @@ impl Given {
         ];
         if let Some(rho) = self.rho_inf {
             in_range("rho_inf", rho, 0.0, 1.0, "a number in [0, 1]")?;
-            for (option, value) in by_hand.into_iter().chain([("alpha", self.alpha)]) {
-                if let Some(value) = value {
+            let c = Coefficients::from_rho(rho);
+            let follows = [c.alpha_m, c.alpha_f, c.beta, c.gamma].map(Some);
+            let given = by_hand.into_iter().zip(follows);
+            for ((option, value), follows) in given.chain([(("alpha", self.alpha), None)]) {
+                // What follows from `rho_inf` may stand beside it: a summary writes both.
+                let same = |value: f64| follows.is_some_and(|f| (value - f).abs() <= 1e-12);
+                if let Some(value) = value.filter(|v| !same(*v)) {
                     return Err(OptionsError::new(
                         option,
                         value,
-                        "no such option beside `rho_inf`",
+                        "no such option beside `rho_inf`, or the value that follows from it",
                     ));
                 }
             }
@@ -137,7 +142,7 @@ impl Given {
                     "no `rho_inf` beside `preset`",
                 ));
             }
-            return Ok(Coefficients::from_rho(rho));
+            return Ok(c);
         }
         if self.preset.is_none() && by_hand.iter().all(|(_, v)| v.is_none()) {
             if let Some(alpha) = self.alpha {

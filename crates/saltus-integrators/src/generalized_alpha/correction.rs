@@ -86,7 +86,7 @@ impl Engine {
     }
 
     /// Sets the multipliers of open rows to what they must be.
-    fn release(&mut self, h: f64, levels: &[Level]) {
+    pub(super) fn release(&mut self, h: f64, levels: &[Level]) {
         for &level in levels {
             let mut changed = false;
             for j in 0..self.rows.len() {
@@ -116,7 +116,7 @@ impl Engine {
     }
 
     /// All derivatives at the trial state.
-    fn assemble(&mut self, system: &dyn System, h: f64, end: f64) {
+    pub(super) fn assemble(&mut self, system: &dyn System, h: f64, end: f64) {
         if self.is_linear() {
             return;
         }

@@ -248,6 +248,7 @@ impl Engine {
         }
         self.saved.clone_from(&self.start);
         let energy = self.energy;
+        let scales = (self.scale, self.force_scale, self.bias_scale);
         for parts in [2_u32, 4, 8, 16] {
             self.watch.remedy();
             self.impulse.fill(0.0);
@@ -256,12 +257,18 @@ impl Engine {
                 Err(_) => {
                     self.start.clone_from(&self.saved);
                     self.energy = energy;
+                    (self.scale, self.force_scale, self.bias_scale) = scales;
                     self.rows.place(system, self.start.t, &self.start.q);
                     self.rows.turn_to(system, self.start.t, &self.start.q);
                 }
             }
         }
-        Err(first)
+        // The same once more: what could not be solved is in `trial` again.
+        let mut last = self.solve(system, h, end).err().unwrap_or(first);
+        if let StepError::NotConverged { problem, .. } = &mut last {
+            *problem = self.failed_problem(system, h, end).map(Box::new);
+        }
+        Err(last)
     }
 
     fn take_parts(

@@ -1,8 +1,12 @@
-//! The messages of a step that was not solved.
+//! A step that was not solved: its messages, and its complementarity problem for the record.
 
 use super::engine::Engine;
+use super::multipliers::{Functional, Level};
 use super::newton::{Defect, Place};
-use crate::integrator::StepError;
+use super::response::PARTS;
+use super::settings::Formulation;
+use crate::integrator::{FailedProblem, StepError};
+use saltus_linear::{Dense, axpy, dot};
 use saltus_system::System;
 
 impl Engine {
@@ -47,6 +51,7 @@ impl Engine {
             residual: defect.ratio * tolerance,
             tolerance,
             place,
+            problem: None,
         }
     }
 
@@ -59,5 +64,132 @@ impl Engine {
             names.contacts.get(j - ng)
         };
         name.cloned().unwrap_or_else(|| format!("row {j}"))
+    }
+
+    /// The complementarity problem of the step of length `h` that [`solve`](Self::solve) has just given up,
+    /// linearised at its last iterate.
+    ///
+    /// Unknowns are `hλ`, `ν*/h` and `Λ*` \[N·s\] of all bilateral constraints, then of the contacts; rows are
+    /// accelerations times `h`, gaps over `h` and the impact law \[m/s\]. Contacts are at velocity level where
+    /// the last iterate was closed at position level (`pva`) or the forecast says so, at acceleration
+    /// level where it was closed at velocity level. The problem is stated in total impulses also where open
+    /// contacts keep their memory ([`Inactive::Literal`](super::Inactive::Literal)): that such a step has no
+    /// solution does not mean that this problem has none.
+    pub(super) fn failed_problem(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+    ) -> Option<FailedProblem> {
+        if !self.is_time_invariant() {
+            self.evaluate(system, h, end, true);
+        }
+        self.assemble(system, h, end);
+        self.release(h, &Level::ALL);
+        let form = self.full_form();
+        self.response.factor(form, &self.tangent).ok()?;
+        self.move_alone(form, h);
+        let (unknowns, equalities) = self.levels_of_failure();
+        let columns = self.columns_of_failure(form, h, &unknowns);
+        let k = unknowns.len();
+        let z: Vec<f64> = unknowns.iter().map(|u| self.impulse_of(*u, h)).collect();
+        let mut functional = Functional::default();
+        let mut problem = FailedProblem {
+            equalities,
+            matrix: Vec::with_capacity(k * k),
+            q: Vec::with_capacity(k),
+        };
+        for unknown in unknowns {
+            let (row, _) = self.units_of(unknown, h);
+            let smooth = self.settings.formulation.smooth_row();
+            functional.gather((&self.rows, &self.response), smooth, unknown, row);
+            let line: Vec<f64> = (0..k).map(|q| functional.of(columns.row(q))).collect();
+            let here = row * self.residual_of(unknown) + functional.of(&self.condensed.base);
+            problem.q.push(here - dot(&line, &z));
+            problem.matrix.extend(line);
+        }
+        let mut numbers = problem.matrix.iter().chain(&problem.q);
+        numbers.all(|x| x.is_finite()).then_some(problem)
+    }
+
+    /// Which multipliers take part, equalities first, and how many those are.
+    fn levels_of_failure(&self) -> (Vec<(Level, usize)>, usize) {
+        let (f, ng, m) = (self.settings.formulation, self.dims.ng, self.rows.len());
+        let smooth = f.smooth_row().is_some();
+        let mut list = Vec::new();
+        let mut add = |level: Level, given: bool, rows: std::ops::Range<usize>| {
+            list.extend(rows.filter(|_| given).map(|j| (level, j)));
+        };
+        add(Level::Smooth, smooth, 0..ng);
+        add(Level::Position, f.has_corrections(), 0..ng);
+        add(Level::Velocity, f.has_jumps(), 0..ng);
+        let equalities = list.len();
+        for j in ng..m {
+            let (position, velocity, smooth) = match f {
+                Formulation::Position => (false, false, true),
+                Formulation::Pvv => (true, self.rows.probe_gap[j] <= self.epsilon, false),
+                Formulation::Pva(strategy) => {
+                    let closed = self.sets.position[j];
+                    let lasting = strategy == 3 && self.sets.velocity[j];
+                    (true, closed, lasting)
+                }
+                Formulation::HalfStep => (false, self.rows.probe_gap[j] <= self.epsilon, false),
+                Formulation::Velocity | Formulation::Acceleration => (false, false, false),
+            };
+            let levels = [
+                (Level::Smooth, smooth),
+                (Level::Position, position),
+                (Level::Velocity, velocity),
+            ];
+            list.extend(levels.iter().filter(|(_, g)| *g).map(|(l, _)| (*l, j)));
+        }
+        (list, equalities)
+    }
+
+    /// The motion caused by each impulse, the others unchanged.
+    fn columns_of_failure(
+        &mut self,
+        form: super::response::Form,
+        h: f64,
+        unknowns: &[(Level, usize)],
+    ) -> Dense {
+        let size = PARTS * self.dims.nv;
+        let mut columns = Dense::zeros(unknowns.len(), size);
+        let mut other = vec![0.0; size];
+        let memory = self.settings.formulation.has_memory();
+        let (kappa, rho) = (self.response.kappa, self.response.rho);
+        self.condensed.forget_inverse();
+        for (p, &(level, j)) in unknowns.iter().enumerate() {
+            let column = columns.row_mut(p);
+            self.column(form, h, (level, j), column);
+            if memory && level == Level::Smooth {
+                // With the total impulses fixed, their other parts give way.
+                for (level, share) in [(Level::Position, kappa), (Level::Velocity, rho)] {
+                    self.column(form, h, (level, j), &mut other);
+                    axpy(-share, &other, column);
+                }
+            }
+            let (_, scale) = self.units_of((level, j), h);
+            column.iter_mut().for_each(|c| *c *= scale);
+        }
+        columns
+    }
+
+    /// Scales that make a row a velocity and its multiplier an impulse.
+    fn units_of(&self, (level, j): (Level, usize), h: f64) -> (f64, f64) {
+        let reach = self.rows.reach[j];
+        let (row, col) = self.scales_of((level, j), h);
+        let reach = if reach > 0.0 { reach } else { 1.0 };
+        (row * reach, col * reach)
+    }
+
+    /// The multiplier as a total impulse, at the trial state.
+    fn impulse_of(&self, (level, j): (Level, usize), h: f64) -> f64 {
+        let t = &self.trial;
+        match level {
+            Level::Smooth => h * t.lambda[j],
+            Level::Position => t.nu_star[j] / h,
+            Level::Velocity => t.imp_star[j],
+        }
     }
 }

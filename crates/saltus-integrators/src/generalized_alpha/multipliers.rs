@@ -51,11 +51,11 @@ pub(super) struct Condensed {
 
 /// What a row makes of a motion: places in a motion ([`PARTS`] vectors) and their factors.
 #[derive(Debug, Default)]
-struct Functional(Vec<(usize, f64)>);
+pub(super) struct Functional(Vec<(usize, f64)>);
 
 impl Functional {
     /// The change of the quantity that row `j` makes vanish, times `scale`.
-    fn gather(
+    pub(super) fn gather(
         &mut self,
         (rows, response): (&Rows, &Response),
         smooth: Option<SmoothRow>,
@@ -89,7 +89,7 @@ impl Functional {
         }
     }
 
-    fn of(&self, motion: &[f64]) -> f64 {
+    pub(super) fn of(&self, motion: &[f64]) -> f64 {
         self.0.iter().map(|&(k, g)| g * motion[k]).sum()
     }
 }
@@ -156,6 +156,11 @@ impl Condensed {
         }
     }
 
+    /// `M⁻¹ Gᵀ` is to be computed anew.
+    pub(super) fn forget_inverse(&mut self) {
+        self.inverse_known.fill(false);
+    }
+
     /// Whether the columns of a linear system are known for steps of length `h`.
     pub(super) fn is_cached(&self, h: f64) -> bool {
         self.cache.h == h
@@ -188,7 +193,23 @@ impl Engine {
             self.response.factor(form, &self.tangent)?;
         }
         self.list(levels);
-        let (n, tie) = (self.dims.nv, self.tie(h));
+        self.move_alone(form, h);
+        if !self.condensed.unknowns.is_empty() {
+            self.fill(form, h, cached);
+            let redundant = self.condensed.solve();
+            self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
+            self.add_multipliers(h, cached);
+        }
+        let n = self.dims.nv;
+        let c = std::mem::take(&mut self.condensed.base);
+        self.apply(&c[..n], &c[n..2 * n], &c[2 * n..3 * n]);
+        self.condensed.base = c;
+        Ok(())
+    }
+
+    /// What the residual alone moves, all multipliers as they are; in `base`.
+    pub(super) fn move_alone(&mut self, form: Form, h: f64) {
+        let tie = self.tie(h);
         let (c, r) = (&mut self.condensed, &self.trial.residual);
         for (b, r) in [
             (&mut c.momenta.smooth, &r.smooth),
@@ -208,16 +229,6 @@ impl Engine {
         self.response
             .answer(form, &self.tangent, &self.condensed.momenta, &mut base);
         self.condensed.base = base;
-        if !self.condensed.unknowns.is_empty() {
-            self.fill(form, h, cached);
-            let redundant = self.condensed.solve();
-            self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
-            self.add_multipliers(h, cached);
-        }
-        let c = std::mem::take(&mut self.condensed.base);
-        self.apply(&c[..n], &c[n..2 * n], &c[2 * n..3 * n]);
-        self.condensed.base = c;
-        Ok(())
     }
 
     /// Form of a correction of all unknowns at once.
@@ -302,7 +313,7 @@ impl Engine {
         let k = self.condensed.unknowns.len();
         let mut columns = std::mem::take(&mut self.condensed.columns);
         columns.reset(k, PARTS * self.dims.nv);
-        self.condensed.inverse_known.fill(false);
+        self.condensed.forget_inverse();
         // The column of `λ` is made of that of `ν` before it.
         for p in 0..k {
             if !self.share_column(form, p, &mut columns) {
@@ -349,7 +360,13 @@ impl Engine {
     }
 
     /// The motion caused by a unit multiplier.
-    fn column(&mut self, form: Form, h: f64, (level, j): (Level, usize), out: &mut [f64]) {
+    pub(super) fn column(
+        &mut self,
+        form: Form,
+        h: f64,
+        (level, j): (Level, usize),
+        out: &mut [f64],
+    ) {
         let tie = self.tie(h) + self.follows(j, h);
         let gradient = self.rows.gradient();
         if tie == 0.0 && self.response.decouples(form, level, &self.tangent) {
@@ -401,7 +418,7 @@ impl Engine {
     }
 
     /// Scales of row and multiplier, with which all entries of the system are of order one.
-    fn scales_of(&self, (level, j): (Level, usize), h: f64) -> (f64, f64) {
+    pub(super) fn scales_of(&self, (level, j): (Level, usize), h: f64) -> (f64, f64) {
         let reach = self.rows.reach[j];
         let inverse = if reach > 0.0 { 1.0 / reach } else { 1.0 };
         let (row, col) = match (level, self.settings.formulation.smooth_row()) {
@@ -458,7 +475,7 @@ impl Engine {
         if self.settings.modified || !fits || self.response.factor(form, &self.tangent).is_err() {
             return;
         }
-        self.condensed.inverse_known.fill(false);
+        self.condensed.forget_inverse();
         let mut cache = std::mem::take(&mut self.condensed.cache);
         cache.columns.reset(3 * m, PARTS * n);
         cache.matrix.reset(3 * m, 3 * m);

@@ -180,6 +180,7 @@ impl Engine {
         self.detect(system, &state, h)?;
         let ng = self.dims.ng;
         if self.start.ids != self.rows.set.id {
+            self.forget_contacts();
             let (old, lambda, eta) = (
                 self.start.ids.clone(),
                 self.start.lambda.clone(),
@@ -198,6 +199,32 @@ impl Engine {
         }
         self.evaluate_start_rows(system);
         Ok(())
+    }
+
+    /// Takes what the accelerations remember of contacts that are no longer in the set out of them: without
+    /// `Λ*` to balance it, it would push on.
+    fn forget_contacts(&mut self) {
+        let ng = self.dims.ng;
+        let (start, set) = (&mut self.start, &self.rows.set);
+        let gone = |id: &saltus_system::ContactId| set.id.binary_search(id).is_err();
+        let remembers = |j: usize, s: &Start| s.lambda[j] != 0.0 || s.eta[j] != 0.0;
+        let mut factored = false;
+        for (i, id) in start.ids.iter().enumerate() {
+            let j = ng + i;
+            if !(gone(id) && remembers(j, start)) {
+                continue;
+            }
+            factored = factored || self.response.factor_mass(&self.tangent.mass).is_ok();
+            if !factored {
+                return;
+            }
+            let work = &mut self.trial.work;
+            work.fill(0.0);
+            self.rows.gradient().axpy(j, 1.0, work);
+            self.response.solve_mass(work);
+            axpy(-start.lambda[j], work, &mut start.x);
+            axpy(-start.eta[j], work, &mut start.a);
+        }
     }
 
     /// Evaluates what a step needs of its start.

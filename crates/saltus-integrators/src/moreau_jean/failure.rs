@@ -41,6 +41,7 @@ impl MoreauJean {
             residual: defect.ratio * tolerance,
             tolerance,
             place: place_name(system, defect.place),
+            problem: None,
         }
     }
 

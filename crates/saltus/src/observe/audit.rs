@@ -8,6 +8,10 @@ use saltus_integrators::{
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+/// Gains of energy at impacts below this fraction of the largest kinetic energy are not noted: the error of
+/// the smooth motion is of that size.
+pub const NOTICED: f64 = 1e-6;
+
 /// What became of the energy \[J\].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct EnergyAudit {
@@ -21,6 +25,13 @@ pub struct EnergyAudit {
     pub max_gain: f64,
     /// When that was \[s\]; NaN if no step gained.
     pub max_gain_at: f64,
+    /// Steps with an impact, or the one after it, that gained more than [`NOTICED`] of the largest kinetic
+    /// energy so far. Where `e ≤ 1` and no contact moves by itself this is a fault of the scheme.
+    pub impacts_that_gain: u64,
+    /// Largest such gain, 0 if there is none.
+    pub impact_gain: f64,
+    /// When that was \[s\]; NaN if there is none.
+    pub impact_gain_at: f64,
     /// Sum of the work of all forces without a potential, damping included.
     pub work_external: f64,
     /// Sum of the work of contact impulses and bilateral reactions.
@@ -111,6 +122,7 @@ pub struct Audit {
     started: Option<Instant>,
     wall: Duration,
     impact: bool,
+    liveliest: f64,
     h: Option<f64>,
     stop: Option<Stop>,
 }
@@ -189,9 +201,11 @@ impl Observer for Audit {
             initial: energy,
             last: energy,
             max_gain_at: f64::NAN,
+            impact_gain_at: f64::NAN,
             ..EnergyAudit::default()
         };
         self.total = energy.total();
+        self.liveliest = energy.kinetic;
         self.t = first.state.t;
         self.started = Some(Instant::now());
         Ok(())
@@ -217,7 +231,15 @@ impl Observer for Audit {
         self.energy.last = report.energy;
         self.energy.work_external += report.work_external;
         self.energy.work_contact += report.work_contact;
+        let after = self.impact;
         self.impact = self.log.update(frame);
+        self.liveliest = self.liveliest.max(report.energy.kinetic);
+        if (self.impact || after) && gain > NOTICED * self.liveliest {
+            self.energy.impacts_that_gain += 1;
+            if gain > self.energy.impact_gain {
+                (self.energy.impact_gain, self.energy.impact_gain_at) = (gain, self.t);
+            }
+        }
         self.rest.update(frame);
         Ok(ControlFlow::Continue(()))
     }

@@ -11,6 +11,7 @@ pub(crate) fn verdict(outcome: &Outcome) -> String {
         impacts(outcome),
         rest(outcome),
         energy(outcome),
+        impact_gain(outcome),
         certificate(outcome),
     ]
     .into_iter()
@@ -137,6 +138,20 @@ fn energy(outcome: &Outcome) -> String {
     } else {
         format!("{change}, and no step gained any beyond the work of forces without a potential.")
     }
+}
+
+/// Warns of impacts that add energy.
+fn impact_gain(outcome: &Outcome) -> String {
+    let energy = &outcome.energy;
+    if energy.impacts_that_gain == 0 {
+        return String::new();
+    }
+    format!(
+        "Impacts add energy: {} with an impact or after one gained, worst {} at t = {}. With a restitution of at most 1 and contacts that do not move by themselves no impact does that; it is an error of the scheme or of its step.",
+        counted(energy.impacts_that_gain, "step"),
+        joules(energy.impact_gain),
+        seconds(energy.impact_gain_at)
+    )
 }
 
 fn certificate(outcome: &Outcome) -> String {

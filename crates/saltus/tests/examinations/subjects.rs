@@ -99,6 +99,15 @@ fn generalized_alpha() -> Vec<Candidate> {
         ("pvv, rho_inf 1", options(Pvv, 1.0)),
         ("pva, sequential", solved(Pva, LinearSolve::Sequential)),
         ("pvv, monolithic", solved(Pvv, LinearSolve::Monolithic)),
+        ("pvv, sequential", solved(Pvv, LinearSolve::Sequential)),
+        ("pva, monolithic", solved(Pva, LinearSolve::Monolithic)),
+        (
+            "pva, strategy 2",
+            NonsmoothGeneralizedAlphaOptions {
+                strategy: Some(2),
+                ..options(Pva, 0.8)
+            },
+        ),
         (
             "pva, last prediction",
             NonsmoothGeneralizedAlphaOptions {

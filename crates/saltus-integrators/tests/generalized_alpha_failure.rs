@@ -1,0 +1,100 @@
+//! What is kept of a run to repeat it: the problem of a failed step, and the options of a scheme.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use saltus_complementarity::{Mlcp, MlcpSolver, Tolerance};
+use saltus_integrators::{
+    GeneralizedAlphaOptions, Integrator, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
+    NonsmoothGeneralizedAlphaOptions, Preset, StepError,
+};
+use saltus_linear::Dense;
+use saltus_system::State;
+use saltus_zoo::ball_over_floor;
+
+/// With one correction allowed the impact of the ball is not found; the problem left behind is linear and
+/// its solution is the impulse that a run with enough corrections finds.
+#[test]
+fn its_solution_is_the_step() {
+    let system = ball_over_floor(1.0, -10.0, 0.8);
+    let h = 2e-3;
+    for formulation in [NonsmoothFormulation::Pva, NonsmoothFormulation::Pvv] {
+        let scheme = |max_iterations| {
+            let options = NonsmoothGeneralizedAlphaOptions {
+                formulation,
+                max_iterations,
+                ..NonsmoothGeneralizedAlphaOptions::default()
+            };
+            let mut scheme = NonsmoothGeneralizedAlpha::new(options).unwrap();
+            let state = State::new(0.0, vec![0.801], vec![0.0]);
+            scheme.prepare(&system, &state, h).unwrap();
+            (scheme, state)
+        };
+        let (mut hasty, mut state) = scheme(1);
+        let (mut patient, mut same) = scheme(50);
+        let (mut before, mut memory) = (Vec::new(), Vec::new());
+        let (problem, impulse) = (1..1000)
+            .find_map(|k| {
+                let end = f64::from(k) * h;
+                hasty.memory(&mut before);
+                let outcome = hasty.step(&system, &mut state, h, end);
+                patient.step(&system, &mut same, h, end).unwrap();
+                let error = outcome.err()?;
+                assert!(matches!(error, StepError::NotConverged { .. }), "{error}");
+                let problem = error.problem().expect("the problem is kept").clone();
+                Some((problem, patient.reactions().impulse[0]))
+            })
+            .expect("one correction does not find the impact");
+        hasty.memory(&mut memory);
+        assert_eq!(before, memory, "a failed step leaves no trace");
+        let k = problem.q.len();
+        let mut matrix = Dense::zeros(k, k);
+        matrix.as_mut_slice().copy_from_slice(&problem.matrix);
+        let posed = Mlcp {
+            equalities: problem.equalities,
+            matrix: &matrix,
+            q: &problem.q,
+        };
+        let mut z = vec![0.0; k];
+        let outcome = MlcpSolver::default().solve(&posed, &mut z, Tolerance::default());
+        println!("{formulation:?}: {k} unknowns, {outcome:?}, z = {z:?}, impulse {impulse}");
+        let found = z.last().unwrap();
+        assert!((found - impulse).abs() < 1e-12, "{found} {impulse}");
+    }
+}
+
+/// The options that a summary writes are options again, and the same ones.
+#[test]
+fn effective_options_can_be_used_again() {
+    let options = NonsmoothGeneralizedAlphaOptions::default;
+    for given in [
+        options(),
+        NonsmoothGeneralizedAlphaOptions {
+            rho_inf: Some(0.35),
+            ..options()
+        },
+        NonsmoothGeneralizedAlphaOptions {
+            preset: Some(Preset::Hht),
+            alpha: Some(0.2),
+            ..options()
+        },
+        NonsmoothGeneralizedAlphaOptions {
+            gamma: Some(0.7),
+            ..options()
+        },
+    ] {
+        let effective = given.effective();
+        effective.validate().unwrap();
+        assert_eq!(effective.effective(), effective);
+        assert_eq!(effective.coefficients(), given.coefficients());
+    }
+    let smooth = GeneralizedAlphaOptions {
+        rho_inf: Some(0.9),
+        ..GeneralizedAlphaOptions::default()
+    };
+    smooth.effective().validate().unwrap();
+    let contradiction = NonsmoothGeneralizedAlphaOptions {
+        rho_inf: Some(0.9),
+        beta: Some(0.3),
+        ..options()
+    };
+    assert!(contradiction.validate().is_err());
+}
