@@ -96,6 +96,10 @@ impl Dynamics for ElasticBar {
     fn active_force(&self, _: Point<'_>, active: &mut [f64]) {
         active.fill(0.0);
     }
+
+    fn is_conservative(&self) -> bool {
+        true
+    }
 }
 
 impl Constraints for ElasticBar {}
