@@ -125,85 +125,51 @@ impl BandLdlt {
         Ok(())
     }
 
-    /// `x ← alpha A⁻¹ b`.
-    pub(crate) fn solve(&self, alpha: f64, b: &[f64], x: &mut [f64]) {
+    /// `x ← alpha A⁻¹ x`.
+    pub(crate) fn solve(&self, alpha: f64, x: &mut [f64]) {
         match self.width {
             0 => {
-                for ((x, b), r) in x.iter_mut().zip(b).zip(&self.reciprocal) {
-                    *x = alpha * b * r;
+                for (x, r) in x.iter_mut().zip(&self.reciprocal) {
+                    *x *= alpha * r;
                 }
             }
-            1 => self.solve_twisted(alpha, b, x),
+            1 => self.solve_twisted(alpha, x),
             _ => {
-                for (x, b) in x.iter_mut().zip(b) {
-                    *x = alpha * b;
+                if alpha != 1.0 {
+                    x.iter_mut().for_each(|x| *x *= alpha);
                 }
                 self.solve_rows(x);
             }
         }
     }
 
-    /// `x ← A⁻¹ x`.
-    pub(crate) fn solve_in_place(&self, x: &mut [f64]) {
-        match self.width {
-            0 => {
-                for (x, r) in x.iter_mut().zip(&self.reciprocal) {
-                    *x *= r;
-                }
-            }
-            1 => self.solve_twisted_in_place(x),
-            _ => self.solve_rows(x),
-        }
-    }
-
-    fn solve_twisted(&self, alpha: f64, b: &[f64], x: &mut [f64]) {
+    fn solve_twisted(&self, alpha: f64, x: &mut [f64]) {
         let middle = self.n / 2;
         // The lower part has as many rows as the upper one, or one less.
         let (top, rest) = x.split_at_mut(middle);
         let (centre, bottom) = rest.split_at_mut(1);
         let odd = middle - bottom.len();
         let e = &self.lower;
-        let lead = if odd == 1 { alpha * b[0] } else { 0.0 };
-        top[..odd].fill(lead);
-        let (mut down, mut up) = (if odd == 1 { lead * e[0] } else { 0.0 }, 0.0);
-        let inwards = (top[odd..].iter_mut())
-            .zip(&b[odd..middle])
-            .zip(&e[odd..middle])
-            .zip(bottom.iter_mut().rev())
-            .zip(b[middle + 1..].iter().rev())
-            .zip(e[middle + 1..].iter().rev());
-        for (((((x, b), e), y), c), f) in inwards {
-            *x = alpha * b - down;
-            down = e * *x;
-            *y = alpha * c - up;
-            up = f * *y;
+        let (mut down, mut up) = (0.0, 0.0);
+        if odd == 1 {
+            top[0] *= alpha;
+            down = top[0] * e[0];
         }
-        centre[0] = alpha * b[middle] - down - up;
-        self.outwards(x);
-    }
-
-    fn solve_twisted_in_place(&self, x: &mut [f64]) {
-        let middle = self.n / 2;
-        let (top, rest) = x.split_at_mut(middle);
-        let (centre, bottom) = rest.split_at_mut(1);
-        let odd = middle - bottom.len();
-        let e = &self.lower;
-        let (mut down, mut up) = (if odd == 1 { top[0] * e[0] } else { 0.0 }, 0.0);
         let inwards = (top[odd..].iter_mut())
             .zip(&e[odd..middle])
             .zip(bottom.iter_mut().rev())
             .zip(e[middle + 1..].iter().rev());
         for (((x, e), y), f) in inwards {
-            *x -= down;
+            *x = alpha * *x - down;
             down = e * *x;
-            *y -= up;
+            *y = alpha * *y - up;
             up = f * *y;
         }
-        centre[0] -= down + up;
+        centre[0] = alpha * centre[0] - down - up;
         self.outwards(x);
     }
 
-    /// The sweeps from the middle, the same for both.
+    /// The sweeps from the middle.
     fn outwards(&self, x: &mut [f64]) {
         let middle = self.n / 2;
         let (e, r) = (&self.lower, &self.reciprocal);

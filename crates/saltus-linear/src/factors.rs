@@ -274,14 +274,12 @@ impl Factors {
         });
     }
 
-    /// `x ← alpha A⁻¹ b`.
-    pub(crate) fn solve_into(&self, a: &Storage, alpha: f64, b: &[f64], x: &mut [f64]) {
+    /// `x ← alpha A⁻¹ x`.
+    pub(crate) fn solve_scaled(&self, a: &Storage, alpha: f64, x: &mut [f64]) {
         if let (Kind::Ldlt(ldlt), None, false) = (&self.kind, &self.reordered, self.refines) {
-            return ldlt.solve(alpha, b, x);
+            return ldlt.solve(alpha, x);
         }
-        for (x, b) in x.iter_mut().zip(b) {
-            *x = alpha * b;
-        }
+        x.iter_mut().for_each(|x| *x *= alpha);
         self.solve(a, x);
     }
 
@@ -317,7 +315,7 @@ impl Factors {
     fn in_order(&self, x: &mut [f64]) {
         match &self.kind {
             Kind::None => {}
-            Kind::Ldlt(ldlt) => ldlt.solve_in_place(x),
+            Kind::Ldlt(ldlt) => ldlt.solve(1.0, x),
             Kind::Lu(lu) => lu.solve(x),
             Kind::Symmetric(factors) => factors.solve(x),
             Kind::General(factors) => factors.solve(x),

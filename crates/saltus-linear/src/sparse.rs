@@ -58,6 +58,24 @@ impl Storage {
         }
     }
 
+    /// The same for two vectors, reading the matrix once.
+    #[inline]
+    fn product_pair(&self, x: &[f64], y: &[f64], mut take: impl FnMut(usize, &[f64], &[f64])) {
+        let (mut ax, mut ay) = ([0.0; BLOCK], [0.0; BLOCK]);
+        let n = x.len();
+        for first in (0..n).step_by(BLOCK) {
+            let last = n.min(first + BLOCK);
+            let (ax, ay) = (&mut ax[..last - first], &mut ay[..last - first]);
+            for (x, out) in [(x, &mut *ax), (y, &mut *ay)] {
+                match self {
+                    Self::Band(band) => band.rows_times(first..last, x, out),
+                    Self::Rows(rows) => rows.rows_times(first..last, x, out),
+                }
+            }
+            take(first, ax, ay);
+        }
+    }
+
     fn for_each(&self, n: usize, mut take: impl FnMut(usize, usize, f64)) {
         for i in 0..n {
             match self {
@@ -151,8 +169,8 @@ impl Sparse {
         self.factors.solve(&self.storage, x);
     }
 
-    pub(crate) fn solve_into(&self, alpha: f64, b: &[f64], x: &mut [f64]) {
-        self.factors.solve_into(&self.storage, alpha, b, x);
+    pub(crate) fn solve_scaled(&self, alpha: f64, x: &mut [f64]) {
+        self.factors.solve_scaled(&self.storage, alpha, x);
     }
 
     pub(crate) fn solve_many(&self, x: &mut [f64]) {
@@ -175,6 +193,26 @@ impl Sparse {
         for (k, line) in y.chunks(BLOCK).enumerate() {
             take(k * BLOCK, line);
         }
+    }
+
+    /// Hands over `A x` and `A y`, some rows at a time, where every entry has its place.
+    #[inline]
+    pub(crate) fn product_pair(
+        &self,
+        x: &[f64],
+        y: &[f64],
+        take: impl FnMut(usize, &[f64], &[f64]),
+    ) -> bool {
+        if self.pending.is_empty() {
+            self.storage.product_pair(x, y, take);
+        }
+        self.pending.is_empty()
+    }
+
+    /// Whether every entry is zero.
+    pub(crate) fn is_zero(&self) -> bool {
+        let zero = |v: &f64| *v == 0.0;
+        self.storage.values().iter().all(zero) && self.pending.iter().all(|e| zero(&e.2))
     }
 
     /// `A ← A + factor B`.

@@ -99,16 +99,14 @@ impl SquareMatrix {
         }
     }
 
-    /// `x ← alpha A⁻¹ b` with the last factorisation.
-    pub fn solve_into(&self, alpha: f64, b: &[f64], x: &mut [f64]) {
+    /// `x ← alpha A⁻¹ x` with the last factorisation.
+    pub fn solve_scaled(&self, alpha: f64, x: &mut [f64]) {
         match &self.kind {
             Kind::Dense { lu, .. } => {
-                for (x, b) in x.iter_mut().zip(b) {
-                    *x = alpha * b;
-                }
+                x.iter_mut().for_each(|x| *x *= alpha);
                 lu.solve(x);
             }
-            Kind::Sparse(sparse) => sparse.solve_into(alpha, b, x),
+            Kind::Sparse(sparse) => sparse.solve_scaled(alpha, x),
         }
     }
 
@@ -164,6 +162,30 @@ impl SquareMatrix {
                 take(0, line);
             }
             Kind::Sparse(sparse) => sparse.product(x, take),
+        }
+    }
+
+    /// Hands over `A x` and `A y`, some rows at a time, reading the matrix once: `take(first row, values, values)`.
+    #[inline]
+    pub fn product_pair(&self, x: &[f64], y: &[f64], mut take: impl FnMut(usize, &[f64], &[f64])) {
+        if let Kind::Sparse(sparse) = &self.kind
+            && sparse.product_pair(x, y, &mut take)
+        {
+            return;
+        }
+        let mut other = vec![0.0; y.len()];
+        self.apply(y, &mut other);
+        self.product(x, |first, line| {
+            take(first, line, &other[first..first + line.len()]);
+        });
+    }
+
+    /// Whether every entry is zero.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        match &self.kind {
+            Kind::Dense { matrix, .. } => matrix.as_slice().iter().all(|v| *v == 0.0),
+            Kind::Sparse(sparse) => sparse.is_zero(),
         }
     }
 

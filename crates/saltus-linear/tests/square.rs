@@ -42,10 +42,16 @@ fn compare(n: usize, entries: &Entries) -> &'static str {
         let mut solved = ax.clone();
         a.solve(&mut solved);
         assert_close(&solved, &x, 1e-9);
-        let mut into = vec![0.0; n];
-        a.solve_into(-2.0, &ax, &mut into);
+        let mut scaled = ax.clone();
+        a.solve_scaled(-2.0, &mut scaled);
         let doubled: Vec<f64> = x.iter().map(|x| -2.0 * x).collect();
-        assert_close(&into, &doubled, 1e-9);
+        assert_close(&scaled, &doubled, 1e-9);
+        let mut ay = vec![0.0; n];
+        a.apply(&y, &mut ay);
+        a.product_pair(&x, &y, |first, one, two| {
+            assert_close(one, &ax[first..first + one.len()], 1e-13 * size);
+            assert_close(two, &ay[first..first + two.len()], 1e-13 * size);
+        });
         let mut many = [ax.clone(), ax.clone(), ax].concat();
         a.solve_many(&mut many);
         assert_close(&many[n..2 * n], &solved, 1e-12);

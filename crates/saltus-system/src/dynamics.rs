@@ -147,4 +147,9 @@ pub trait Dynamics: Kinematics {
     fn active_force(&self, at: Point<'_>, active: &mut [f64]) {
         self.force(at, active);
     }
+
+    /// Whether [`active_force`](Self::active_force) is zero at every state, so that it need not be asked.
+    fn is_conservative(&self) -> bool {
+        false
+    }
 }

@@ -3,6 +3,7 @@
 //! They are what a user's own code would look like, the yardstick for formula models, and the
 //! subjects of tests and benchmarks.
 
+mod bar;
 mod block;
 mod jointed;
 mod linear;
@@ -12,6 +13,7 @@ mod slider_crank;
 mod spinning;
 mod wall;
 
+pub use bar::ElasticBar;
 pub use block::RockingBlock;
 pub use jointed::{Joint, JointedBody};
 pub use linear::ball::Ball;

@@ -6,8 +6,8 @@ use saltus_system::{
     Constraints, Contacts, Dims, Dynamics, Kinematics, MatrixSink, Point, State, System,
 };
 use saltus_zoo::{
-    Ball, BouncingPendulum, DoublePendulum, DoublePendulumAtWall, Joint, JointedBody, RingPendulum,
-    RockingBlock, SliderCrank, SpinningBody, bar, corner, newtons_cradle, oscillator,
+    Ball, BouncingPendulum, DoublePendulum, DoublePendulumAtWall, ElasticBar, Joint, JointedBody,
+    RingPendulum, RockingBlock, SliderCrank, SpinningBody, bar, corner, newtons_cradle, oscillator,
     spring_over_floor, two_masses,
 };
 
@@ -37,6 +37,12 @@ fn the_zoo_is_clean() {
         &bar(6, 0.01, 3.14e-4, 210e9, 7800.0, 0.0),
         vec![5e-5; 6],
         vec![-0.1; 6],
+    );
+    clean(
+        "elastic bar",
+        &ElasticBar::of_elements(5),
+        (0..6).map(|i| 5.0 + 0.1 * f64::from(i * i)).collect(),
+        vec![-10.0; 6],
     );
     let pendulum = BouncingPendulum::default();
     clean(

@@ -13,31 +13,26 @@
 use super::{Evaluation, Forecast, MoreauJean, Variant};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{Energy, StepError, StepReport};
-use saltus_linear::{DENSE_LIMIT, SquareMatrix, axpy, dot};
+use saltus_linear::{DENSE_LIMIT, axpy, dot};
 use saltus_system::{Point, State, System};
 
 /// Partial sums kept going at the same time.
 const LANES: usize = 8;
 
-/// What the balance of momentum of a step leaves.
+/// What the balance of momentum of a step leaves, and what the velocity at its end amounts to.
 #[derive(Debug, Clone, Copy, Default)]
 struct Balance {
-    /// Largest component.
+    /// Largest component of `M Δv − h f − W R`.
     largest: [f64; LANES],
     /// Largest component over `√Mᵢᵢ`.
     scaled: [f64; LANES],
     /// Sum of these: not finite where any of them is not.
     sum: [f64; LANES],
     /// `Δvᵀ M Δv`.
-    square: [f64; LANES],
-}
-
-/// What a velocity amounts to.
-#[derive(Debug, Clone, Copy, Default)]
-struct Amount {
+    change: [f64; LANES],
     /// `vᵀ M v`.
     square: [f64; LANES],
-    /// `max (|M v|ᵢ + h |f|ᵢ) / √Mᵢᵢ`.
+    /// `max (|M v|ᵢ + h |f|ᵢ) / √Mᵢᵢ`, reactions included in `f`.
     momentum: [f64; LANES],
     /// `max h |f|ᵢ / √Mᵢᵢ`.
     impulse: [f64; LANES],
@@ -67,22 +62,36 @@ fn largest(lanes: &[f64; LANES]) -> f64 {
 }
 
 impl Balance {
-    /// Takes in some rows: `M Δv`, `h f` with reactions before the factor `h`, weights and `Δv`.
+    /// Takes in some rows of `M Δv`, `M v`, `f` with the reactions over `h`, weights, `Δv` and `v`.
     #[inline]
-    fn take(&mut self, line: &[f64], force: &[f64], weights: &[f64], x: &[f64], h: f64) {
+    fn take(&mut self, (mx, mv): (&[f64], &[f64]), rows: Rows<'_>, h: f64) {
+        let Rows {
+            force,
+            weights,
+            x,
+            v,
+        } = rows;
         let Self {
             largest,
             scaled,
             sum,
+            change,
             square,
+            momentum,
+            impulse,
         } = self;
-        by_lanes!((line, force, weights, x), k, {
-            let defect = (line[k] - h * force[k]).abs();
+        by_lanes!((mx, mv, force, weights, x, v), k, {
+            let push = h * force[k];
+            let defect = (mx[k] - push).abs();
             let weighted = weights[k] * defect;
             largest[k] = larger(defect, largest[k]);
             scaled[k] = larger(weighted, scaled[k]);
             sum[k] += weighted;
-            square[k] += line[k] * x[k];
+            change[k] += mx[k] * x[k];
+            square[k] += mv[k] * v[k];
+            let push = weights[k] * push.abs();
+            impulse[k] = larger(push, impulse[k]);
+            momentum[k] = larger(weights[k] * mv[k].abs() + push, momentum[k]);
         });
     }
 
@@ -91,43 +100,32 @@ impl Balance {
     }
 }
 
-impl Amount {
-    /// Takes in some rows: `M v`, `v`, `f` and weights.
-    #[inline]
-    fn take(&mut self, line: &[f64], v: &[f64], force: &[f64], weights: &[f64], h: f64) {
-        let Self {
-            square,
-            momentum,
-            impulse,
-        } = self;
-        by_lanes!((line, v, force, weights), k, {
-            square[k] += line[k] * v[k];
-            let push = weights[k] * (h * force[k].abs());
-            impulse[k] = larger(push, impulse[k]);
-            momentum[k] = larger(weights[k] * line[k].abs() + push, momentum[k]);
-        });
-    }
-
-    fn of(mass: &SquareMatrix, v: &[f64], force: &[f64], weights: &[f64], h: f64) -> Self {
-        let mut amount = Self::default();
-        mass.product(v, |first, line| {
-            let rows = first..first + line.len();
-            amount.take(
-                line,
-                &v[rows.clone()],
-                &force[rows.clone()],
-                &weights[rows],
-                h,
-            );
-        });
-        amount
-    }
+/// Some rows of what the balance reads.
+struct Rows<'a> {
+    force: &'a [f64],
+    weights: &'a [f64],
+    x: &'a [f64],
+    v: &'a [f64],
 }
 
-/// Tells states apart: the sum of all their bits.
-fn fingerprint(state: &State) -> u64 {
-    let sum = |x: &[f64]| x.iter().fold(0_u64, |s, x| s.wrapping_add(x.to_bits()));
-    sum(&state.q).wrapping_add(sum(&state.v).rotate_left(1))
+/// What tells states apart: the sum of the bits of all positions, and of all velocities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Fingerprint(u64, u64);
+
+impl Fingerprint {
+    #[inline]
+    fn take(&mut self, q: f64, v: f64) {
+        self.0 = self.0.wrapping_add(q.to_bits());
+        self.1 = self.1.wrapping_add(v.to_bits());
+    }
+
+    fn of(state: &State) -> Self {
+        let mut all = Self::default();
+        for (q, v) in state.q.iter().zip(&state.v) {
+            all.take(*q, *v);
+        }
+        all
+    }
 }
 
 impl MoreauJean {
@@ -141,8 +139,20 @@ impl MoreauJean {
     /// Kinetic energy \[J\] of `v`.
     pub(super) fn streamlined_kinetic(&self, v: &[f64]) -> f64 {
         let s = &self.smooth;
-        let amount = Amount::of(&s.mass, v, &s.force, &self.weights, 0.0);
-        0.5 * amount.square.iter().sum::<f64>()
+        // Summed as in a step, so that a run that goes on finds the same bits.
+        let mut balance = Balance::default();
+        s.mass.product(v, |first, line| {
+            let rows = first..first + line.len();
+            let (weights, v) = (&self.weights[rows.clone()], &v[rows.clone()]);
+            let rows = Rows {
+                force: weights,
+                weights,
+                x: v,
+                v,
+            };
+            balance.take((line, line), rows, 0.0);
+        });
+        0.5 * balance.square.iter().sum::<f64>()
     }
 
     /// What the first step finds of a step before it.
@@ -151,7 +161,8 @@ impl MoreauJean {
         self.trial.v.copy_from_slice(&state.v);
         self.smooth.delta.fill(0.0);
         self.length = 0.0;
-        self.fingerprint = fingerprint(state);
+        self.fingerprint = Fingerprint::of(state);
+        self.needs_velocity = !self.smooth.damping.is_zero();
     }
 
     /// One step; `state` is unchanged on error.
@@ -162,7 +173,7 @@ impl MoreauJean {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        if self.start.t != state.t || self.fingerprint != fingerprint(state) {
+        if self.look_ahead(state, h) != self.fingerprint || self.start.t != state.t {
             self.energy = Energy {
                 kinetic: self.streamlined_kinetic(&state.v),
                 potential: system.potential_energy(state.t, &state.q),
@@ -175,14 +186,30 @@ impl MoreauJean {
         self.length = h;
         self.start_velocities(&state.v);
         self.forecast(system, state, h);
+        if !matches!(self.options.forecast, Forecast::Start | Forecast::Smooth) {
+            // The forecast looked elsewhere.
+            self.look_ahead(state, h);
+        }
         self.contact.impulse.fill(0.0);
         let (mut iterations, mut balance) = self.settle(system, state, h, end)?;
         if self.options.forecast == Forecast::Smooth && self.forecast_from_end(system, end) {
+            self.look_ahead(state, h);
             let (more, again) = self.settle(system, state, h, end)?;
             iterations += more;
             balance = again;
         }
         Ok(self.finish_streamlined(system, state, (h, end), iterations, &balance))
+    }
+
+    /// Puts the evaluation point where it is without forces, and returns what tells the state apart.
+    fn look_ahead(&mut self, state: &State, h: f64) -> Fingerprint {
+        let ahead = self.theta * h;
+        let mut seen = Fingerprint::default();
+        for ((out, q), v) in (self.trial.q_eval.iter_mut().zip(&state.q)).zip(&state.v) {
+            *out = q + ahead * v;
+            seen.take(*q, *v);
+        }
+        seen
     }
 
     /// Solves for `Δv` and the impulses until the balance holds; usually at once.
@@ -194,31 +221,23 @@ impl MoreauJean {
         end: f64,
     ) -> Result<(u32, Balance), StepError> {
         let t_eval = self.evaluation_time(state, h, end);
-        let ahead = self.theta * h;
-        let t = &mut self.trial;
-        for ((out, q), v) in t.q_eval.iter_mut().zip(&state.q).zip(&state.v) {
-            *out = q + ahead * v;
-        }
-        let s = &mut self.smooth;
+        let (s, t) = (&mut self.smooth, &self.trial);
         let at = Point {
             t: t_eval,
             q: &t.q_eval,
             v: &state.v,
         };
-        system.force(at, &mut s.force);
-        s.iteration.solve_into(h, &s.force, &mut s.delta);
+        // Forces become increments in place.
+        system.force(at, &mut s.delta);
+        s.iteration.solve_scaled(h, &mut s.delta);
         let mut iterations = 0;
         loop {
             self.close(system, state, t_eval)?;
             iterations += 1;
             self.advance(state, h);
-            let (s, t) = (&mut self.smooth, &self.trial);
-            let at = Point {
-                t: t_eval,
-                q: &t.q_eval,
-                v: &t.v_eval,
-            };
-            system.force(at, &mut s.force);
+            let mut force = std::mem::take(&mut self.smooth.force);
+            system.force(self.evaluation_point(t_eval), &mut force);
+            self.smooth.force = force;
             let balance = self.balance(h);
             let tolerance = (self.options.tolerance * self.scale).max(f64::MIN_POSITIVE);
             let ratio = (largest(&balance.scaled) / tolerance).max(self.law_ratio());
@@ -280,28 +299,58 @@ impl MoreauJean {
         Ok(())
     }
 
+    /// Where forces are evaluated; a velocity that plays no part is that of the end.
+    fn evaluation_point(&self, t_eval: f64) -> Point<'_> {
+        let t = &self.trial;
+        Point {
+            t: t_eval,
+            q: if self.theta == 1.0 { &t.q } else { &t.q_eval },
+            v: if self.needs_velocity && self.theta < 1.0 {
+                &t.v_eval
+            } else {
+                &t.v
+            },
+        }
+    }
+
     /// State at the end and at the evaluation point, from `Δv`.
     fn advance(&mut self, state: &State, h: f64) {
+        match (self.theta == 1.0, self.needs_velocity) {
+            (true, _) => self.advance_with::<false, false>(state, h),
+            (false, true) => self.advance_with::<true, true>(state, h),
+            (false, false) => self.advance_with::<true, false>(state, h),
+        }
+    }
+
+    /// `POSITION` and `VELOCITY` say which parts of the evaluation point are wanted.
+    fn advance_with<const POSITION: bool, const VELOCITY: bool>(&mut self, state: &State, h: f64) {
         let (theta, phi) = (self.theta, self.phi);
         let t = &mut self.trial;
         let n = state.q.len();
         let (q, v, x) = (&state.q[..n], &state.v[..n], &self.smooth.delta[..n]);
         let (q_end, v_end) = (&mut t.q[..n], &mut t.v[..n]);
         let (q_eval, v_eval) = (&mut t.q_eval[..n], &mut t.v_eval[..n]);
+        let mut seen = Fingerprint::default();
         for i in 0..n {
             let xi = h * (v[i] + phi * x[i]);
             q_end[i] = q[i] + xi;
             v_end[i] = v[i] + x[i];
-            q_eval[i] = q[i] + theta * xi;
-            v_eval[i] = v[i] + theta * x[i];
+            seen.take(q_end[i], v_end[i]);
+            if POSITION {
+                q_eval[i] = q[i] + theta * xi;
+            }
+            if VELOCITY {
+                v_eval[i] = v[i] + theta * x[i];
+            }
         }
+        self.seen = seen;
         let c = &mut self.contact;
         for &i in &c.active {
             c.velocity[i] = c.law.normal_velocity(i, &t.v);
         }
     }
 
-    /// `M Δv − h f − W R`, of which only the size is kept.
+    /// `M Δv − h f − W R` and `M v`, of which only sizes are kept.
     fn balance(&mut self, h: f64) -> Balance {
         let (s, c) = (&mut self.smooth, &mut self.contact);
         // The reactions join the few forces they touch for the time of the pass.
@@ -315,16 +364,16 @@ impl MoreauJean {
             }
         }
         let mut balance = Balance::default();
-        let (force, weights, x) = (&s.force, &self.weights, &s.delta);
-        s.mass.product(x, |first, line| {
-            let rows = first..first + line.len();
-            balance.take(
-                line,
-                &force[rows.clone()],
-                &weights[rows.clone()],
-                &x[rows],
-                h,
-            );
+        let (force, weights, x, v) = (&s.force, &self.weights, &s.delta, &self.trial.v);
+        s.mass.product_pair(x, v, |first, mx, mv| {
+            let rows = first..first + mx.len();
+            let rows = Rows {
+                force: &force[rows.clone()],
+                weights: &weights[rows.clone()],
+                x: &x[rows.clone()],
+                v: &v[rows],
+            };
+            balance.take((mx, mv), rows, h);
         });
         for &(j, force) in c.touched.iter().rev() {
             s.force[j] = force;
@@ -374,13 +423,11 @@ impl MoreauJean {
         let (work_external, work_contact) = self.streamlined_works(system, state, h, end);
         let potential = system.potential_energy(end, &self.trial.q);
         let algorithmic = self.streamlined_dissipation(system, state, end, potential, balance);
-        let s = &self.smooth;
-        let amount = Amount::of(&s.mass, &self.trial.v, &s.force, &self.weights, h);
-        self.impulse_scale = self.impulse_scale.max(largest(&amount.impulse));
-        self.scale = self.scale.max(largest(&amount.momentum));
+        self.impulse_scale = self.impulse_scale.max(largest(&balance.impulse));
+        self.scale = self.scale.max(largest(&balance.momentum));
         let before = self.energy;
         self.energy = Energy {
-            kinetic: 0.5 * amount.square.iter().sum::<f64>(),
+            kinetic: 0.5 * balance.square.iter().sum::<f64>(),
             potential,
         };
         let gain = self.energy.total() - before.total();
@@ -392,7 +439,7 @@ impl MoreauJean {
         std::mem::swap(&mut state.v, &mut self.trial.v);
         state.t = end;
         self.start.t = end;
-        self.fingerprint = fingerprint(state);
+        self.fingerprint = self.seen;
         let before = std::mem::take(&mut self.trial.v);
         self.certify_end(system, state.point(), &before, &mut certificate);
         self.trial.v = before;
@@ -407,19 +454,16 @@ impl MoreauJean {
         h: f64,
         end: f64,
     ) -> (f64, f64) {
-        let t_eval = self.evaluation_time(state, h, end);
-        let (t, s, phi) = (&self.trial, &mut self.smooth, self.phi);
-        let at = Point {
-            t: t_eval,
-            q: &t.q_eval,
-            v: &t.v_eval,
-        };
-        system.active_force(at, &mut s.active);
-        let power = if phi == self.theta {
-            dot(&t.v_eval, &s.active)
-        } else {
-            dot(&state.v, &s.active) + phi * dot(&s.delta, &s.active)
-        };
+        let phi = self.phi;
+        let mut power = 0.0;
+        if !system.is_conservative() {
+            let mut active = std::mem::take(&mut self.smooth.active);
+            let at = self.evaluation_point(self.evaluation_time(state, h, end));
+            system.active_force(at, &mut active);
+            power = dot(&state.v, &active) + phi * dot(&self.smooth.delta, &active);
+            self.smooth.active = active;
+        }
+        let t = &self.trial;
         let c = &self.contact;
         let contact = (c.active.iter())
             .map(|&i| {
@@ -451,7 +495,7 @@ impl MoreauJean {
         let start = system.potential_energy(end, &state.q);
         let mut norms = 4.0 * (potential - 2.0 * middle + start);
         if self.options.variant == Variant::Standard {
-            norms += balance.square.iter().sum::<f64>();
+            norms += balance.change.iter().sum::<f64>();
         }
         (0.5 - self.theta) * norms
     }

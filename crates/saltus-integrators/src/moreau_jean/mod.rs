@@ -71,7 +71,11 @@ pub struct MoreauJean {
     schur: Schur,
     /// Length of the last step \[s\], and what tells its end from other states, where steps are streamlined.
     length: f64,
-    fingerprint: u64,
+    fingerprint: linear::Fingerprint,
+    /// The same of the trial end of the step.
+    seen: linear::Fingerprint,
+    /// Whether the force depends on the velocity.
+    needs_velocity: bool,
     energy: crate::integrator::Energy,
     /// Multipliers that are not unique in the last solve.
     redundant: u32,
@@ -187,7 +191,9 @@ impl MoreauJean {
             all_contacts: OneStep::default(),
             schur: Schur::default(),
             length: 0.0,
-            fingerprint: 0,
+            fingerprint: linear::Fingerprint::default(),
+            seen: linear::Fingerprint::default(),
+            needs_velocity: true,
             energy: crate::integrator::Energy::default(),
             redundant: 0,
         })
