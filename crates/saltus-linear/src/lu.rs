@@ -1,18 +1,28 @@
 //! LU factorisation with row pivoting of a small dense matrix, reusing its storage.
 //!
 //! Written here because a step of a small mechanism costs less than the set-up of a call into a
-//! blocked library routine.
+//! blocked library routine; a large matrix goes to one.
 
 use crate::LinearError;
 use crate::dense::Dense;
-use crate::vector::max_abs;
+use crate::vector::{dot, max_abs};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
+use faer::{MatMut, Par, Spec};
 
-/// `P A = L U`, unit lower triangular `L` below the diagonal of `factors`.
+/// From this size on a matrix is factorised in blocks.
+const BLOCKED: usize = 200;
+
+/// `P A = L U`, unit lower triangular `L` below the diagonal of `factors`; of a large matrix
+/// `P Aᵀ = L U`, which is what a routine for columns makes of our rows.
 #[derive(Debug, Clone, Default)]
 pub struct Lu {
     factors: Dense,
-    /// `pivots[k]` is the row exchanged with row `k` in step `k`.
+    /// `pivots[k]` is the row exchanged with row `k` in step `k`; of a large matrix, row `k` of `P Aᵀ` is row
+    /// `pivots[k]` of `Aᵀ`.
     pivots: Vec<usize>,
+    /// The inverse of `pivots` of a large matrix.
+    places: Vec<usize>,
     /// Reciprocals of the diagonal of `U`: a division costs as much as a row of a small matrix.
     reciprocals: Vec<f64>,
 }
@@ -59,6 +69,9 @@ impl Lu {
         let largest = max_abs(a.as_slice());
         if !largest.is_finite() {
             return Err(LinearError::NotFinite { size: n });
+        }
+        if n >= BLOCKED {
+            return self.factorise_in_blocks(largest);
         }
         let f = &mut self.factors;
         for k in 0..n {
@@ -108,9 +121,62 @@ impl Lu {
         Ok(())
     }
 
+    fn factorise_in_blocks(&mut self, largest: f64) -> Result<(), LinearError> {
+        let n = self.factors.rows();
+        self.places.clear();
+        self.places.resize(n, 0);
+        let spec = Spec::default();
+        let scratch = lu_in_place_scratch::<usize, f64>(n, n, Par::Seq, spec);
+        let mut buffer = MemBuffer::new(scratch);
+        lu_in_place(
+            MatMut::from_column_major_slice_mut(self.factors.as_mut_slice(), n, n),
+            &mut self.pivots,
+            &mut self.places,
+            Par::Seq,
+            MemStack::new(&mut buffer),
+            spec,
+        );
+        for pivot in 0..n {
+            let value = self.factors[(pivot, pivot)];
+            if !value.is_finite() {
+                return Err(LinearError::NotFinite { size: n });
+            }
+            if value.abs() <= Self::SINGULAR * largest {
+                return Err(LinearError::Singular {
+                    size: n,
+                    pivot,
+                    value,
+                });
+            }
+            self.reciprocals[pivot] = 1.0 / value;
+        }
+        Ok(())
+    }
+
+    /// `A = Uᵀ Lᵀ P`: both triangles are read along our rows.
+    fn solve_in_blocks(&self, x: &mut [f64]) {
+        let n = self.size();
+        for i in 0..n {
+            let row = &self.factors.row(i)[..i];
+            x[i] = (x[i] - dot(row, &x[..i])) * self.reciprocals[i];
+        }
+        for i in (0..n).rev() {
+            let row = &self.factors.row(i)[i + 1..];
+            x[i] -= dot(row, &x[i + 1..]);
+        }
+        let turned = x.to_vec();
+        for (value, &place) in turned.iter().zip(&self.pivots) {
+            x[place] = *value;
+        }
+    }
+
     /// `x ← A⁻¹ x`.
     pub fn solve(&self, x: &mut [f64]) {
         let n = self.size();
+        if n >= BLOCKED {
+            self.solve_in_blocks(x);
+            return;
+        }
         let f = &self.factors;
         if n == 1 {
             x[0] /= f[(0, 0)];
@@ -138,5 +204,50 @@ impl Lu {
             }
             rest[i] = sum * self.reciprocals[i];
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without symmetry and without a large diagonal, so that rows are exchanged.
+    fn matrix(n: usize) -> Dense {
+        let mut a = Dense::zeros(n, n);
+        for i in 0..n {
+            for j in 0..n {
+                a[(i, j)] = ((i * 7 + j * 13) as f64 * 0.37).sin() + ((i + 3 * j) as f64).cos();
+            }
+            a[(i, (i + n / 3) % n)] += 4.0;
+        }
+        a
+    }
+
+    #[test]
+    fn solves_whatever_the_size() {
+        for n in [1, 5, BLOCKED - 1, BLOCKED, BLOCKED + 57] {
+            let a = matrix(n);
+            let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
+            let mut b = vec![0.0; n];
+            a.apply(&x, &mut b);
+            let mut lu = Lu::default();
+            lu.factorise(&a).unwrap();
+            lu.solve(&mut b);
+            let error: Vec<f64> = b.iter().zip(&x).map(|(a, b)| a - b).collect();
+            assert!(max_abs(&error) < 1e-11, "n = {n}: {}", max_abs(&error));
+        }
+    }
+
+    #[test]
+    fn a_large_singular_matrix_is_an_error() {
+        let n = BLOCKED + 5;
+        let mut a = matrix(n);
+        for j in 0..n {
+            a[(4, j)] = a[(9, j)];
+        }
+        assert!(matches!(
+            Lu::default().factorise(&a),
+            Err(LinearError::Singular { .. })
+        ));
     }
 }

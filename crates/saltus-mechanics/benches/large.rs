@@ -6,7 +6,7 @@
 
 use saltus_integrators::{
     Integrator, LinearSolve, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
-    NonsmoothGeneralizedAlphaOptions,
+    NonsmoothGeneralizedAlphaOptions, WorstCertificate,
 };
 use saltus_linear::SquareMatrix;
 use saltus_mechanics::flexible::mesh::generate::{PlaneCells, rectangle};
@@ -165,12 +165,16 @@ fn run(
     let prepared = Instant::now();
     scheme.prepare(system, &state, h).unwrap();
     let prepared = prepared.elapsed();
+    let mut certificate = WorstCertificate::default();
     let (mut iterations, mut most, mut worst) = (0_u32, 0, Duration::ZERO);
     let begin = Instant::now();
     for k in 1..=steps {
         let clock = Instant::now();
         match scheme.step(system, &mut state, h, f64::from(k) * h) {
-            Ok(report) => iterations += report.iterations,
+            Ok(report) => {
+                iterations += report.iterations;
+                certificate.update(state.t, &report.certificate);
+            }
             Err(error) => {
                 println!("{name}: step {k}: {error}");
                 return;
@@ -188,6 +192,11 @@ fn run(
         f64::from(iterations) / f64::from(steps),
         spent / iterations.max(1),
     );
+    for (entry, worst, _) in certificate.iter() {
+        let bound = scheme.guarantees().bound(entry);
+        let word = bound.map_or_else(String::new, |bound| format!(" (guaranteed to {bound:.0e})"));
+        println!("    {} {worst:.1e} {}{word}", entry.name(), entry.unit());
+    }
 }
 
 fn main() {

@@ -2,7 +2,9 @@
 //!
 //! Every active row at every level is one unknown. Its column is the motion that a unit multiplier
 //! causes ([`Response`](super::response::Response)); the small dense system that follows is scaled so that its diagonal is near one,
-//! factored, and where its rows depend on each other solved in the sense of least norm.
+//! factored, and where its rows depend on each other solved in the sense of least norm. Where the columns of
+//! many contacts would fill the memory, each is forgotten once its entries are known, and the motion of the
+//! solution is computed in one go.
 
 use super::engine::Engine;
 use super::response::{CHI, Form, Momenta, PARTS, Response, V, X};
@@ -40,6 +42,8 @@ pub(super) struct Condensed {
     pub(super) momenta: Momenta,
     /// Unknowns of the simultaneous solve.
     pub(super) whole: Vec<f64>,
+    /// Whether columns are forgotten; `columns` and `inverse` then have room for one.
+    forgets: bool,
     /// `M⁻¹ Gᵀ`, one row (nv) per row of `G`, and which of them are known in this correction.
     inverse: Dense,
     inverse_known: Vec<bool>,
@@ -116,8 +120,10 @@ impl Default for Cache {
     }
 }
 
-/// Most numbers kept for a linear system.
-const CACHE_LIMIT: usize = 4_000_000;
+/// Most numbers kept in columns, 256 MB.
+const COLUMN_LIMIT: usize = 32_000_000;
+/// Most numbers kept in a condensed matrix, 200 MB.
+const MATRIX_LIMIT: usize = 25_000_000;
 /// An equilibrated system with a smaller ratio of pivots is solved in the sense of least norm.
 const REGULAR: f64 = 1e-11;
 
@@ -129,10 +135,13 @@ impl Condensed {
         self.base.clear();
         self.base.resize(PARTS * n, 0.0);
         self.cache.h = f64::NAN;
-        self.inverse.reset(m, n);
+        let k = 3 * m;
+        self.forgets = k * PARTS * n > COLUMN_LIMIT;
+        let kept = |all: usize| if self.forgets { all.min(1) } else { all };
+        self.inverse.reset(kept(m), n);
+        self.columns.reset(kept(k), PARTS * n);
         self.inverse_known.clear();
         self.inverse_known.resize(m, false);
-        let k = 3 * m;
         self.matrix.reset(k, k);
         if k <= DENSE_LIMIT {
             // Whichever factorisation is needed first allocates nothing.
@@ -142,7 +151,6 @@ impl Condensed {
             let _ = self.lu.factorise(&self.matrix);
             self.minimum.factorise(&self.matrix);
         }
-        self.columns.reset(k, PARTS * n);
         self.functional.0.clear();
         self.functional.0.reserve(PARTS * n);
         for list in [
@@ -198,7 +206,7 @@ impl Engine {
             self.fill(form, h, cached);
             let redundant = self.condensed.solve();
             self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
-            self.add_multipliers(h, cached);
+            self.add_multipliers(form, h, cached);
         }
         let n = self.dims.nv;
         let c = std::mem::take(&mut self.condensed.base);
@@ -270,7 +278,8 @@ impl Engine {
     /// Matrix, right-hand side and scales of the condensed system.
     fn fill(&mut self, form: Form, h: f64, cached: bool) {
         let k = self.condensed.unknowns.len();
-        if !cached {
+        let forgets = self.condensed.forgets;
+        if !cached && !forgets {
             self.fill_columns(form, h);
         }
         let c = &mut self.condensed;
@@ -296,6 +305,9 @@ impl Engine {
             c.functional.gather(blocks, smooth, unknown, scale);
             c.rhs[p] -= c.functional.of(&c.base);
             let line = c.matrix.row_mut(p);
+            if forgets && !cached {
+                continue;
+            }
             if cached {
                 let known = c.cache.matrix.row(place(unknown, m));
                 for (q, entry) in line.iter_mut().enumerate() {
@@ -307,6 +319,44 @@ impl Engine {
                 }
             }
         }
+        if forgets && !cached {
+            let mut matrix = std::mem::take(&mut self.condensed.matrix);
+            let unknowns = std::mem::take(&mut self.condensed.unknowns);
+            self.entries_of(form, h, &unknowns, &mut matrix);
+            let c = &mut self.condensed;
+            for p in 0..k {
+                for (entry, scale) in matrix.row_mut(p).iter_mut().zip(&c.col_scale) {
+                    *entry *= c.row_scale[p] * scale;
+                }
+            }
+            (c.matrix, c.unknowns) = (matrix, unknowns);
+        }
+    }
+
+    /// What every row of `unknowns` makes of every column, unscaled, one column at a time.
+    fn entries_of(&mut self, form: Form, h: f64, unknowns: &[(Level, usize)], matrix: &mut Dense) {
+        let smooth = self.settings.formulation.smooth_row();
+        let mut functionals = SparseRows::default();
+        let (mut cols, mut values) = (Vec::new(), Vec::new());
+        for &unknown in unknowns {
+            let functional = &mut self.condensed.functional;
+            functional.gather((&self.rows, &self.response), smooth, unknown, 1.0);
+            cols.clear();
+            values.clear();
+            cols.extend(functional.0.iter().map(|term| term.0));
+            values.extend(functional.0.iter().map(|term| term.1));
+            functionals.push(&cols, &values);
+        }
+        self.condensed.inverse_known.fill(false);
+        let mut column = std::mem::take(&mut self.condensed.columns);
+        for (q, &unknown) in unknowns.iter().enumerate() {
+            self.column(form, h, unknown, column.row_mut(0));
+            let motion = column.row(0);
+            for p in 0..unknowns.len() {
+                matrix[(p, q)] = functionals.dot(p, motion);
+            }
+        }
+        self.condensed.columns = column;
     }
 
     fn fill_columns(&mut self, form: Form, h: f64) {
@@ -373,8 +423,8 @@ impl Engine {
             // The three levels share `M⁻¹ Gᵀ`.
             let n = self.dims.nv;
             let c = &mut self.condensed;
-            let unit = c.inverse.row_mut(j);
-            if !c.inverse_known[j] {
+            let unit = c.inverse.row_mut(if c.forgets { 0 } else { j });
+            if c.forgets || !c.inverse_known[j] {
                 unit.fill(0.0);
                 gradient.axpy(j, 1.0, unit);
                 self.response.solve_mass(unit);
@@ -386,14 +436,7 @@ impl Engine {
         }
         let b = &mut self.condensed.momenta;
         b.clear();
-        match level {
-            Level::Smooth => gradient.axpy(j, 1.0, &mut b.smooth),
-            Level::Position => gradient.axpy(j, 1.0, &mut b.correction),
-            Level::Velocity => {
-                gradient.axpy(j, 1.0, &mut b.jump);
-                gradient.axpy(j, tie, &mut b.correction);
-            }
-        }
+        b.add(gradient, (level, j), tie, 1.0);
         self.response.answer(form, &self.tangent, b, out);
     }
 
@@ -432,7 +475,7 @@ impl Engine {
     }
 
     /// Adds the solution to the multipliers and its motion, `x`, `U` and `W`, to `base`.
-    fn add_multipliers(&mut self, h: f64, cached: bool) {
+    fn add_multipliers(&mut self, form: Form, h: f64, cached: bool) {
         let (m, n) = (self.rows.len(), self.dims.nv);
         for p in 0..self.condensed.unknowns.len() {
             let (level, j) = self.condensed.unknowns[p];
@@ -448,6 +491,9 @@ impl Engine {
                 }
             }
             let c = &mut self.condensed;
+            if c.forgets {
+                continue;
+            }
             let column = if cached {
                 c.cache.columns.row(place((level, j), m))
             } else {
@@ -455,6 +501,26 @@ impl Engine {
             };
             axpy(z, &column[..CHI * n], &mut c.base[..CHI * n]);
         }
+        if self.condensed.forgets {
+            self.add_motion(form, h);
+        }
+    }
+
+    /// Adds the motion of all multipliers of the solution to `base`.
+    fn add_motion(&mut self, form: Form, h: f64) {
+        self.condensed.momenta.clear();
+        for p in 0..self.condensed.unknowns.len() {
+            let (level, j) = self.condensed.unknowns[p];
+            let tie = self.tie(h) + self.follows(j, h);
+            let c = &mut self.condensed;
+            c.momenta.add(self.rows.gradient(), (level, j), tie, c.z[p]);
+        }
+        let end = CHI * self.dims.nv;
+        let c = &mut self.condensed;
+        let motion = c.columns.row_mut(0);
+        self.response
+            .answer(form, &self.tangent, &c.momenta, motion);
+        axpy(1.0, &motion[..end], &mut c.base[..end]);
     }
 
     /// Condenses every row of a linear system once; leaves the cache empty where that is not possible.
@@ -471,14 +537,20 @@ impl Engine {
         }
         self.condensed.cache.h = f64::NAN;
         let form = self.full_form();
-        let fits = 3 * m * (3 * m + PARTS * n) <= CACHE_LIMIT;
+        let fits = 9 * m * m <= MATRIX_LIMIT;
         if self.settings.modified || !fits || self.response.factor(form, &self.tangent).is_err() {
             return;
         }
         self.condensed.forget_inverse();
         let mut cache = std::mem::take(&mut self.condensed.cache);
-        cache.columns.reset(3 * m, PARTS * n);
         cache.matrix.reset(3 * m, 3 * m);
+        if self.condensed.forgets {
+            let all: Vec<(Level, usize)> = (0..3 * m).map(|p| unknown_at(p, m)).collect();
+            self.entries_of(form, h, &all, &mut cache.matrix);
+            self.keep(h, cache);
+            return;
+        }
+        cache.columns.reset(3 * m, PARTS * n);
         for p in 0..3 * m {
             self.column(form, h, unknown_at(p, m), cache.columns.row_mut(p));
         }
@@ -490,6 +562,11 @@ impl Engine {
                 cache.matrix[(p, q)] = functional.of(cache.columns.row(q));
             }
         }
+        self.keep(h, cache);
+    }
+
+    /// Remembers what the entries of `cache` were made of.
+    fn keep(&mut self, h: f64, mut cache: Cache) {
         cache.gradient.clone_from(self.rows.gradient());
         cache.damping.clone_from(self.rows.bias_damping());
         cache.h = h;

@@ -14,7 +14,9 @@
 //! large the step. All solves are of size `nv` or `2 nv`; multipliers are solved for afterwards.
 
 use super::multipliers::Level;
-use saltus_linear::{DENSE_LIMIT, LinearError, MatrixSink, Shifted, SquareMatrix, axpy};
+use saltus_linear::{
+    DENSE_LIMIT, LinearError, MatrixSink, Shifted, SparseRows, SquareMatrix, axpy,
+};
 
 /// Curvature of constraints below this fraction of the mass is left out of a correction.
 const NEGLIGIBLE: f64 = 1e-12;
@@ -198,6 +200,24 @@ impl Momenta {
         self.smooth.fill(0.0);
         self.correction.fill(0.0);
         self.jump.fill(0.0);
+    }
+
+    /// Adds a multiplier of size `z` on row `j` of `gradient`; `tie` is what a jump moves in positions.
+    pub(super) fn add(
+        &mut self,
+        gradient: &SparseRows,
+        (level, j): (Level, usize),
+        tie: f64,
+        z: f64,
+    ) {
+        match level {
+            Level::Smooth => gradient.axpy(j, z, &mut self.smooth),
+            Level::Position => gradient.axpy(j, z, &mut self.correction),
+            Level::Velocity => {
+                gradient.axpy(j, z, &mut self.jump);
+                gradient.axpy(j, tie * z, &mut self.correction);
+            }
+        }
     }
 }
 
