@@ -4,6 +4,7 @@
 //! [`Assembly`](flexible::Assembly) puts elements, supports, loads and contacts together.
 
 pub mod flexible;
+pub mod gap;
 pub mod rotation;
 pub mod signal;
 pub mod statics;

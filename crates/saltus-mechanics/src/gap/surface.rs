@@ -1,0 +1,344 @@
+//! The nearest of many facets, by a tree of boxes.
+//!
+//! The tree is built once in the reference shape (`O(n log n)`) and fitted to other positions in one pass, so a query
+//! costs `O(log n)` on a surface that is not folded. Nothing is allocated after it is built.
+
+use super::facet::{Closest, Region, closest};
+use super::{GapError, dot, minus, unit};
+
+/// A surface of facets over nodes: segments in the plane, triangles and quadrilaterals in space.
+#[derive(Debug, Clone)]
+pub struct Surface<const D: usize> {
+    /// Corners of each facet; triangles and segments repeat none, unused places hold `NONE`.
+    facets: Vec<[u32; 4]>,
+    tree: Vec<Branch<D>>,
+    /// Facets in the order of the leaves.
+    order: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+/// Facets in a leaf, at most.
+const LEAF: usize = 4;
+/// Depth of the stack of a query: trees are halved, so this is enough for any number of facets.
+const DEPTH: usize = 64;
+
+#[derive(Debug, Clone, Copy)]
+struct Branch<const D: usize> {
+    low: [f64; D],
+    high: [f64; D],
+    /// Leaf: first place in `order`. Otherwise: the second child; the first follows its parent.
+    link: u32,
+    /// Facets of a leaf; zero for a branch.
+    count: u32,
+}
+
+impl<const D: usize> Branch<D> {
+    /// Square of the distance of a point from the box.
+    fn distance(&self, x: &[f64; D]) -> f64 {
+        (0..D)
+            .map(|i| {
+                (self.low[i] - x[i])
+                    .max(x[i] - self.high[i])
+                    .max(0.0)
+                    .powi(2)
+            })
+            .sum()
+    }
+}
+
+/// The facet nearest to a point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Nearest<const D: usize> {
+    /// Which facet.
+    pub facet: usize,
+    /// Where on it.
+    pub closest: Closest<D>,
+}
+
+impl<const D: usize> Surface<D> {
+    /// A surface of facets given by their nodes, at these positions \[m\].
+    ///
+    /// # Errors
+    /// [`GapError::Facet`] where there is none, where one has the wrong number of corners, or a node that is not there.
+    pub fn new<'a>(
+        facets: impl IntoIterator<Item = &'a [usize]>,
+        positions: &[[f64; D]],
+    ) -> Result<Self, GapError> {
+        let mut corners = Vec::new();
+        for (k, nodes) in facets.into_iter().enumerate() {
+            let fits = match D {
+                2 => nodes.len() == 2,
+                _ => nodes.len() == 3 || nodes.len() == 4,
+            };
+            if !fits {
+                return Err(GapError::Facet {
+                    what: format!("facet {k} has {} corners in {D} dimensions", nodes.len()),
+                    cure: "give segments in the plane, triangles or quadrilaterals in space",
+                });
+            }
+            let mut facet = [NONE; 4];
+            for (place, &node) in facet.iter_mut().zip(nodes) {
+                if node >= positions.len() || node >= NONE as usize {
+                    return Err(GapError::Facet {
+                        what: format!(
+                            "facet {k} names node {node}, there are {} nodes",
+                            positions.len()
+                        ),
+                        cure: "count nodes from zero",
+                    });
+                }
+                *place = node as u32;
+            }
+            corners.push(facet);
+        }
+        if corners.is_empty() {
+            return Err(GapError::Facet {
+                what: "the surface has no facets".to_owned(),
+                cure: "choose a group of lines (in the plane) or faces (in space)",
+            });
+        }
+        let mut surface = Self {
+            order: (0..corners.len() as u32).collect(),
+            facets: corners,
+            tree: Vec::new(),
+        };
+        let centres: Vec<[f64; D]> = (0..surface.facets.len())
+            .map(|f| {
+                let nodes = surface.facet(f);
+                std::array::from_fn(|i| {
+                    nodes.iter().map(|&n| positions[n as usize][i]).sum::<f64>()
+                        / nodes.len() as f64
+                })
+            })
+            .collect();
+        surface.grow(0, surface.order.len(), &centres);
+        surface.fit(positions);
+        Ok(surface)
+    }
+
+    /// Number of facets.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.facets.len()
+    }
+
+    /// Always false: a surface has facets.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.facets.is_empty()
+    }
+
+    /// Nodes of a facet.
+    #[must_use]
+    pub fn facet(&self, facet: usize) -> &[u32] {
+        let corners = &self.facets[facet];
+        let count = corners.iter().take_while(|&&n| n != NONE).count();
+        &corners[..count]
+    }
+
+    /// Splits the facets `from..to` of the order at the middle of their longest extent. Halving bounds the depth.
+    fn grow(&mut self, from: usize, to: usize, centres: &[[f64; D]]) {
+        let at = self.tree.len();
+        self.tree.push(Branch {
+            low: [0.0; D],
+            high: [0.0; D],
+            link: from as u32,
+            count: (to - from) as u32,
+        });
+        if to - from <= LEAF {
+            return;
+        }
+        let extent = |axis: usize| {
+            let along = self.order[from..to]
+                .iter()
+                .map(|&f| centres[f as usize][axis]);
+            let (low, high) = along.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| {
+                (l.min(x), h.max(x))
+            });
+            high - low
+        };
+        let axis = (0..D)
+            .max_by(|&i, &j| extent(i).total_cmp(&extent(j)))
+            .unwrap_or(0);
+        let middle = (to - from) / 2;
+        self.order[from..to].select_nth_unstable_by(middle, |&a, &b| {
+            centres[a as usize][axis].total_cmp(&centres[b as usize][axis])
+        });
+        self.grow(from, from + middle, centres);
+        self.tree[at].link = self.tree.len() as u32;
+        self.tree[at].count = 0;
+        self.grow(from + middle, to, centres);
+    }
+
+    /// Fits the boxes to other positions of the nodes.
+    pub fn fit(&mut self, positions: &[[f64; D]]) {
+        for at in (0..self.tree.len()).rev() {
+            let Branch { link, count, .. } = self.tree[at];
+            let (mut low, mut high) = ([f64::INFINITY; D], [f64::NEG_INFINITY; D]);
+            let mut include = |a: &[f64; D], b: &[f64; D]| {
+                for i in 0..D {
+                    low[i] = low[i].min(a[i]);
+                    high[i] = high[i].max(b[i]);
+                }
+            };
+            if count == 0 {
+                for child in [at + 1, link as usize] {
+                    include(&self.tree[child].low, &self.tree[child].high);
+                }
+            } else {
+                for &facet in &self.order[link as usize..(link + count) as usize] {
+                    for &n in self.facet(facet as usize) {
+                        let x = &positions[n as usize];
+                        include(x, x);
+                    }
+                }
+            }
+            (self.tree[at].low, self.tree[at].high) = (low, high);
+        }
+    }
+
+    /// The closest point of one facet.
+    #[must_use]
+    pub fn on_facet(
+        &self,
+        facet: usize,
+        x: &[f64; D],
+        positions: &[[f64; D]],
+    ) -> Option<Closest<D>> {
+        let nodes = self.facet(facet);
+        let at = |a: usize| positions[nodes[a] as usize];
+        // Each call below is compiled for the dimension it is made for.
+        match (D, nodes.len()) {
+            (2, _) => {
+                let plane = |p: [f64; D]| [p[0], p[1]];
+                let found = closest::<2, 2>(&plane(*x), &[plane(at(0)), plane(at(1))])?;
+                Some(widen(&found))
+            }
+            (_, count) => {
+                let space = |p: [f64; D]| [p[0], p[1], p[2]];
+                let corners = [0, 1, 2].map(|a| space(at(a)));
+                let found = if count == 3 {
+                    closest::<3, 3>(&space(*x), &corners)?
+                } else {
+                    let [a, b, c] = corners;
+                    closest::<3, 4>(&space(*x), &[a, b, c, space(at(3))])?
+                };
+                Some(widen(&found))
+            }
+        }
+    }
+
+    /// The nearest facet within `limit` \[m\]; facets that have the node `skip` as a corner are left out.
+    ///
+    /// Where several facets share the closest point, the one that faces the point most decides on which side it is.
+    #[must_use]
+    pub fn nearest(
+        &self,
+        x: &[f64; D],
+        positions: &[[f64; D]],
+        limit: f64,
+        skip: Option<usize>,
+    ) -> Option<Nearest<D>> {
+        let mut best: Option<(Nearest<D>, f64)> = None;
+        let mut bound = limit;
+        let mut stack = [0_u32; DEPTH];
+        let mut depth = 1;
+        while depth > 0 {
+            depth -= 1;
+            let at = stack[depth] as usize;
+            let branch = &self.tree[at];
+            if branch.distance(x) > bound * bound * (1.0 + 1e-9) {
+                continue;
+            }
+            if branch.count == 0 {
+                let (a, b) = (at + 1, branch.link as usize);
+                let a_first = self.tree[a].distance(x) <= self.tree[b].distance(x);
+                let (near, far) = if a_first { (a, b) } else { (b, a) };
+                if depth + 2 <= DEPTH {
+                    stack[depth] = far as u32;
+                    stack[depth + 1] = near as u32;
+                    depth += 2;
+                }
+                continue;
+            }
+            let leaf = branch.link as usize..(branch.link + branch.count) as usize;
+            for &facet in &self.order[leaf] {
+                let facet = facet as usize;
+                if skip.is_some_and(|n| self.facet(facet).contains(&(n as u32))) {
+                    continue;
+                }
+                let Some(found) = self.on_facet(facet, x, positions) else {
+                    continue;
+                };
+                let distance = found.gap.abs();
+                if distance > bound * (1.0 + 1e-10) {
+                    continue;
+                }
+                let facing = self.facing(facet, &found, x, positions);
+                let tie =
+                    best.is_some_and(|(b, _)| distance >= b.closest.gap.abs() * (1.0 - 1e-10));
+                if !tie || best.is_none_or(|(_, other)| facing > other) {
+                    best = Some((
+                        Nearest {
+                            facet,
+                            closest: found,
+                        },
+                        facing,
+                    ));
+                }
+                bound = bound.min(distance);
+            }
+        }
+        best.map(|(nearest, _)| nearest)
+    }
+
+    /// How much a facet faces the point: the cosine between its normal and the way to the point, without sign.
+    fn facing(
+        &self,
+        facet: usize,
+        found: &Closest<D>,
+        x: &[f64; D],
+        positions: &[[f64; D]],
+    ) -> f64 {
+        if found.region == Region::Interior {
+            return 1.0;
+        }
+        let nodes = self.facet(facet);
+        let mut foot = [0.0; D];
+        for (w, &n) in found.weights.iter().zip(nodes) {
+            for i in 0..D {
+                foot[i] += w * positions[n as usize][i];
+            }
+        }
+        let Some((way, _)) = unit(&minus(x, &foot)) else {
+            return 1.0;
+        };
+        // The part of the way that leaves the plane of the facet.
+        let mut flat = way;
+        let mut basis = [[0.0; D]; 2];
+        for k in 0..D - 1 {
+            let a = positions[nodes[0] as usize];
+            let mut e = minus(&positions[nodes[1 + k] as usize], &a);
+            for other in basis.iter().take(k) {
+                let along = dot(&e, other);
+                e = std::array::from_fn(|i| e[i] - along * other[i]);
+            }
+            let Some((e, _)) = unit(&e) else { return 0.0 };
+            let along = dot(&flat, &e);
+            flat = std::array::from_fn(|i| flat[i] - along * e[i]);
+            basis[k] = e;
+        }
+        dot(&flat, &flat).sqrt()
+    }
+}
+
+/// The same closest point in `B` of its `A` dimensions, which are as many.
+fn widen<const A: usize, const B: usize>(found: &Closest<A>) -> Closest<B> {
+    Closest {
+        gap: found.gap,
+        normal: std::array::from_fn(|i| found.normal.get(i).copied().unwrap_or(0.0)),
+        weights: found.weights,
+        xi: found.xi,
+        region: found.region,
+    }
+}
