@@ -99,13 +99,13 @@ fn solutions_hold_what_they_say() {
 
 #[test]
 fn unknown_solvers_are_named_with_what_there_is() {
-    let Err(error) = solve(&sliding(), "newton", &Request::default()) else {
+    let Err(error) = solve(&sliding(), "proximal-newto", &Request::default()) else {
         panic!()
     };
     assert!(matches!(error, BatchError::Solver { .. }));
     let text = error.to_string();
     assert!(
-        text.contains("\"newton\"") && text.contains("did you mean \"proximal-newton\"?"),
+        text.contains("\"proximal-newto\"") && text.contains("did you mean \"proximal-newton\"?"),
         "{text}"
     );
 }
