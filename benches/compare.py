@@ -13,6 +13,10 @@ PEERS = {
     "ball": ["target/peers/siconos_ball", "moreau", "1e-4", "10", "0.9"],
     "crank": ["target/peers/siconos_crank", "moreau", "1e-5", "0.2", "lcp"],
     "crank with friction": ["target/peers/siconos_crank", "moreau", "1e-5", "0.2", "enum"],
+    # Elements, Courant number, θ, storage, most steps, gap: in contact for the most part.
+    "bar200": ["target/peers/siconos_bar", "200", "1.2", "0.5", "sparse", "300", "0.3"],
+    "bar1000": ["target/peers/siconos_bar", "1000", "1.2", "0.5", "sparse", "40", "0.003"],
+    "bar5000": ["target/peers/siconos_bar", "5000", "1.2", "0.5", "sparse", "6", "0.0003"],
 }
 
 

@@ -12,6 +12,9 @@ use saltus_zoo::ElasticBar;
 use std::hint::black_box;
 use std::time::Instant;
 
+/// Makes a fresh integrator.
+type Make<'a> = &'a dyn Fn() -> Box<dyn Integrator>;
+
 /// Elements times steps of a measurement.
 const WORK: usize = 20_000_000;
 
@@ -59,7 +62,7 @@ fn bound(n: usize) -> f64 {
 }
 
 /// ns per step and element, and corrections per step, over a run that begins `gap` before the wall.
-fn step(scheme: &dyn Fn() -> Box<dyn Integrator>, elements: usize, gap: f64) -> (f64, f64) {
+fn step(scheme: Make<'_>, elements: usize, gap: f64) -> (f64, f64) {
     let system = ElasticBar::of_elements(elements);
     // Courant number 1.2, as the peer; a wave is under way in the bar.
     let h = 1.2 * (10.0 / elements as f64) / 30.0;
@@ -117,7 +120,7 @@ fn main() {
         alpha(NonsmoothFormulation::Pvv),
         alpha(NonsmoothFormulation::Pva),
     );
-    let schemes: [(&str, &dyn Fn() -> Box<dyn Integrator>); 4] = [
+    let schemes: [(&str, Make<'_>); 4] = [
         ("moreau-jean θ=1/2", &half),
         ("moreau-jean θ=1", &one),
         ("gen-α pvv", &pvv),
@@ -130,9 +133,9 @@ fn main() {
         }
         let bound = bound(elements);
         println!("{elements:8}  bound               {bound:15.2}");
-        for (name, scheme) in &schemes {
+        for (name, scheme) in schemes {
             for (what, gap) in [("contact", 0.0), ("flight", 1e6)] {
-                let (time, corrections) = step(*scheme, elements, gap);
+                let (time, corrections) = step(scheme, elements, gap);
                 println!(
                     "{elements:8}  {:19} {time:15.2}   {:10.2}  {corrections:11.2}  {:7.0}",
                     format!("{name} {what}"),

@@ -32,7 +32,7 @@ pub use rows::{RowCollector, SparseRows};
 pub use schur::Schur;
 pub use sink::{MatrixSink, QuadraticForm, RowScaled, Shifted};
 pub use square::{DENSE_LIMIT, SquareMatrix};
-pub use vector::{axpy, dot, max_abs};
+pub use vector::{axpy, dot, is_zero, max_abs};
 
 /// A matrix could not be factorised.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]

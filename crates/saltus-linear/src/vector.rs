@@ -36,15 +36,38 @@ pub fn axpy(alpha: f64, x: &[f64], y: &mut [f64]) {
 #[inline]
 #[must_use]
 pub fn max_abs(x: &[f64]) -> f64 {
-    let mut largest = 0.0;
-    for v in x {
-        let a = v.abs();
-        if a > largest || a.is_nan() {
-            largest = a;
+    let (blocks, rest) = x.as_chunks::<LANES>();
+    let mut largest = [0.0; LANES];
+    let mut unordered = false;
+    let mut take = |largest: &mut f64, x: f64| {
+        let a = x.abs();
+        unordered |= a.is_nan();
+        if a > *largest {
+            *largest = a;
         }
-        if largest.is_nan() {
-            break;
+    };
+    for block in blocks {
+        for k in 0..LANES {
+            take(&mut largest[k], block[k]);
         }
     }
-    largest
+    for (largest, x) in largest.iter_mut().zip(rest) {
+        take(largest, *x);
+    }
+    if unordered {
+        f64::NAN
+    } else {
+        largest.iter().fold(0.0, |m, x| if *x > m { *x } else { m })
+    }
+}
+
+/// Whether every entry is zero.
+#[inline]
+#[must_use]
+pub fn is_zero(x: &[f64]) -> bool {
+    let (blocks, rest) = x.as_chunks::<LANES>();
+    blocks
+        .iter()
+        .all(|b| b.iter().fold(true, |zero, x| zero & (*x == 0.0)))
+        && rest.iter().all(|x| *x == 0.0)
 }

@@ -1,10 +1,11 @@
 //! Our side of the comparison with a peer: CPU time per step of ball and slider–crank, recorded in memory with
-//! certificate, as a system written in Rust and as a model file. One `RESULT {json}` line each.
+//! certificate, as a system written in Rust and as a model file, and of a bar whose rows are thinned. One
+//! `RESULT {json}` line each; with an argument the cases whose name contains it alone, `bar1000000` only then.
 #![allow(clippy::unwrap_used)]
 
 use saltus::{Scheme, Simulation, State, System};
 use saltus_model::Model;
-use saltus_zoo::{Ball, SliderCrank};
+use saltus_zoo::{Ball, ElasticBar, SliderCrank};
 use std::path::PathBuf;
 
 /// User CPU time of this thread so far [s]; the kernel counts it in hundredths of a second.
@@ -26,6 +27,39 @@ fn wanted(case: &str) -> bool {
 }
 
 fn measure(case: &str, system: &dyn System, start: &State, h: f64, until: f64, repeat: u32) {
+    measure_thinned(case, system, start, h, until, repeat, 1);
+}
+
+/// Largest memory of this process so far \[MB\].
+fn peak() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|l| l.starts_with("VmHWM")).unwrap();
+    line.split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<f64>()
+        .unwrap()
+        / 1024.0
+}
+
+/// The bar of the peer: length 10 m, speed of waves 30 m/s, 10 m/s towards a wall; from the start until `until` \[s\].
+fn bar(elements: u32, gap: f64, until: f64, repeat: u32) {
+    let system = ElasticBar::of_elements(elements as usize);
+    let start = State::new(0.0, vec![gap; system.nodes], vec![-10.0; system.nodes]);
+    let h = 1.2 * (10.0 / f64::from(elements)) / 30.0;
+    let case = format!("bar{elements}-rust");
+    measure_thinned(&case, &system, &start, h, until, repeat, u64::MAX);
+}
+
+fn measure_thinned(
+    case: &str,
+    system: &dyn System,
+    start: &State,
+    h: f64,
+    until: f64,
+    repeat: u32,
+    every: u64,
+) {
     if !wanted(case) {
         return;
     }
@@ -37,6 +71,7 @@ fn measure(case: &str, system: &dyn System, start: &State, h: f64, until: f64, r
         let simulation = Simulation::new(system, scheme.clone())
             .start(start.clone())
             .step(h)
+            .every(every)
             .until(until);
         let before = cpu();
         let trajectory = simulation.record().unwrap();
@@ -46,9 +81,10 @@ fn measure(case: &str, system: &dyn System, start: &State, h: f64, until: f64, r
         corrections += outcome.iterations.total;
     }
     println!(
-        "RESULT {{\"tool\":\"saltus\",\"case\":\"{case}\",\"steps\":{steps},\"us_per_step\":{:.4},\"newton_per_step\":{:.3}}}",
+        "RESULT {{\"tool\":\"saltus\",\"case\":\"{case}\",\"steps\":{steps},\"us_per_step\":{:.4},\"newton_per_step\":{:.3},\"peak_mb\":{:.0}}}",
         spent / steps as f64 * 1e6,
-        corrections as f64 / steps as f64
+        corrections as f64 / steps as f64,
+        peak()
     );
 }
 
@@ -92,4 +128,11 @@ fn main() {
         0.2,
         40,
     );
+
+    bar(200, 0.3, 0.75, 100);
+    bar(1000, 0.003, 0.75, 10);
+    bar(5000, 0.0003, 0.75, 1);
+    if std::env::args().any(|a| a == "bar1000000") {
+        bar(1_000_000, 1e-6, 2e-5, 1);
+    }
 }

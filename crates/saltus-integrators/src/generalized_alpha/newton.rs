@@ -5,7 +5,7 @@ use super::settings::{Formulation, LinearSolve, Prediction, SmoothRow};
 use super::watch::Remedy;
 use crate::integrator::StepError;
 use crate::round_off::{self, ROUND_OFF};
-use saltus_linear::{axpy, max_abs};
+use saltus_linear::{axpy, is_zero, max_abs};
 use saltus_system::{DynamicsParts, Point, System, Tangents};
 
 /// Largest residual relative to its tolerance, and where it is.
@@ -298,7 +298,7 @@ impl Engine {
         }
         let ng = self.dims.ng;
         let t = &mut self.trial;
-        if max_abs(&t.u) == 0.0 {
+        if is_zero(&t.u) {
             self.rows.probe_gap[ng..].copy_from_slice(&self.rows.set.gap);
             return;
         }
@@ -323,10 +323,11 @@ impl Engine {
         tangent.apply_mass(&t.x, &mut r.smooth);
         r.correction.fill(0.0);
         r.jump.fill(0.0);
-        if formulation.has_corrections() {
+        // Between contacts neither moves.
+        if formulation.has_corrections() && !is_zero(&t.u) {
             tangent.apply_mass(&t.u, &mut r.correction);
         }
-        if formulation.has_jumps() {
+        if formulation.has_jumps() && !is_zero(&t.w) {
             tangent.apply_mass(&t.w, &mut r.jump);
         }
         for j in 0..t.lambda.len() {

@@ -22,6 +22,7 @@ impl Engine {
         let d = &mut self.tangent;
         d.mass.clear();
         system.mass(&state.q, &mut d.mass);
+        d.mass.finish();
         if self.mass_is_constant() {
             self.tangent.mass_is_known(&mut self.response);
         }
@@ -33,6 +34,9 @@ impl Engine {
             system.stiffness(state.point(), &mut d.constant_stiffness);
             system.damping(state.point(), &mut d.damping);
             d.stiffness.add_scaled(1.0, &d.constant_stiffness);
+            for matrix in [&mut d.constant_stiffness, &mut d.stiffness, &mut d.damping] {
+                matrix.finish();
+            }
             d.damped = Tangent::is_something(&mut d.damping);
             d.stiff = Tangent::is_something(&mut d.stiffness);
         }
