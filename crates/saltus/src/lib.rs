@@ -19,6 +19,7 @@ mod trajectory;
 pub use checkpoint::Checkpoint;
 pub use columns::{Column, Quantity};
 pub use observe::{Outcome, Recorder};
+pub use report::Diagram;
 pub use saltus_integrators::{
     DriveError, Entry, Frame, Integrator, Observer, ObserverError, Plan, RunInfo, Scheme,
     StepError, Stop,

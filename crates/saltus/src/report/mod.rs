@@ -3,6 +3,7 @@
 //! It is written from curves of bounded size (module `series`), gathered while the run goes on. No script, no
 //! font, no picture is loaded.
 
+mod diagram;
 mod number;
 mod page;
 mod plot;
@@ -13,6 +14,7 @@ mod words;
 use crate::columns::{Column, Quantity};
 use crate::observe::Outcome;
 use crate::output::RunCard;
+pub use diagram::Diagram;
 use plot::Plot;
 use series::Curve;
 
@@ -235,6 +237,7 @@ impl Report {
             description: format!("{label} of {} over time", names.join(", ")),
             label: label.to_owned(),
             unit,
+            across: ("t", "s"),
             time: self.time,
             range,
             curves: traces.iter().map(|t| t.curve.lines()).collect(),

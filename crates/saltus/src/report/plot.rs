@@ -11,7 +11,12 @@ const RIGHT: f64 = 10.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 36.0;
 
-/// A diagram over time.
+/// The style of a picture outside of a page.
+const STYLE: &str = "text{font:11px Helvetica,Arial,sans-serif;fill:#5c5c5c}.x,.name{text-anchor:middle}.y{text-anchor:end}.name{fill:#1b1b1b}\
+path,polyline{fill:none;stroke-width:1}.grid{stroke:#ececec}.zero{stroke:#d9d9d9}.axis,.tick{stroke:#5c5c5c}polyline{stroke-width:1.4;stroke-linejoin:round}\
+.c1{stroke:#1f5a9e}.c2{stroke:#c4541a;stroke-dasharray:6 2.5}.c3{stroke:#2c7a4b}.c4{stroke:#7a4a9e;stroke-dasharray:2 2}";
+
+/// A diagram, over time or another quantity.
 #[derive(Debug, Clone)]
 pub(crate) struct Plot {
     /// For readers who cannot see it.
@@ -20,7 +25,9 @@ pub(crate) struct Plot {
     pub(crate) label: String,
     /// Its unit; empty where the model alone knows it.
     pub(crate) unit: &'static str,
-    /// First and last time \[s\].
+    /// What the horizontal axis shows, and its unit.
+    pub(crate) across: (&'static str, &'static str),
+    /// First and last value on the horizontal axis: times \[s\] in a report.
     pub(crate) time: (f64, f64),
     /// Lowest and highest value.
     pub(crate) range: (f64, f64),
@@ -31,18 +38,49 @@ pub(crate) struct Plot {
 impl Plot {
     /// The diagram as an `svg` element.
     pub(crate) fn svg(&self) -> String {
-        let x = Axis::new(self.time, LEFT, WIDTH - RIGHT, 8.0);
-        let y = Axis::new(widen(self.range), HEIGHT - BOTTOM, TOP, 5.0);
+        let size = format!("viewBox=\"0 0 {WIDTH} {HEIGHT}\"");
         let mut svg = format!(
-            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">",
+            "<svg {size} role=\"img\" aria-label=\"{}\">",
             super::page::escape(&self.description)
         );
+        svg.push_str(&self.content());
+        svg.push_str("</svg>");
+        svg
+    }
+
+    /// What is in the `svg` element.
+    fn content(&self) -> String {
+        let x = Axis::new(self.time, LEFT, WIDTH - RIGHT, 8.0);
+        let y = Axis::new(widen(self.range), HEIGHT - BOTTOM, TOP, 5.0);
+        let mut svg = String::new();
         self.draw_grid(&mut svg, &x, &y);
         for (k, lines) in self.curves.iter().enumerate() {
             draw_lines(&mut svg, lines, k + 1, &x, &y);
         }
-        svg.push_str("</svg>");
         svg
+    }
+
+    /// A picture that stands alone, with the `names` of its curves above it.
+    pub(crate) fn picture(&self, names: &[&str]) -> String {
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 -18 {WIDTH} {}\" role=\"img\" aria-label=\"{}\"><style>{STYLE}</style>\
+             <rect x=\"0\" y=\"-18\" width=\"{WIDTH}\" height=\"{}\" fill=\"#fff\"/>",
+            HEIGHT + 18.0,
+            super::page::escape(&self.description),
+            HEIGHT + 18.0,
+        );
+        let mut left = LEFT;
+        for (k, name) in names.iter().enumerate() {
+            let _ = write!(
+                svg,
+                "<path class=\"c{}\" d=\"M{left:.1} -5h22\"/><text x=\"{:.1}\" y=\"-1.5\">{}</text>",
+                k + 1,
+                left + 27.0,
+                super::page::escape(name)
+            );
+            left += 50.0 + 6.2 * name.chars().count() as f64;
+        }
+        svg + &self.content() + "</svg>\n"
     }
 
     fn draw_grid(&self, svg: &mut String, x: &Axis, y: &Axis) {
@@ -74,10 +112,11 @@ impl Plot {
         let middle = f64::midpoint(top, bottom);
         let _ = write!(
             svg,
-            "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">t{}</text><text class=\"name\" transform=\"translate(12 {middle:.1}) rotate(-90)\">{}{}</text>",
+            "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{}{}</text><text class=\"name\" transform=\"translate(12 {middle:.1}) rotate(-90)\">{}{}</text>",
             f64::midpoint(left, right),
             HEIGHT - 5.0,
-            x.unit("s"),
+            self.across.0,
+            x.unit(self.across.1),
             super::page::escape(&self.label),
             y.unit(self.unit)
         );
