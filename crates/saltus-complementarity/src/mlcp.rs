@@ -52,6 +52,36 @@ impl Mlcp<'_> {
         largest
     }
 
+    /// Residual of the natural map in the unit of `z`: the largest of `|w_i|/d_i` over the equalities and
+    /// `|min(z_i, w_i/d_i)|` over the others, `d_i` as in [`residual`](Self::residual). For contact this is an impulse
+    /// where that is a velocity.
+    #[must_use]
+    pub fn residual_impulse(&self, z: &[f64]) -> f64 {
+        let mut largest = 0.0_f64;
+        for (i, &q) in self.q.iter().enumerate() {
+            let row = self.matrix.row(i);
+            let d = if row[i] > 0.0 { row[i] } else { 1.0 };
+            let w = (dot(row, z) + q) / d;
+            let r = if i < self.equalities {
+                w.abs()
+            } else {
+                natural(z[i], w)
+            };
+            if r.is_nan() {
+                return f64::NAN;
+            }
+            largest = largest.max(r);
+        }
+        largest
+    }
+
+    /// The proof that no point satisfies the (in)equalities, if there is one: `y ≥ 0` (free in the equality rows) with
+    /// `Mᵀ y ≤ 0` (`= 0` in the columns of free unknowns) and `q·y < 0` (Farkas' lemma).
+    #[must_use]
+    pub fn infeasibility(&self) -> Option<Vec<f64>> {
+        crate::lcp::farkas_certificate(self.matrix, self.q, self.equalities)
+    }
+
     /// What [`residual`](Self::residual) may be at most for a point to count as solved:
     /// `tolerance · (1 + ‖q‖∞)`.
     #[must_use]

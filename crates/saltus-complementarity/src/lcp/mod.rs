@@ -3,10 +3,13 @@
 mod bounded;
 mod farkas;
 mod fischer_burmeister;
+mod gradient;
 mod interior_point;
+mod operator;
 mod projected;
 
 pub use bounded::BoxLcp;
+pub use operator::{DENSE_LIMIT, LcpOperator, OperatorError, OperatorMlcp};
 
 use crate::active_set::ActiveSet;
 use crate::enumeration::{self, ENUMERATION_LIMIT};
@@ -32,6 +35,8 @@ pub enum LcpSolver {
         /// Over-relaxation in (0, 2).
         omega: f64,
     },
+    /// Accelerated projected gradient for monotone symmetric problems; needs products only.
+    ProjectedGradient,
     /// Infeasible interior point for monotone problems.
     InteriorPoint,
     /// All active sets, up to [`ENUMERATION_LIMIT`] complementary pairs.
@@ -40,13 +45,14 @@ pub enum LcpSolver {
 
 impl LcpSolver {
     /// All methods under their names.
-    pub const ALL: [(&'static str, Self); 8] = [
+    pub const ALL: [(&'static str, Self); 9] = [
         ("auto", Self::Auto),
         ("lemke", Self::Lemke),
         ("newton-min", Self::NewtonMin),
         ("fischer-burmeister", Self::FischerBurmeister),
         ("pgs", Self::Pgs { omega: 1.0 }),
         ("psor", Self::Pgs { omega: 1.4 }),
+        ("projected-gradient", Self::ProjectedGradient),
         ("interior-point", Self::InteriorPoint),
         ("enumeration", Self::Enumeration),
     ];
@@ -127,6 +133,10 @@ pub fn solve(
         }
         LcpSolver::FischerBurmeister => fischer_burmeister::solve(&scaled, tolerance, &mut y),
         LcpSolver::Pgs { omega } => projected::solve(&scaled, omega, tolerance, &mut y),
+        LcpSolver::ProjectedGradient => {
+            let ones = vec![1.0; n];
+            gradient::solve(&scaled.m, &scaled.q, &ones, scaled.e, tolerance, &mut y)
+        }
         LcpSolver::InteriorPoint => interior_point::solve(&scaled, tolerance, &mut y),
         LcpSolver::Enumeration => {
             if n - problem.equalities > ENUMERATION_LIMIT {

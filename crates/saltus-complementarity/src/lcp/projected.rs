@@ -4,7 +4,59 @@ use super::ScaledLcp;
 use crate::outcome::{Status, Tolerance};
 use saltus_linear::dot;
 
-/// Sweeps until the residual is below tolerance, the limit is reached or nothing moves any more.
+/// What the sweeps need beside the rows of the matrix.
+pub(super) struct Sweep<'a> {
+    pub q: &'a [f64],
+    pub diagonal: &'a [f64],
+    pub equalities: usize,
+    /// Over-relaxation in (0, 2).
+    pub omega: f64,
+    /// A residual below which there is nothing left to gain.
+    pub goal: f64,
+    pub limit: u32,
+}
+
+impl Sweep<'_> {
+    /// Sweeps until the residual is below the goal, the limit is reached or nothing moves any more; `row` is the
+    /// product of a row with the unknowns.
+    pub fn solve(
+        &self,
+        y: &mut [f64],
+        row: impl Fn(usize, &[f64]) -> f64,
+        mut residual: impl FnMut(&[f64]) -> f64,
+    ) -> (Status, u32) {
+        if self.diagonal.iter().any(|d| *d <= 0.0) {
+            return (Status::Stalled, 0);
+        }
+        for sweep in 1..=self.limit {
+            let mut moved = 0.0_f64;
+            for i in 0..y.len() {
+                let step = self.omega * (self.q[i] + row(i, y)) / self.diagonal[i];
+                let next = if i < self.equalities {
+                    y[i] - step
+                } else {
+                    (y[i] - step).max(0.0)
+                };
+                moved = moved.max((next - y[i]).abs());
+                y[i] = next;
+            }
+            if !moved.is_finite() || moved > 1e100 {
+                return (Status::Diverging, sweep);
+            }
+            if sweep % 8 == 0 || moved <= self.goal {
+                if residual(y) <= self.goal {
+                    return (Status::Solved, sweep);
+                }
+                if moved == 0.0 {
+                    return (Status::Stalled, sweep);
+                }
+            }
+        }
+        (Status::IterationLimit, self.limit)
+    }
+}
+
+/// Sweeps over the rows of a dense matrix.
 pub(super) fn solve(
     p: &ScaledLcp,
     omega: f64,
@@ -12,35 +64,22 @@ pub(super) fn solve(
     y: &mut [f64],
 ) -> (Status, u32) {
     let n = y.len();
-    if (0..n).any(|i| p.m[(i, i)] <= 0.0) {
-        return (Status::Stalled, 0);
-    }
-    let goal = p.goal(tolerance);
+    let diagonal: Vec<f64> = (0..n).map(|i| p.m[(i, i)]).collect();
     let mut w = vec![0.0; n];
-    for sweep in 1..=tolerance.max_iterations {
-        let mut moved = 0.0_f64;
-        for i in 0..n {
-            let step = omega * (p.q[i] + dot(p.m.row(i), y)) / p.m[(i, i)];
-            let next = if i < p.e {
-                y[i] - step
-            } else {
-                (y[i] - step).max(0.0)
-            };
-            moved = moved.max((next - y[i]).abs());
-            y[i] = next;
-        }
-        if !moved.is_finite() || moved > 1e100 {
-            return (Status::Diverging, sweep);
-        }
-        if sweep % 8 == 0 || moved <= goal {
+    let sweep = Sweep {
+        q: &p.q,
+        diagonal: &diagonal,
+        equalities: p.e,
+        omega,
+        goal: p.goal(tolerance),
+        limit: tolerance.max_iterations,
+    };
+    sweep.solve(
+        y,
+        |i, y| dot(p.m.row(i), y),
+        |y| {
             p.w(y, &mut w);
-            if p.residual(y, &w) <= goal {
-                return (Status::Solved, sweep);
-            }
-            if moved == 0.0 {
-                return (Status::Stalled, sweep);
-            }
-        }
-    }
-    (Status::IterationLimit, tolerance.max_iterations)
+            p.residual(y, &w)
+        },
+    )
 }

@@ -1,0 +1,88 @@
+//! Accelerated projected gradient with restart and backtracking, for monotone symmetric problems: products only
+//! (Nesterov, *Introductory Lectures on Convex Optimization* (2004), §2.2; restart after O'Donoghue & Candès,
+//! *Found. Comput. Math.* 15 (2015)).
+
+use crate::operator::Product;
+use crate::outcome::{Status, Tolerance};
+use saltus_linear::max_abs;
+
+/// From `z`, in the metric of the scales `d` (positive); the first `equalities` components are free.
+pub(super) fn solve(
+    product: &dyn Product,
+    q: &[f64],
+    d: &[f64],
+    equalities: usize,
+    tolerance: Tolerance,
+    z: &mut [f64],
+) -> (Status, u32) {
+    let n = z.len();
+    let goal = 0.1 * tolerance.residual * (1.0 + max_abs(q));
+    let velocity = |x: &[f64], w: &mut [f64]| {
+        product.apply(x, w);
+        for (w, q) in w.iter_mut().zip(q) {
+            *w += q;
+        }
+    };
+    let (mut y, mut trial) = (z.to_vec(), vec![0.0; n]);
+    let (mut w, mut v, mut trial_w) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+    velocity(z, &mut w);
+    v.copy_from_slice(&w);
+    let (mut theta, mut lipschitz) = (1.0_f64, 1.0_f64);
+    // A sweep costs about as much; a Newton step much more.
+    let limit = tolerance.max_iterations.saturating_mul(20);
+    for step in 0..limit {
+        if step % 10 == 0 {
+            velocity(z, &mut w);
+            let residual = (0..n)
+                .map(|i| {
+                    if i < equalities {
+                        w[i].abs()
+                    } else {
+                        (d[i] * z[i]).min(w[i]).abs()
+                    }
+                })
+                .fold(0.0, f64::max);
+            if residual <= goal {
+                return (Status::Solved, step);
+            }
+            if !residual.is_finite() || max_abs(z) > 1e150 {
+                return (Status::Diverging, step);
+            }
+        }
+        for _ in 0..60 {
+            for i in 0..n {
+                let x = y[i] - v[i] / (lipschitz * d[i]);
+                trial[i] = if i < equalities { x } else { x.max(0.0) };
+            }
+            velocity(&trial, &mut trial_w);
+            let (mut curvature, mut length) = (0.0, 0.0);
+            for i in 0..n {
+                let step = trial[i] - y[i];
+                curvature += step * (trial_w[i] - v[i]);
+                length += d[i] * step * step;
+            }
+            if curvature <= lipschitz * length || length == 0.0 {
+                break;
+            }
+            lipschitz *= 1.6;
+        }
+        let against: f64 = (0..n)
+            .map(|i| d[i] * (y[i] - trial[i]) * (trial[i] - z[i]))
+            .sum();
+        let next = 0.5 * (1.0 + (1.0 + 4.0 * theta * theta).sqrt());
+        let beta = if against > 0.0 {
+            0.0
+        } else {
+            (theta - 1.0) / next
+        };
+        theta = if against > 0.0 { 1.0 } else { next };
+        for i in 0..n {
+            y[i] = trial[i] + beta * (trial[i] - z[i]);
+            v[i] = trial_w[i] + beta * (trial_w[i] - w[i]);
+        }
+        z.copy_from_slice(&trial);
+        w.copy_from_slice(&trial_w);
+        lipschitz *= 0.99;
+    }
+    (Status::IterationLimit, limit)
+}
