@@ -100,15 +100,17 @@ pub struct SolveArguments {
     #[arg(long)]
     pub canonical: bool,
 
-    /// Write the solutions to this JSON file
+    /// Write the solutions to this JSON file; under a name ending in .hdf5 or .h5 the problem with its best solution, as FCLIB
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
-    /// Write the problem itself, as FCLIB under a name ending in .hdf5, as JSON otherwise
+    /// Write the problem itself: as FCLIB under a name ending in .hdf5 or .h5, in Siconos' text format under one ending in
+    /// .dat, as JSON otherwise
     #[arg(long, value_name = "FILE")]
     pub convert: Option<PathBuf>,
 
-    /// Write the performance profile of a folder to STEM.svg, STEM.html and STEM.csv
+    /// Write the performance profile of a folder to STEM.svg, STEM.html and STEM.csv, every run to STEM-runs.csv and
+    /// STEM-runs.md
     #[arg(long, value_name = "STEM")]
     pub profile: Option<PathBuf>,
 }

@@ -2,9 +2,11 @@
 
 use crate::arguments::SolveArguments;
 use crate::{NOT_WRITTEN, STEP_FAILED, WRONG_INPUT};
-use saltus_complementarity::archive::{self, Problem};
+use saltus_complementarity::archive::{self, ArchiveError, Problem, Record};
 use saltus_complementarity::batch::{self, BatchError, Request, Run, Solution};
 use saltus_complementarity::profile::Profile;
+use saltus_complementarity::table::Table;
+use std::cmp::Ordering;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -43,26 +45,30 @@ fn solvers(arguments: &SolveArguments) -> Option<Vec<String>> {
 }
 
 fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
-    let problem = match archive::read(&arguments.problem) {
-        Ok(problem) => problem,
+    let record = match archive::read_record(&arguments.problem) {
+        Ok(record) => record,
         Err(error) => return wrong(error),
     };
     if let Some(target) = &arguments.convert
-        && let Err(error) = archive::write(target, &problem)
+        && let Err(error) = archive::write_record(target, &record)
     {
         return not_written(error);
     }
-    println!("{}: {}", arguments.problem.display(), description(&problem));
+    let problem = &record.problem;
+    println!("{}: {}", arguments.problem.display(), description(problem));
+    if let Err(error) = stored(&record) {
+        return wrong(error);
+    }
     println!("{HEADER}");
     let names = solvers(arguments).unwrap_or_else(|| {
-        batch::solver_names(&problem)
+        batch::solver_names(problem)
             .into_iter()
             .map(String::from)
             .collect()
     });
     let mut solutions = Vec::new();
     for name in names {
-        match batch::solve(&problem, &name, request) {
+        match batch::solve(problem, &name, request) {
             Ok(solution) => {
                 println!("{}", row(&solution));
                 solutions.push(solution);
@@ -70,10 +76,16 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
             Err(error) => return wrong(error),
         }
     }
-    if let Some(out) = &arguments.out
-        && let Err(error) = write_json(out, &solutions)
-    {
-        return not_written(format!("{} cannot be written: {error}", out.display()));
+    if let Some(out) = &arguments.out {
+        let written = if is_hdf5(out) {
+            write_solved(out, &record, &solutions).map_err(|e| e.to_string())
+        } else {
+            write_json(out, &solutions)
+                .map_err(|e| format!("{} cannot be written: {e}", out.display()))
+        };
+        if let Err(error) = written {
+            return not_written(error);
+        }
     }
     if solutions.iter().any(settled) {
         ExitCode::SUCCESS
@@ -85,9 +97,46 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
     }
 }
 
+/// Says how good the points are that came with the problem.
+fn stored(record: &Record) -> Result<(), BatchError> {
+    let guesses = record.guesses.iter().enumerate();
+    let guesses = guesses.map(|(k, p)| (format!("stored guess {}", k + 1), p));
+    let solution = record.solution.iter();
+    let solution = solution.map(|p| ("stored solution".to_owned(), p));
+    for (name, point) in solution.chain(guesses) {
+        let (residual, unscaled) = batch::judge(&record.problem, point)?;
+        println!("{}", line(&name, "", None, residual, unscaled, None));
+    }
+    Ok(())
+}
+
+fn is_hdf5(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "hdf5" || e == "h5")
+}
+
+/// The problem with the best solution beside it.
+fn write_solved(out: &Path, record: &Record, solutions: &[Solution]) -> Result<(), ArchiveError> {
+    let best = solutions.iter().min_by(|a, b| {
+        (!a.solved, a.residual)
+            .partial_cmp(&(!b.solved, b.residual))
+            .unwrap_or(Ordering::Equal)
+    });
+    let record = Record {
+        solution: best.map(Solution::point),
+        ..record.clone()
+    };
+    archive::write_record(out, &record)
+}
+
 fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
     if arguments.convert.is_some() {
         return wrong("--convert needs a single problem".to_owned());
+    }
+    if arguments.out.as_deref().is_some_and(is_hdf5) {
+        return wrong(
+            "the solutions of a folder are written as JSON; give --out a name ending in .json"
+                .to_owned(),
+        );
     }
     println!("{:40} {HEADER}", "problem");
     let list = solvers(arguments);
@@ -135,7 +184,7 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
     match arguments
         .profile
         .as_deref()
-        .map(|stem| write_profile(stem, &runs))
+        .map(|stem| write_profile(stem, &runs, &arguments.problem))
     {
         Some(Err(error)) => not_written(format!("the profile cannot be written: {error}")),
         Some(Ok(files)) => {
@@ -151,13 +200,32 @@ fn settled(solution: &Solution) -> bool {
     solution.solved || solution.certificate.is_some()
 }
 
-const HEADER: &str = "solver                  status            iterations  residual      time [s]";
+const HEADER: &str =
+    "solver                  status            iterations  residual    in mixed units  time [s]";
 
 fn row(s: &Solution) -> String {
-    format!(
-        "{:22}  {:16}  {:>10}  {:<12.3e}  {:.6}",
-        s.solver, s.status, s.iterations, s.residual, s.time_s
+    line(
+        &s.solver,
+        &s.status,
+        Some(s.iterations),
+        s.residual,
+        s.residual_unscaled,
+        Some(s.time_s),
     )
+}
+
+fn line(
+    name: &str,
+    status: &str,
+    iterations: Option<u32>,
+    residual: f64,
+    unscaled: Option<f64>,
+    time: Option<f64>,
+) -> String {
+    let iterations = iterations.map_or(String::new(), |n| n.to_string());
+    let unscaled = unscaled.map_or(String::new(), |v| format!("{v:.3e}"));
+    let time = time.map_or(String::new(), |t| format!("{t:.6}"));
+    format!("{name:22}  {status:16}  {iterations:>10}  {residual:<10.3e}  {unscaled:<14}  {time}")
 }
 
 fn description(problem: &Problem) -> String {
@@ -193,13 +261,17 @@ fn write_json(path: &Path, value: &impl serde::Serialize) -> std::io::Result<()>
     std::fs::write(path, text + "\n")
 }
 
-/// `STEM.svg`, `STEM.html`, `STEM.csv` and `STEM-failures.csv`.
-fn write_profile(stem: &Path, runs: &[Run]) -> std::io::Result<Vec<String>> {
+/// `STEM.svg`, `STEM.html`, `STEM.csv`, `STEM-failures.csv`, and every run in `STEM-runs.csv` and `STEM-runs.md`.
+fn write_profile(stem: &Path, runs: &[Run], folder: &Path) -> std::io::Result<Vec<String>> {
     let profile = Profile::new(runs);
+    let table = Table::new(runs, folder);
     let svg = profile.svg();
     let page = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Performance profile</title></head>\n\
-         <body>\n<h1>Performance profile</h1>\n<p>Share of the problems that a solver solves within a factor of the fastest one.</p>\n{svg}\n</body></html>\n"
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Performance profile</title>\n\
+         <style>body{{font-family:sans-serif}} td,th{{padding:0 .6em;text-align:left}} .failed{{color:#b00}}</style></head>\n\
+         <body>\n<h1>Performance profile</h1>\n<p>Share of the problems that a solver solves within a factor of the fastest one.</p>\n{svg}\n\
+         <h2>All runs</h2>\n{}</body></html>\n",
+        table.html()
     );
     let named = |end: &str| {
         let mut name = stem.as_os_str().to_owned();
@@ -212,8 +284,11 @@ fn write_profile(stem: &Path, runs: &[Run]) -> std::io::Result<Vec<String>> {
         (named(".html"), page),
         (named(".csv"), profile.csv()),
         (named("-failures.csv"), profile.failures_csv()),
+        (named("-runs.csv"), table.csv()),
+        (named("-runs.md"), table.markdown()),
     ] {
-        std::fs::write(&path, text)?;
+        std::fs::write(&path, text)
+            .map_err(|e| std::io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
         written.push(path.display().to_string());
     }
     Ok(written)

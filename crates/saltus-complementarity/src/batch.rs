@@ -1,6 +1,6 @@
 //! Problems from files, solved by one method or by all, with everything a report or a performance profile needs.
 
-use crate::archive::{self, ArchiveError, Problem};
+use crate::archive::{self, ArchiveError, Point, Problem};
 use crate::friction::{
     self, FrictionContact, FrictionSolver, GlobalFriction, Limits, Measure, ProblemError, Residual,
 };
@@ -277,6 +277,43 @@ fn solve_global(
     solution.dual = u;
     solution.velocity = Some(v);
     Ok(solution)
+}
+
+impl Solution {
+    /// The point by itself, to be stored beside its problem.
+    #[must_use]
+    pub fn point(&self) -> Point {
+        Point {
+            unknowns: self.unknowns.clone(),
+            dual: self.dual.clone(),
+            velocity: self.velocity.clone().unwrap_or_default(),
+        }
+    }
+}
+
+/// How well a stored point solves `problem`: the residual a solver is held to, and the one in mixed units (friction).
+/// The point's own velocities are not trusted: they are computed from its impulses.
+///
+/// # Errors
+/// [`BatchError::Problem`] where a global problem cannot be reduced.
+pub fn judge(problem: &Problem, point: &Point) -> Result<(f64, Option<f64>), BatchError> {
+    let friction = |e: Residual| (e.eta, Some(e.unscaled));
+    Ok(match problem {
+        Problem::Mixed {
+            equalities,
+            matrix,
+            q,
+        } => {
+            let problem = Mlcp {
+                equalities: *equalities,
+                matrix,
+                q,
+            };
+            (problem.residual(&point.unknowns), None)
+        }
+        Problem::Friction(p) => friction(p.residual(&point.unknowns)),
+        Problem::Global(p) => friction(p.residual(&point.unknowns)?),
+    })
 }
 
 /// One row of the table solver × problem.

@@ -18,6 +18,7 @@ mod outcome;
 pub mod profile;
 mod small;
 mod sparse;
+pub mod table;
 
 pub use block::BlockMatrix;
 pub use enumeration::{ENUMERATION_LIMIT, enumerate};

@@ -1,0 +1,187 @@
+//! The table solver × problem: what every run of a set came to.
+
+use crate::batch::{Run, Solution};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Writes the runs of one set as tables; names of problems are relative to a folder.
+#[derive(Debug, Clone, Copy)]
+pub struct Table<'a> {
+    runs: &'a [Run],
+    folder: &'a Path,
+}
+
+impl<'a> Table<'a> {
+    /// A table of `runs`, their files named from `folder`.
+    #[must_use]
+    pub fn new(runs: &'a [Run], folder: &'a Path) -> Self {
+        Self { runs, folder }
+    }
+
+    fn name(&self, path: &Path) -> String {
+        let short = path.strip_prefix(self.folder).unwrap_or(path);
+        short.display().to_string()
+    }
+
+    /// One line for each run: everything but the vectors, residuals as energy, in the peer's mixed units, as impulse and
+    /// as velocity. Lengths in SI units, times in seconds.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let mut text = String::from(
+            "problem,kind,size,solver,status,solved,infeasible,iterations,residual,residual_unscaled,residual_impulse,residual_velocity,time_s\n",
+        );
+        for run in self.runs {
+            let s = &run.solution;
+            let optional = |v: Option<f64>| v.map_or(String::new(), |v| format!("{v:e}"));
+            let _ = writeln!(
+                text,
+                "{},{},{},{},{},{},{},{},{:e},{},{},{},{:e}",
+                quoted(&self.name(&run.problem)),
+                s.kind,
+                s.size,
+                s.solver,
+                s.status,
+                s.solved,
+                s.certificate.is_some(),
+                s.iterations,
+                s.residual,
+                optional(s.residual_unscaled),
+                optional(s.residual_impulse),
+                optional(s.residual_velocity),
+                s.time_s
+            );
+        }
+        text
+    }
+
+    /// The problems in order, each with its runs.
+    fn groups(&self) -> Vec<(&'a PathBuf, Vec<&'a Solution>)> {
+        let mut groups: Vec<(&PathBuf, Vec<&Solution>)> = Vec::new();
+        for run in self.runs {
+            match groups.last_mut() {
+                Some((path, list)) if *path == &run.problem => list.push(&run.solution),
+                _ => groups.push((&run.problem, vec![&run.solution])),
+            }
+        }
+        groups
+    }
+
+    /// Problems down, solvers across, one part for each kind of problem. A cell says iterations, time, residual and the
+    /// residual in mixed units; one in parentheses, with its word, is a failure.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let groups = self.groups();
+        let mut text = String::new();
+        let mut titles: Vec<&str> = Vec::new();
+        for kind in groups
+            .iter()
+            .filter_map(|(_, list)| Some(list.first()?.kind))
+        {
+            if !titles.contains(&kind) {
+                titles.push(kind);
+            }
+        }
+        for title in titles {
+            let part: Vec<_> = groups
+                .iter()
+                .filter(|(_, list)| list.first().is_some_and(|s| s.kind == title))
+                .collect();
+            let mut solvers: Vec<&str> = Vec::new();
+            for s in part.iter().flat_map(|(_, list)| list) {
+                if !solvers.contains(&s.solver.as_str()) {
+                    solvers.push(&s.solver);
+                }
+            }
+            let _ = writeln!(
+                text,
+                "## {title}\n\n| problem | size | {} |",
+                solvers.join(" | ")
+            );
+            let _ = writeln!(text, "| --- | --- |{}", " --- |".repeat(solvers.len()));
+            for (path, list) in part {
+                let size = list.first().map_or(0, |s| s.size);
+                let _ = write!(text, "| {} | {size} |", self.name(path));
+                for solver in &solvers {
+                    let found = list.iter().find(|s| s.solver == *solver);
+                    let _ = write!(text, " {} |", found.map_or(String::new(), |s| cell(s)));
+                }
+                text.push('\n');
+            }
+            let _ = write!(
+                text,
+                "| **settled** | {} |",
+                groups.iter().filter(|(_, l)| l[0].kind == title).count()
+            );
+            for solver in &solvers {
+                let all = groups.iter().flat_map(|(_, list)| list);
+                let settled = all.filter(|s| {
+                    s.kind == title && s.solver == *solver && (s.solved || s.certificate.is_some())
+                });
+                let _ = write!(text, " **{}** |", settled.count());
+            }
+            text.push_str("\n\n");
+        }
+        text
+    }
+
+    /// The runs as rows of an HTML table.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let mut text = String::from(
+            "<table>\n<tr><th>problem</th><th>size</th><th>solver</th><th>status</th><th>iterations</th><th>residual</th>\
+             <th>in mixed units</th><th>time [s]</th></tr>\n",
+        );
+        for run in self.runs {
+            let s = &run.solution;
+            let _ = writeln!(
+                text,
+                "<tr class=\"{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.2e}</td><td>{}</td><td>{:.6}</td></tr>",
+                if s.solved || s.certificate.is_some() {
+                    "settled"
+                } else {
+                    "failed"
+                },
+                escaped(&self.name(&run.problem)),
+                s.size,
+                s.solver,
+                s.status,
+                s.iterations,
+                s.residual,
+                s.residual_unscaled
+                    .map_or(String::new(), |v| format!("{v:.2e}")),
+                s.time_s
+            );
+        }
+        text.push_str("</table>\n");
+        text
+    }
+}
+
+fn cell(s: &Solution) -> String {
+    let time = format!("{:.3} ms", 1e3 * s.time_s);
+    let mut numbers = format!("{} / {time} / {:.0e}", s.iterations, s.residual);
+    if let Some(v) = s.residual_unscaled {
+        let _ = write!(numbers, " / {v:.0e}");
+    }
+    if s.solved {
+        numbers
+    } else if s.certificate.is_some() {
+        format!("{}, proven: {} / {time}", s.status, s.iterations)
+    } else {
+        format!("({} {numbers})", s.status)
+    }
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
