@@ -30,6 +30,10 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Problem, ArchiveError> {
         let mut reader = Reader::new(path, text);
         match reader.problem(kind) {
             Ok(problem) => return Ok(problem),
+            // The structure fitted; what is wrong is a number.
+            Err(error @ (ArchiveError::Format { .. } | ArchiveError::Problem { .. })) => {
+                return Err(error);
+            }
             Err(error) => {
                 if complaint.as_ref().is_none_or(|(at, _)| reader.at > *at) {
                     complaint = Some((reader.at, error));
@@ -142,7 +146,7 @@ impl<'a> Reader<'a> {
         let cols = self.count(&format!("the number of columns of {what}"))?;
         let list = match storage {
             0 => self.dense(rows, cols, what)?,
-            1 => self.sparse_blocks(what)?,
+            1 => self.sparse_blocks(rows, cols, what)?,
             2 => self.csparse(rows, cols, what)?,
             other => return Err(self.wrong(&other.to_string(), "storage 0, 1 or 2")),
         };
@@ -180,7 +184,12 @@ impl<'a> Reader<'a> {
             .collect())
     }
 
-    fn sparse_blocks(&mut self, what: &str) -> Result<Vec<(usize, usize, f64)>, ArchiveError> {
+    fn sparse_blocks(
+        &mut self,
+        rows: usize,
+        cols: usize,
+        what: &str,
+    ) -> Result<Vec<(usize, usize, f64)>, ArchiveError> {
         let blocks = self.count("the number of blocks")?;
         let block_rows = self.count("the number of block rows")?;
         let block_cols = self.count("the number of block columns")?;
@@ -196,6 +205,13 @@ impl<'a> Reader<'a> {
             };
         let row_ends = counts(self, block_rows, "cumulated row sizes")?;
         let col_ends = counts(self, block_cols, "cumulated column sizes")?;
+        for (ends, size, name) in [(&row_ends, rows, "rows"), (&col_ends, cols, "columns")] {
+            let last = ends.last().copied().unwrap_or(0);
+            if last != size || ends.windows(2).any(|e| e[0] > e[1]) {
+                let expected = format!("cumulated sizes of the {size} {name} of {what}");
+                return Err(self.wrong(&format!("sizes that end with {last}"), &expected));
+            }
+        }
         let filled = (
             self.count("the number of row pointers")?,
             self.count("the number of column indices")?,

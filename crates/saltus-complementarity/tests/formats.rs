@@ -1,0 +1,254 @@
+//! Formats of problems: mixed complementarity as text, points beside a problem, and files that are broken.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use proptest::prelude::*;
+use saltus_complementarity::archive::{
+    Point, Problem, Record, read, read_record, write, write_record,
+};
+use saltus_complementarity::batch::{Request, judge, solve, solve_folder};
+use saltus_complementarity::friction::FrictionContact;
+use saltus_complementarity::table::Table;
+use saltus_complementarity::{BlockMatrix, SparseMatrix};
+use std::path::{Path, PathBuf};
+
+fn folder(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("saltus-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn mixed(path: &Path) -> (usize, Vec<Vec<f64>>, Vec<f64>) {
+    match read(path).unwrap() {
+        Problem::Mixed {
+            equalities,
+            matrix,
+            q,
+        } => {
+            let rows = (0..q.len()).map(|i| matrix.row(i).to_vec()).collect();
+            (equalities, rows, q)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn mixed_problems_are_read_in_each_of_their_forms() {
+    let root = folder("mixed");
+    let path = root.join("p.dat");
+    // u + v = 2 with u free, 0 ≤ v ⟂ −u + 3 v − 1 ≥ 0: u = 5/4, v = 3/4.
+    let whole = "1\n0\n1\n1\n0 1 2\n0 1\n0\n2\n2\n2 2\n1 1\n-1 3\n-2 -1\n";
+    let parts = "0 1 1 1  1  3  1  -1  -2  -1";
+    // The pair first, then the equality.
+    let turned = "1 0 1 1 0 1 2 1 0 0 2 2 2 2 3 -1 1 1 -1 -2";
+    // Both forms, and a remark.
+    let both = format!("1\n1{}1 3 1 -1 -2 -1 1.25 0.75 0 0", &whole[3..]);
+    for text in [whole, parts, turned, &both] {
+        std::fs::write(&path, text).unwrap();
+        let expected = (1, vec![vec![1.0, 1.0], vec![-1.0, 3.0]], vec![-2.0, -1.0]);
+        assert_eq!(mixed(&path), expected, "{text}");
+        let copy = root.join("copy.dat");
+        write(&copy, &read(&path).unwrap()).unwrap();
+        assert_eq!(mixed(&copy), expected);
+        let solution = solve(&read(&path).unwrap(), "auto", &Request::default()).unwrap();
+        assert!(
+            (solution.unknowns[0] - 1.25).abs() < 1e-14
+                && (solution.unknowns[1] - 0.75).abs() < 1e-14
+        );
+    }
+    // An equality too many: u − v = 0 twice, −u + v − 1 … has no partner unknown.
+    std::fs::write(&path, "1 0 1 1 0 1 2 0 1 0 3 2 3 2 1 -1 1 -1 -1 2 0 0 -1").unwrap();
+    let (equalities, rows, q) = mixed(&path);
+    assert_eq!((equalities, q.len()), (2, 3));
+    assert_eq!(rows[0], rows[1]);
+    let solution = solve(&read(&path).unwrap(), "auto", &Request::default()).unwrap();
+    assert!(solution.solved, "{solution:?}");
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+fn sliding() -> Record {
+    let w = BlockMatrix::from_triplets(3, 1, (0..3).map(|k| (k, k, 1.0)));
+    let p = FrictionContact::new(w, vec![-0.1, 1.0, 0.0], vec![0.3], Vec::new()).unwrap();
+    Record {
+        problem: Problem::Friction(p),
+        solution: Some(Point {
+            unknowns: vec![0.1, -0.03, 0.0],
+            dual: vec![0.0, 0.97, 0.0],
+            velocity: Vec::new(),
+        }),
+        guesses: vec![Point {
+            unknowns: vec![0.0; 3],
+            ..Point::default()
+        }],
+    }
+}
+
+#[test]
+fn points_beside_a_problem_are_kept_and_judged() {
+    let root = folder("points");
+    let record = sliding();
+    for name in ["p.hdf5", "p.json"] {
+        let path = root.join(name);
+        write_record(&path, &record).unwrap();
+        let again = read_record(&path).unwrap();
+        assert_eq!(again.solution, record.solution, "{name}");
+        assert_eq!(again.guesses, record.guesses, "{name}");
+        let (good, unscaled) = judge(&again.problem, again.solution.as_ref().unwrap()).unwrap();
+        assert!(good < 1e-15 && unscaled.unwrap() < 1e-15);
+        let (bad, _) = judge(&again.problem, &again.guesses[0]).unwrap();
+        assert!(bad > 0.05, "{bad}");
+    }
+    let mut wrong = record;
+    wrong.guesses[0].unknowns.pop();
+    let path = root.join("wrong.json");
+    write_record(&path, &wrong).unwrap();
+    let text = read_record(&path).unwrap_err().to_string();
+    assert!(
+        text.contains("guess has 2 unknowns") && text.contains("expected 3"),
+        "{text}"
+    );
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn stored_points_of_the_collection_are_read() {
+    let Some(root) = support::shared("data/fclib") else {
+        return;
+    };
+    let record = read_record(&root.join("local3d/Capsules-i125-1213.hdf5")).unwrap();
+    // What the file calls its solution is r = 0 with the free velocity, which solves nothing.
+    let point = record.solution.expect("the file has a solution group");
+    assert_eq!(point.unknowns.len(), record.problem.unknowns());
+    assert!(judge(&record.problem, &point).unwrap().0 > 1e-3);
+}
+
+#[test]
+fn text_written_for_friction_is_read_again() {
+    let Some(root) = support::shared("data/fclib") else {
+        return;
+    };
+    let out = folder("text");
+    for name in [
+        "local3d/Rover3865.dat",
+        "dim2/FrictionContactProblem00031.dat",
+        "rolling/RFC3D_cube_1.dat",
+    ] {
+        let problem = read(&root.join(name)).unwrap();
+        let copy = out.join("copy.dat");
+        write(&copy, &problem).unwrap();
+        let (Problem::Friction(a), Problem::Friction(b)) = (&problem, &read(&copy).unwrap()) else {
+            panic!("{name}")
+        };
+        assert_eq!(a.delassus(), b.delassus(), "{name}");
+        assert_eq!(
+            (a.free_velocity(), a.friction(), a.rolling()),
+            (b.free_velocity(), b.friction(), b.rolling())
+        );
+    }
+    let problem = read(&root.join("global3d/GFC3D_TwoRods1.dat")).unwrap();
+    write(&out.join("global.dat"), &problem).unwrap();
+    let (Problem::Global(a), Problem::Global(b)) =
+        (&problem, &read(&out.join("global.dat")).unwrap())
+    else {
+        panic!()
+    };
+    let same = |a: &SparseMatrix, b: &SparseMatrix| assert_eq!(a, b);
+    same(a.mass(), b.mass());
+    same(a.directions(), b.directions());
+    std::fs::remove_dir_all(out).unwrap();
+}
+
+#[test]
+fn a_table_has_both_residuals_and_any_number_of_threads_the_same_bits() {
+    let root = folder("table");
+    write_record(&root.join("a.hdf5"), &sliding()).unwrap();
+    std::fs::write(
+        root.join("b.json"),
+        r#"{"kind":"lcp","matrix":[[1,-1],[-1,1]],"q":[-1,-1]}"#,
+    )
+    .unwrap();
+    let bits = || {
+        let runs = solve_folder(&root, None, &Request::default(), |_, _| {}).unwrap();
+        let table = Table::new(&runs, &root);
+        let csv = table.csv();
+        assert!(csv.starts_with("problem,kind,size,solver,status"), "{csv}");
+        assert!(
+            csv.contains("b.json,lcp,2,auto,infeasible,false,true"),
+            "{csv}"
+        );
+        assert!(table.markdown().contains("infeasible, proven"));
+        assert!(table.html().contains("class=\"failed\""));
+        // Everything but the time, the last column.
+        let lines = csv
+            .lines()
+            .map(|l| l.rsplit_once(',').unwrap().0.to_owned());
+        lines.collect::<Vec<_>>()
+    };
+    let alone = bits();
+    let together = std::thread::scope(|s| {
+        let all: Vec<_> = (0..3).map(|_| s.spawn(bits)).collect();
+        all.into_iter()
+            .map(|t| t.join().unwrap())
+            .collect::<Vec<_>>()
+    });
+    assert!(together.iter().all(|lines| *lines == alone));
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn numbers_that_are_not_finite_are_named() {
+    let root = folder("finite");
+    let path = root.join("p.dat");
+    std::fs::write(&path, "2 0 2 2 2 2 1 0 nan 1 -1 -1").unwrap();
+    let text = read(&path).unwrap_err().to_string();
+    assert!(text.contains("entry (1, 0) of M is NaN"), "{text}");
+    std::fs::write(&path, "3 1 0 3 3 3 3 1 0 0 0 1 0 0 0 1 0 inf 0 0.3").unwrap();
+    let text = read(&path).unwrap_err().to_string();
+    assert!(text.contains("entry 1 of q is inf"), "{text}");
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// One file of every format.
+fn samples() -> Vec<Vec<u8>> {
+    let root =
+        folder(&format!("samples-{:?}", std::thread::current().id()).replace(['(', ')'], ""));
+    let record = sliding();
+    let mut list = Vec::new();
+    for name in ["p.hdf5", "p.json", "p.dat"] {
+        write_record(&root.join(name), &record).unwrap();
+        list.push(std::fs::read(root.join(name)).unwrap());
+    }
+    list.push(b"1 0 1 1 0 1 2 0 1 0 2 2 2 2 1 1 -1 3 -2 -1".to_vec());
+    list.push(b"2 0 2 2 2 2 2 1 1 2 -1 -1".to_vec());
+    std::fs::remove_dir_all(root).unwrap();
+    list
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn mutated_files_are_read_or_refused(
+        which in 0_usize..5,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let mut bytes = samples().swap_remove(which);
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            // Text stays text, so that the readers come far.
+            bytes[at] = if which == 0 { value } else { b"0123456789 -.e"[usize::from(value) % 14] };
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        let root = folder(&format!("fuzz-{which}"));
+        let path = root.join("case");
+        std::fs::write(&path, &bytes).unwrap();
+        if let Err(error) = read_record(&path) {
+            prop_assert!(error.to_string().contains("case"));
+        }
+    }
+}
