@@ -21,7 +21,7 @@
 static double cpu(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
@@ -46,9 +46,11 @@ int main(int count, char **arguments)
     if (!strcmp(kind, "lcp")) {
         lcp = malloc(sizeof *lcp);
         memset(lcp, 0, sizeof *lcp);
-        if (linearComplementarity_newFromFilename(lcp, file))
-            return 3;
+        /* What the reader returns is not set on success. */
+        linearComplementarity_newFromFilename(lcp, file);
         size = lcp->size;
+        if (size <= 0)
+            return 3;
     } else if (!strcmp(kind, "5")) {
         rolling = rollingFrictionContact_new_from_filename(file);
         size = 5 * rolling->numberOfContacts;

@@ -58,9 +58,48 @@ fn a_folder_gives_a_profile() {
     }
     let out = saltus(&["solve", "set", "--solver", "all", "--profile", "p"], &at);
     assert_eq!(out.status.code(), Some(0), "{out:?}");
-    for file in ["p.svg", "p.html", "p.csv", "p-failures.csv"] {
+    for file in [
+        "p.svg",
+        "p.html",
+        "p.csv",
+        "p-failures.csv",
+        "p-runs.csv",
+        "p-runs.md",
+    ] {
         assert!(at.join(file).is_file(), "{file}");
     }
+}
+
+#[test]
+fn a_solution_is_written_beside_its_problem_and_judged_again() {
+    let at = folder("solve-fclib");
+    // A unit mass on the floor, pushed sideways: it slides.
+    let text = r#"{"kind":"friction","dimension":3,"delassus":[[0,0,1],[1,1,1],[2,2,1]],"q":[-0.1,1,0],"mu":[0.3]}"#;
+    std::fs::write(at.join("p.json"), text).unwrap();
+    let out = saltus(
+        &["solve", "p.json", "--out", "s.h5", "--convert", "p.dat"],
+        &at,
+    );
+    assert_eq!(out.status.code(), Some(0), "{out:?}");
+    let first = String::from_utf8(out.stdout).unwrap();
+    assert!(
+        first.contains("in mixed units") && !first.contains("stored"),
+        "{first}"
+    );
+    let again = saltus(&["solve", "s.h5"], &at);
+    let again = String::from_utf8(again.stdout).unwrap();
+    assert!(again.contains("stored solution"), "{again}");
+    let text = saltus(&["solve", "p.dat"], &at);
+    assert_eq!(text.status.code(), Some(0), "{text:?}");
+    // Half a file says what is wrong with it.
+    let bytes = std::fs::read(at.join("s.h5")).unwrap();
+    std::fs::write(at.join("half.h5"), &bytes[..bytes.len() / 2]).unwrap();
+    let half = saltus(&["solve", "half.h5"], &at);
+    assert_eq!(half.status.code(), Some(2), "{half:?}");
+    assert!(
+        String::from_utf8_lossy(&half.stderr).contains("half.h5"),
+        "{half:?}"
+    );
 }
 
 #[test]

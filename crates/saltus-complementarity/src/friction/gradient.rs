@@ -67,8 +67,9 @@ impl<const D: usize> Gradient<D> {
                     return eta;
                 }
                 if eta > 1e3 * search.best_eta {
-                    let best = search.best.clone();
+                    let best = std::mem::take(&mut search.best);
                     self.restart(search, &best);
+                    search.best = best;
                 }
             }
         }
