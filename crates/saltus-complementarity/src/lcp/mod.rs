@@ -104,10 +104,14 @@ pub fn solve(
     for v in z.iter_mut().filter(|v| !v.is_finite()) {
         *v = 0.0;
     }
+    if solver == LcpSolver::Auto {
+        return auto(problem, tolerance, z);
+    }
     let scaled = ScaledLcp::new(problem);
     let mut y = scaled.scale(z);
     let (status, iterations) = match solver {
-        LcpSolver::Auto => return auto(problem, &scaled, tolerance, z),
+        // Returned above.
+        LcpSolver::Auto => (Status::Stalled, 0),
         LcpSolver::Lemke => {
             let (end, pivots) = Lemke::default().solve(
                 &scaled.m,
@@ -172,7 +176,7 @@ pub(crate) fn farkas_certificate(m: &Dense, q: &[f64], e: usize) -> Option<Vec<f
     Some(y)
 }
 
-fn auto(problem: &Mlcp<'_>, scaled: &ScaledLcp, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
+fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
     let mut outcome = MlcpSolver::default().solve(problem, z, tolerance);
     if outcome.is_solved() {
         return LcpOutcome {
@@ -180,6 +184,7 @@ fn auto(problem: &Mlcp<'_>, scaled: &ScaledLcp, tolerance: Tolerance, z: &mut [f
             certificate: None,
         };
     }
+    let scaled = &ScaledLcp::new(problem);
     let mut y = scaled.scale(z);
     let (_, steps) = fischer_burmeister::solve(scaled, tolerance, &mut y);
     outcome.iterations += steps;
