@@ -5,9 +5,7 @@ use crate::{WRONG_INPUT, render, words};
 use saltus_linear::{Dense, MinimumNorm, dot};
 use saltus_model::number::general;
 use saltus_model::{Model, ModelErrors};
-use saltus_system::{
-    Constraints, ContactSet, Contacts, Dynamics, ForceKind, Kinematics, MassKind, Names, System,
-};
+use saltus_system::{ContactSet, ForceKind, MassKind, Names};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -41,7 +39,7 @@ fn description(model: &Model) -> String {
         .title
         .as_ref()
         .map_or_else(String::new, |title| format!(": {title}"));
-    let (system, state, plan) = (&model.system, &model.initial, model.plan);
+    let (system, state, plan) = (&*model.system, &model.initial, model.plan);
     let names = system.names();
     let kinetic = general(system.kinetic_energy(&state.q, &state.v));
     let potential = general(system.potential_energy(state.t, &state.q));
@@ -80,7 +78,7 @@ fn description(model: &Model) -> String {
 
 /// Gap, rate and law of every contact at the start.
 fn contacts<'a>(model: &'a Model, names: &'a Names) -> impl Iterator<Item = String> + 'a {
-    let (system, state) = (&model.system, &model.initial);
+    let (system, state) = (&*model.system, &model.initial);
     let mut set = ContactSet::default();
     system.detect(state.t, &state.q, f64::INFINITY, &mut set);
     (0..set.len()).map(move |i| {
@@ -118,7 +116,7 @@ fn constraints<'a>(model: &'a Model, names: &'a Names) -> impl Iterator<Item = S
 
 /// How many bilateral constraints follow from the others at the start.
 fn redundancy(model: &Model) -> Option<String> {
-    let (system, state) = (&model.system, &model.initial);
+    let (system, state) = (&*model.system, &model.initial);
     let dims = system.dims();
     if dims.ng == 0 || dims.ng.max(dims.nv) > MOST_AUDITED {
         return None;
@@ -147,7 +145,7 @@ fn audit(model: &Model) -> Vec<String> {
             "not compared with finite differences, which takes too long for {n} coordinates"
         )];
     }
-    let audit = saltus_system::check::check(&model.system, &model.initial);
+    let audit = saltus_system::check::check(&*model.system, &model.initial);
     if audit.is_clean() {
         let worst = audit
             .findings

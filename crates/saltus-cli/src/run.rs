@@ -45,7 +45,7 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
         }
     };
     let stop = stop_on_interrupt();
-    let simulation = Simulation::new(&model.system, model.scheme.clone())
+    let simulation = Simulation::new(&*model.system, model.scheme.clone())
         .step(model.plan.step)
         .until(model.plan.until);
     let simulation = match resumed {

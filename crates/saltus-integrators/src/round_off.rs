@@ -26,6 +26,13 @@ pub(crate) fn of_force(
     stiffness.send(factor * ROUND_OFF, &mut sink);
 }
 
+/// What of a residual stands above its round-off; NaN stays NaN.
+#[inline]
+pub(crate) fn above(residual: f64, floor: f64) -> f64 {
+    let excess = residual.abs() - floor;
+    if excess < 0.0 { 0.0 } else { excess }
+}
+
 /// Adds `|A| |x|` to `y` while `A` passes.
 struct AbsoluteProduct<'a> {
     x: &'a [f64],

@@ -41,8 +41,11 @@ fn formulas(quantities: &[Quantity], place: &Path) -> Vec<Formula> {
 }
 
 /// Everything the formula engine needs, and complaints about what does not belong together.
-pub(crate) fn definition(document: &Document, findings: &mut Findings<'_>) -> Definition {
-    let system = &document.system;
+pub(crate) fn definition(
+    document: &Document,
+    system: &System,
+    findings: &mut Findings<'_>,
+) -> Definition {
     let at = path(["system"]);
     coordinates(system, findings);
     let mut names = constraint_names(system, findings);
@@ -52,12 +55,6 @@ pub(crate) fn definition(document: &Document, findings: &mut Findings<'_>) -> De
         quantity.as_ref().map(|q| formula(q, &at.key(key)))
     };
     Definition {
-        parameters: document
-            .parameters
-            .iter()
-            .map(|(name, quantity)| (name.clone(), formula(quantity, &path(["parameters", name]))))
-            .collect(),
-        tables: tables(document, findings),
         coordinates: system
             .coordinates
             .iter()
@@ -79,6 +76,20 @@ pub(crate) fn definition(document: &Document, findings: &mut Findings<'_>) -> De
                 unilateral(contact, name, &at.key("unilateral").index(k), findings)
             })
             .collect(),
+        ..named(document, findings)
+    }
+}
+
+/// The names that all formulas of a document may use: parameters and tables.
+pub(crate) fn named(document: &Document, findings: &mut Findings<'_>) -> Definition {
+    Definition {
+        parameters: document
+            .parameters
+            .iter()
+            .map(|(name, quantity)| (name.clone(), formula(quantity, &path(["parameters", name]))))
+            .collect(),
+        tables: tables(document, findings),
+        ..Definition::default()
     }
 }
 

@@ -9,6 +9,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
+pub mod parts;
+
 /// The version of the format that this code reads.
 pub const VERSION: i64 = 1;
 
@@ -29,8 +31,44 @@ pub struct Document {
     /// Piecewise linear functions of one variable, used in formulas as `name(x)`.
     #[serde(default)]
     pub tables: IndexMap<String, Table>,
-    /// What moves, and what holds it.
-    pub system: System,
+    /// A system of formulas; a model has either this or flexible parts.
+    pub system: Option<System>,
+    /// Acceleration of gravity on flexible parts \[m/s²\], one number per coordinate of space.
+    #[schemars(length(min = 1, max = 3))]
+    pub gravity: Option<Vec<Quantity>>,
+    /// Materials of flexible parts by name.
+    #[serde(default)]
+    pub materials: IndexMap<String, parts::Material>,
+    /// Cross sections of flexible parts by name.
+    #[serde(default)]
+    pub sections: IndexMap<String, parts::Section>,
+    /// Bars.
+    #[serde(default)]
+    pub bar: Vec<parts::Bar>,
+    /// Beams.
+    #[serde(default)]
+    pub beam: Vec<parts::Beam>,
+    /// Point masses.
+    #[serde(default)]
+    pub mass: Vec<parts::PointMass>,
+    /// Springs and dampers.
+    #[serde(default)]
+    pub spring: Vec<parts::Spring>,
+    /// What holds nodes.
+    #[serde(default)]
+    pub support: Vec<parts::Support>,
+    /// What moves nodes.
+    #[serde(default)]
+    pub motion: Vec<parts::Motion>,
+    /// What ties nodes to each other.
+    #[serde(default)]
+    pub tie: Vec<parts::Tie>,
+    /// Forces and moments.
+    #[serde(default)]
+    pub load: Vec<parts::Load>,
+    /// Contacts of nodes.
+    #[serde(default)]
+    pub contact: Vec<parts::Contact>,
     /// Where the motion starts.
     #[serde(default)]
     pub initial: Initial,
@@ -187,6 +225,10 @@ pub struct Initial {
     pub q: IndexMap<String, Quantity>,
     /// Initial velocities by the name of the coordinate.
     pub v: IndexMap<String, Quantity>,
+    /// How flexible parts start, by the name of a part or of nodes: \[initial.parts.NAME\].
+    pub parts: IndexMap<String, parts::Start>,
+    /// Whether to start flexible parts from the static equilibrium under the loads at the start, found from the state given here.
+    pub equilibrium: bool,
     /// Whether to start from the nearest state that satisfies the bilateral constraints.
     pub project: bool,
     /// What to do about gaps that are negative at the start.
@@ -264,6 +306,8 @@ pub struct Output {
     pub every: u64,
     /// Formats of the trajectory; `csv` is always written.
     pub formats: Vec<OutputFormat>,
+    /// Nodes of flexible parts whose coordinates become columns; all where there are few.
+    pub nodes: Option<parts::Places>,
 }
 
 impl Default for Output {
@@ -271,6 +315,7 @@ impl Default for Output {
         Self {
             every: 1,
             formats: vec![OutputFormat::Csv],
+            nodes: None,
         }
     }
 }
@@ -286,7 +331,6 @@ pub enum OutputFormat {
     /// HDF5.
     Hdf5,
     /// Geometry for ParaView; a model of formulas has none.
-    #[schemars(extend("x-unavailable" = true))]
     Vtk,
 }
 

@@ -3,7 +3,7 @@
 use crate::build::path;
 use crate::definition::{Definition, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::document::Document;
+use crate::document::{Document, System};
 use crate::findings::Findings;
 use crate::number::general;
 use crate::suggest;
@@ -12,6 +12,7 @@ use saltus_integrators::Scheme;
 /// Refuses every contact with friction, if the scheme does not solve it.
 pub(crate) fn check(
     document: &Document,
+    system: &System,
     definition: &Definition,
     scope: &Scope,
     findings: &mut Findings<'_>,
@@ -34,7 +35,7 @@ pub(crate) fn check(
             .and_then(|friction| scope.evaluate(friction).ok())
             .filter(|&mu| mu > 0.0 && !findings.touched(&place));
         let Some(mu) = coefficient else { continue };
-        let name = &document.system.unilateral[k].name;
+        let name = &system.unilateral[k].name;
         let message = format!(
             "contact \"{name}\" has friction, which the scheme \"{}\" does not solve",
             scheme.name()

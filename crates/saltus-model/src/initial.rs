@@ -3,13 +3,13 @@
 use crate::FormulaSystem;
 use crate::build::path;
 use crate::diagnostic::Diagnostic;
-use crate::document::{Document, MassEntry, Overlap};
+use crate::document::{self, Document, MassEntry, Overlap};
 use crate::findings::Findings;
 use crate::number::general;
 use crate::tree::Path;
 use saltus_integrators::consistent::{self, Consistency, Projection};
 use saltus_linear::{Dense, MatrixSink, max_abs};
-use saltus_system::{Kinematics, State, System};
+use saltus_system::{State, System};
 
 /// Largest number of coordinates for which the mass matrix is looked at as a whole.
 const DENSE_MASS: usize = 200;
@@ -29,10 +29,24 @@ pub(crate) fn check(
     system: &FormulaSystem,
     state: &mut State,
     document: &Document,
+    written: &document::System,
     findings: &mut Findings<'_>,
 ) -> Start {
-    force(system, state, document, findings);
-    mass(system, state, document, findings);
+    force(system, state, written, findings);
+    mass(system, state, written, findings);
+    let mut start = consistency(system, state, document, findings);
+    start.notes.extend(dissipation(system, state));
+    start
+}
+
+/// Checks whether `system` is consistent and free of overlap at `state`, and moves `state` to the nearest
+/// state that is where the document asks for it.
+pub(crate) fn consistency(
+    system: &dyn System,
+    state: &mut State,
+    document: &Document,
+    findings: &mut Findings<'_>,
+) -> Start {
     let mut start = Start::default();
     let initial = &document.initial;
     let mut found = consistent::examine(system, state);
@@ -54,7 +68,6 @@ pub(crate) fn check(
     if !wanted || start.projection.is_some() {
         overlap(system, state, &found, document, findings, &mut start.notes);
     }
-    start.notes.extend(dissipation(system, state));
     start
 }
 
@@ -133,7 +146,12 @@ fn roundoff(state: &State) -> f64 {
     1e-12 * max_abs(&state.q).max(1.0)
 }
 
-fn force(system: &dyn System, state: &State, document: &Document, findings: &mut Findings<'_>) {
+fn force(
+    system: &dyn System,
+    state: &State,
+    written: &document::System,
+    findings: &mut Findings<'_>,
+) {
     let mut force = vec![0.0; system.dims().nv];
     system.force(state.point(), &mut force);
     let at = path(["system"]);
@@ -141,12 +159,12 @@ fn force(system: &dyn System, state: &State, document: &Document, findings: &mut
         if value.is_finite() {
             continue;
         }
-        let place = if document.system.force.is_some() {
+        let place = if written.force.is_some() {
             at.key("force").index(k)
         } else {
             at.key("potential")
         };
-        let name = &document.system.coordinates[k];
+        let name = &written.coordinates[k];
         let diagnostic = Diagnostic::new(format!("the force on \"{name}\" is {value} at the initial state"))
             .label("is not finite there")
             .help("the initial state lies outside of the domain of the formula; change [initial] or the formula");
@@ -155,21 +173,26 @@ fn force(system: &dyn System, state: &State, document: &Document, findings: &mut
 }
 
 /// The mass matrix is symmetric and positive; it may be singular only where constraints can make up for it.
-fn mass(system: &dyn System, state: &State, document: &Document, findings: &mut Findings<'_>) {
+fn mass(
+    system: &dyn System,
+    state: &State,
+    written: &document::System,
+    findings: &mut Findings<'_>,
+) {
     let n = system.dims().nv;
     let mut mass = Entries {
         diagonal: vec![0.0; n],
         matrix: (n <= DENSE_MASS).then(|| Dense::zeros(n, n)),
     };
     system.mass(&state.q, &mut mass);
-    let names = &document.system.coordinates;
+    let names = &written.coordinates;
     let before = findings.diagnostics.len();
     for (i, &value) in mass.diagonal.iter().enumerate() {
-        let place = place_of_mass(document, i, i);
+        let place = place_of_mass(written, i, i);
         if value > 0.0 && value.is_finite() || findings.reported(&place) {
             continue;
         }
-        let what = if document.system.kinetic.is_some() {
+        let what = if written.kinetic.is_some() {
             "mass that follows from the kinetic energy"
         } else {
             "mass"
@@ -191,7 +214,7 @@ fn mass(system: &dyn System, state: &State, document: &Document, findings: &mut 
             "the mass matrix is not symmetric: entry ({i}, {j}) is {a}, entry ({j}, {i}) is {b}"
         );
         findings.at(
-            &place_of_mass(document, i, j),
+            &place_of_mass(written, i, j),
             Diagnostic::new(message).label("at the initial state"),
         );
     } else if let Some((i, pivot)) = indefinite(&matrix, system.dims().ng > 0) {
@@ -199,7 +222,7 @@ fn mass(system: &dyn System, state: &State, document: &Document, findings: &mut 
             Diagnostic::new("the mass matrix is not positive definite at the initial state")
                 .label(format!("pivot {} at \"{}\"", general(pivot), names[i]))
                 .help("a kinetic energy must be positive for every motion");
-        let key = if document.system.kinetic.is_some() {
+        let key = if written.kinetic.is_some() {
             "kinetic"
         } else {
             "mass"
@@ -209,12 +232,12 @@ fn mass(system: &dyn System, state: &State, document: &Document, findings: &mut 
 }
 
 /// Where entry (i, j) of the mass matrix is written.
-fn place_of_mass(document: &Document, i: usize, j: usize) -> Path {
-    if document.system.kinetic.is_some() {
+fn place_of_mass(written: &document::System, i: usize, j: usize) -> Path {
+    if written.kinetic.is_some() {
         return path(["system", "kinetic"]);
     }
     let row = path(["system", "mass"]).index(i);
-    let entries = document.system.mass.as_deref().unwrap_or_default();
+    let entries = written.mass.as_deref().unwrap_or_default();
     if matches!(entries.get(i), Some(MassEntry::Row(_))) {
         row.index(j)
     } else {

@@ -27,6 +27,7 @@ mod diagnostic;
 pub mod document;
 mod expression;
 mod findings;
+mod flexible;
 mod formula_system;
 mod friction;
 mod initial;

@@ -5,24 +5,26 @@ use crate::definition::{Definition, Formula, MassDefinition, Scope, Source};
 use crate::diagnostic::{Diagnostic, ModelErrors, SourceText};
 use crate::document::{self, Document, Output, OutputFormat, Quantity};
 use crate::findings::Findings;
-use crate::friction;
 use crate::initial::{self, Start};
 use crate::number::general;
+use crate::read;
 use crate::set::{self, Override};
 use crate::suggest;
 use crate::tree::{Format, Node, Path, Value};
 use crate::validate::{self, Validated};
-use crate::{FormulaSystem, read};
+use crate::{flexible, friction};
 use saltus_integrators::consistent::Projection;
 use saltus_integrators::{Plan, Scheme, StepError};
-use saltus_system::State;
+use saltus_mechanics::flexible::Assembly;
+use saltus_system::{State, System};
+use std::fmt;
 use std::path::Path as FilePath;
+use std::sync::Arc;
 
 /// With more steps than this, the time of a step is no longer a function of its number.
 const MOST_STEPS: f64 = 9e15;
 
 /// A checked and assembled model.
-#[derive(Debug)]
 pub struct Model {
     /// A short name: that of the file, or of its folder where the file is called `model.*`.
     pub name: String,
@@ -31,7 +33,9 @@ pub struct Model {
     /// What the model is.
     pub description: Option<String>,
     /// What is simulated.
-    pub system: FormulaSystem,
+    pub system: Arc<dyn System>,
+    /// The same, where it consists of flexible parts.
+    pub assembly: Option<Arc<Assembly>>,
     /// Its parameters, evaluated.
     pub parameters: Vec<(String, f64)>,
     /// How.
@@ -55,6 +59,17 @@ pub struct Model {
     sources: Vec<SourceText>,
     /// What is right by itself, but not solved by the scheme.
     refusals: Vec<Diagnostic>,
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model")
+            .field("name", &self.name)
+            .field("dims", &self.system.dims())
+            .field("scheme", &self.scheme)
+            .field("plan", &self.plan)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Model {
@@ -162,6 +177,7 @@ impl Model {
             title: document.title.clone(),
             description: document.description.clone(),
             system: parts.system,
+            assembly: parts.assembly,
             parameters: parts.parameters,
             scheme: parts.scheme,
             plan: parts.plan,
@@ -189,7 +205,7 @@ impl Model {
         }
         let outcome = match self.scheme.build() {
             Ok(mut integrator) => integrator
-                .prepare(&self.system, &self.initial, self.plan.step)
+                .prepare(&*self.system, &self.initial, self.plan.step)
                 .map(|_| ()),
             Err(error) => {
                 let diagnostic = Diagnostic::new(format!("the scheme cannot be built: {error}"));
@@ -207,8 +223,8 @@ impl Model {
                 let index = self
                     .document
                     .system
-                    .unilateral
                     .iter()
+                    .flat_map(|system| &system.unilateral)
                     .position(|c| c.name == *contact);
                 build::path(["system", "unilateral"])
                     .index(index.unwrap_or(0))
@@ -235,7 +251,8 @@ impl Model {
 
 /// What is assembled from a document.
 struct Parts {
-    system: FormulaSystem,
+    system: Arc<dyn System>,
+    assembly: Option<Arc<Assembly>>,
     parameters: Vec<(String, f64)>,
     scheme: Scheme,
     plan: Plan,
@@ -246,9 +263,20 @@ struct Parts {
 impl Parts {
     /// `None` where something is missing; what and why is in `findings`.
     fn of(document: &Document, findings: &mut Findings<'_>) -> Option<Self> {
-        let definition = build::definition(document, findings);
+        match (&document.system, one_of_two(document, findings)?) {
+            (Some(system), Kind::Formulas) => Self::of_formulas(document, system, findings),
+            _ => Self::of_flexible(document, findings),
+        }
+    }
+
+    fn of_formulas(
+        document: &Document,
+        written: &document::System,
+        findings: &mut Findings<'_>,
+    ) -> Option<Self> {
+        let definition = build::definition(document, written, findings);
         let scheme = scheme(document, findings);
-        formats(document, findings);
+        without_parts(document, findings);
         if !findings.names_complete() {
             return None;
         }
@@ -256,9 +284,9 @@ impl Parts {
         let (scope, errors) = definition.survey();
         errors.iter().for_each(|error| findings.formula(error));
         constants(&definition, &scope, findings);
-        friction::check(document, &definition, &scope, findings);
+        friction::check(document, written, &definition, &scope, findings);
         let plan = plan(document, &scope, findings);
-        let mut initial = initial(document, &scope, plan.start, findings);
+        let mut initial = initial(document, written, &scope, plan.start, findings);
         let system = match definition.assemble() {
             Ok(system) => system,
             Err(errors) => {
@@ -268,16 +296,83 @@ impl Parts {
         };
         let mut start = Start::default();
         if findings.is_clean_below(&["parameters", "tables", "initial"]) {
-            start = initial::check(&system, &mut initial, document, findings);
+            start = initial::check(&system, &mut initial, document, written, findings);
         }
         Some(Self {
-            system,
+            system: Arc::new(system),
+            assembly: None,
             parameters: scope.parameters().to_vec(),
             scheme: scheme?,
             plan,
             initial,
             start,
         })
+    }
+
+    fn of_flexible(document: &Document, findings: &mut Findings<'_>) -> Option<Self> {
+        let definition = build::named(document, findings);
+        let scheme = scheme(document, findings);
+        if !findings.names_complete() {
+            return None;
+        }
+        let (scope, errors) = definition.survey();
+        errors.iter().for_each(|error| findings.formula(error));
+        let plan = plan(document, &scope, findings);
+        let flexible = flexible::assemble(document, &scope, findings)?;
+        let mut initial = flexible::initial(&flexible, document, &scope, plan.start, findings);
+        let mut start = Start::default();
+        if findings.diagnostics.is_empty() {
+            let mut notes = Vec::new();
+            if document.initial.equilibrium {
+                let found = flexible::equilibrium(&flexible.assembly, &mut initial, findings);
+                notes.extend(found);
+            }
+            start = initial::consistency(&flexible.assembly, &mut initial, document, findings);
+            notes.append(&mut start.notes);
+            start.notes = notes;
+        }
+        let assembly = Arc::new(flexible.assembly);
+        Some(Self {
+            system: assembly.clone(),
+            assembly: Some(assembly),
+            parameters: scope.parameters().to_vec(),
+            scheme: scheme?,
+            plan,
+            initial,
+            start,
+        })
+    }
+}
+
+/// What a model consists of.
+enum Kind {
+    Formulas,
+    Flexible,
+}
+
+/// A model has formulas or flexible parts; both, or neither, is an error.
+fn one_of_two(document: &Document, findings: &mut Findings<'_>) -> Option<Kind> {
+    let parts = flexible::keys(document);
+    let first = parts.iter().find(|(_, used)| *used).map(|(key, _)| *key);
+    match (&document.system, first) {
+        (Some(_), None) => Some(Kind::Formulas),
+        (None, Some(_)) => Some(Kind::Flexible),
+        (Some(_), Some(key)) => {
+            let diagnostic = Diagnostic::new(format!(
+                "the model has a system of formulas, [system], and flexible parts, \"{key}\""
+            ))
+            .label("expected one of the two")
+            .help("write rigid bodies as parts too, such as [[mass]], or remove the parts");
+            findings.at_key(&build::path([key]), diagnostic);
+            Some(Kind::Formulas)
+        }
+        (None, None) => {
+            let diagnostic = Diagnostic::new("missing key \"system\" in the file")
+                .label("needs \"system\": a table, or flexible parts")
+                .help("[system] holds formulas; [[bar]], [[beam]] and [[mass]] are flexible parts");
+            findings.at(&Path::default(), diagnostic);
+            None
+        }
     }
 }
 
@@ -329,19 +424,29 @@ fn scheme(document: &Document, findings: &mut Findings<'_>) -> Option<Scheme> {
     }
 }
 
-/// A model of formulas has no shapes to write.
-fn formats(document: &Document, findings: &mut Findings<'_>) {
-    if let Some(k) = document
-        .output
-        .formats
-        .iter()
-        .position(|&f| f == OutputFormat::Vtk)
-    {
+/// A model of formulas has no parts to start, to select or to draw.
+fn without_parts(document: &Document, findings: &mut Findings<'_>) {
+    let formats = &document.output.formats;
+    if let Some(k) = formats.iter().position(|&f| f == OutputFormat::Vtk) {
         let diagnostic =
             Diagnostic::new("the format \"vtk\" needs shapes, and a model of formulas has none")
                 .label("nothing to draw")
                 .help("use \"npz\" or \"hdf5\" beside \"csv\", and --report for plots");
         findings.at(&build::path(["output", "formats"]).index(k), diagnostic);
+    }
+    let keys = [
+        (["initial", "parts"], !document.initial.parts.is_empty()),
+        (["initial", "equilibrium"], document.initial.equilibrium),
+        (["output", "nodes"], document.output.nodes.is_some()),
+    ];
+    for (keys, _) in keys.into_iter().filter(|(_, used)| *used) {
+        let place = build::path(keys);
+        let diagnostic = Diagnostic::new(format!(
+            "{place} is about flexible parts, and a model of formulas has none"
+        ))
+        .label("no parts here")
+        .help("remove it; the initial state of formulas is given by q and v");
+        findings.at_key(&place, diagnostic);
     }
 }
 
@@ -388,7 +493,7 @@ fn constant(
 }
 
 /// The value of a formula of parameters; a complaint and `None` where it is not as `expected`.
-fn evaluate(
+pub(crate) fn evaluate(
     formula: &Formula,
     scope: &Scope,
     fits: impl Fn(f64) -> bool,
@@ -463,8 +568,14 @@ fn plan(document: &Document, scope: &Scope, findings: &mut Findings<'_>) -> Plan
     plan
 }
 
-fn initial(document: &Document, scope: &Scope, start: f64, findings: &mut Findings<'_>) -> State {
-    let coordinates = &document.system.coordinates;
+fn initial(
+    document: &Document,
+    system: &document::System,
+    scope: &Scope,
+    start: f64,
+    findings: &mut Findings<'_>,
+) -> State {
+    let coordinates = &system.coordinates;
     let mut read = |values: &indexmap::IndexMap<String, Quantity>, key: &str| {
         let at = build::path(["initial", key]);
         let mut state = vec![0.0; coordinates.len()];

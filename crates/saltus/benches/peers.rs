@@ -115,14 +115,14 @@ fn main() {
         &[],
     )
     .unwrap();
-    measure("ball-formulas", &formula.system, &start, 1e-4, 10.0, 50);
+    measure("ball-formulas", &*formula.system, &start, 1e-4, 10.0, 50);
 
     let (q, v) = SliderCrank::start();
     let start = State::new(0.0, q, v);
     measure("crank-rust", &SliderCrank::default(), &start, 1e-5, 0.2, 40);
     measure(
         "crank-formulas",
-        &model("slider-crank").system,
+        &*model("slider-crank").system,
         &start,
         1e-5,
         0.2,

@@ -21,7 +21,7 @@ fn root() -> PathBuf {
 fn run(case: &str, scheme: Scheme, h: f64, until: f64) -> Trajectory {
     let path = root().join("cases").join(case).join("model.toml");
     let model = Model::load(path, &[]).unwrap_or_else(|errors| panic!("{errors}"));
-    Simulation::new(&model.system, scheme)
+    Simulation::new(&*model.system, scheme)
         .start(model.initial.clone())
         .step(h)
         .until(until)

@@ -26,7 +26,7 @@ fn nonsmooth(formulation: NonsmoothFormulation) -> Scheme {
 const BOTH: [NonsmoothFormulation; 2] = [NonsmoothFormulation::Pvv, NonsmoothFormulation::Pva];
 
 fn run(model: &Model, scheme: &Scheme, h: f64, until: f64) -> Trajectory {
-    Simulation::new(&model.system, scheme.clone())
+    Simulation::new(&*model.system, scheme.clone())
         .start(model.initial.clone())
         .step(h)
         .until(until)

@@ -421,7 +421,7 @@ impl Engine {
         };
         let r = &self.trial.residual;
         for (i, w) in self.weights.iter().enumerate() {
-            let largest = (h * (r.smooth[i].abs() - self.trial.round_off[i]).max(0.0))
+            let largest = (h * round_off::above(r.smooth[i], self.trial.round_off[i]))
                 .max(r.correction[i].abs() / h)
                 .max(r.jump[i].abs());
             // `max` drops NaN; the sum keeps it.

@@ -289,7 +289,7 @@ impl MoreauJean {
             place: Place::Velocity(0),
         };
         for (i, (r, w)) in s.defect.iter().zip(&self.weights).enumerate() {
-            let momentum = w * (r.abs() - s.round_off[i]).max(0.0);
+            let momentum = w * round_off::above(*r, s.round_off[i]);
             defect.momentum = defect.momentum.max(momentum);
             defect.worse(momentum / tolerance, Place::Velocity(i));
         }

@@ -21,7 +21,7 @@ pub fn run(case: &str, overrides: &[&str]) -> Ran {
     let overrides: Vec<Override> = overrides.iter().map(|&o| Override::set(o)).collect();
     let path = folder().join(case).join("model.toml");
     let model = Model::load(path, &overrides).unwrap_or_else(|errors| panic!("{errors}"));
-    let trajectory = Simulation::new(&model.system, model.scheme.clone())
+    let trajectory = Simulation::new(&*model.system, model.scheme.clone())
         .start(model.initial.clone())
         .step(model.plan.step)
         .until(model.plan.until)

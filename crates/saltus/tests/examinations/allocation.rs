@@ -41,7 +41,7 @@ fn no_step_allocates_after_warm_up() {
         let mut integrator = candidate.scheme.build().unwrap();
         let start = &model.initial;
         let mut state = start.clone();
-        integrator.prepare(&model.system, &state, h).unwrap();
+        integrator.prepare(&*model.system, &state, h).unwrap();
         let mut calls = 0;
         // The second round takes the same way, with every buffer at its largest size.
         for _ in 0..2 {
@@ -51,7 +51,7 @@ fn no_step_allocates_after_warm_up() {
             let before = CALLS.get();
             for k in 0..steps.min(1000) {
                 let end = start.t + (k + 1) as f64 * h;
-                integrator.step(&model.system, &mut state, h, end).unwrap();
+                integrator.step(&*model.system, &mut state, h, end).unwrap();
             }
             calls = CALLS.get() - before;
         }

@@ -13,7 +13,7 @@ fn energy_identity_holds_to_round_off_in_linear_systems() {
         }
         let mut integrator = candidate.scheme.build().unwrap();
         integrator
-            .prepare(&model.system, &model.initial, h)
+            .prepare(&*model.system, &model.initial, h)
             .unwrap();
         if integrator
             .guarantees()
@@ -23,7 +23,7 @@ fn energy_identity_holds_to_round_off_in_linear_systems() {
             return;
         }
         examined += 1;
-        let rows = run(&model.system, &candidate.scheme, &model.initial, h, steps);
+        let rows = run(&*model.system, &candidate.scheme, &model.initial, h, steps);
         // Round-off is that of the energies whose difference is taken.
         let size = rows
             .iter()
@@ -46,10 +46,10 @@ fn guarantees_are_kept_in_every_step() {
     everyone(|candidate, case, model, h, steps| {
         let mut integrator = candidate.scheme.build().unwrap();
         integrator
-            .prepare(&model.system, &model.initial, h)
+            .prepare(&*model.system, &model.initial, h)
             .unwrap();
         let guarantees = integrator.guarantees();
-        let rows = run(&model.system, &candidate.scheme, &model.initial, h, steps);
+        let rows = run(&*model.system, &candidate.scheme, &model.initial, h, steps);
         let momentum = rows
             .iter()
             .map(|r| r.report.energy.kinetic)
@@ -76,7 +76,7 @@ fn no_step_penetrates_deeper_than_the_scheme_declares() {
     everyone(|candidate, case, model, h, steps| {
         let mut integrator = candidate.scheme.build().unwrap();
         let mut state = model.initial.clone();
-        integrator.prepare(&model.system, &state, h).unwrap();
+        integrator.prepare(&*model.system, &state, h).unwrap();
         let contacts = |i: &dyn saltus_integrators::Integrator| {
             (
                 i.reactions().contacts.gap.clone(),
@@ -92,7 +92,7 @@ fn no_step_penetrates_deeper_than_the_scheme_declares() {
                 .system
                 .contact_bias(state.point(), contacts_here, &mut bias);
             let end = model.initial.t + (k + 1) as f64 * h;
-            integrator.step(&model.system, &mut state, h, end).unwrap();
+            integrator.step(&*model.system, &mut state, h, end).unwrap();
             let (next_gap, next_speed) = contacts(&*integrator);
             for i in 0..gap.len() {
                 let deeper = (-next_gap[i]).max(0.0) - (-gap[i]).max(0.0);

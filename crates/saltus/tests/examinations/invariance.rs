@@ -19,14 +19,14 @@ fn results_do_not_depend_on_units_or_order() {
             "double-pendulum" | "slider-crank" | "two-mass-oscillator" => steps.min(900),
             _ => steps,
         };
-        let plain = run(&model.system, &candidate.scheme, &model.initial, h, steps);
+        let plain = run(&*model.system, &candidate.scheme, &model.initial, h, steps);
         let place: Vec<usize> = (0..n).map(|i| (i + 1) % n).collect();
         // Powers of two and others: millimetres, kilometres, tonnes.
         for (scale, gap, energy) in [(1.0, 1.0, 1.0), (1e3, 1e3, 1e-3), (1e-3, 1e-3, 1e6)] {
             let scales: Vec<f64> = (0..n)
                 .map(|i| if i % 2 == 0 { scale } else { scale * 7.0 })
                 .collect();
-            let other = Transformed::new(&model.system, place.clone(), scales, gap, energy);
+            let other = Transformed::new(&*model.system, place.clone(), scales, gap, energy);
             assert_eq!(other.structure(), model.system.structure());
             let rows = run(
                 &other,

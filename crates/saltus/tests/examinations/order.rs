@@ -36,13 +36,13 @@ fn order_on_smooth_motion_is_that_of_the_scheme() {
     let end = 0.3;
     let start = State::new(0.0, vec![1.2, 0.9], vec![0.0, 0.0]);
     let fine = saltus_integrators::Scheme::by_name("moreau-jean").unwrap();
-    let exact = run(&model.system, &fine, &start, end / 40_000.0, 40_000)
+    let exact = run(&*model.system, &fine, &start, end / 40_000.0, 40_000)
         .pop()
         .unwrap()
         .state;
     for candidate in with_impacts() {
         let measured = order(&OCTAVES, end, |h, n| {
-            let last = run(&model.system, &candidate.scheme, &start, h, n)
+            let last = run(&*model.system, &candidate.scheme, &start, h, n)
                 .pop()
                 .unwrap()
                 .state;
@@ -73,7 +73,7 @@ fn order_across_impacts_is_one() {
     for candidate in with_impacts() {
         for velocity in [false, true] {
             let measured = order(&OCTAVES, end, |h, n| {
-                run(&model.system, &candidate.scheme, &model.initial, h, n)
+                run(&*model.system, &candidate.scheme, &model.initial, h, n)
                     .iter()
                     .map(|r| {
                         let (q, v) = exact.at(r.state.t);

@@ -8,7 +8,7 @@ fn a_ball_comes_to_rest_and_stays() {
     let model = model("bouncing-ball");
     let h = 2e-3;
     for candidate in with_impacts() {
-        let rows = run(&model.system, &candidate.scheme, &model.initial, h, 2500);
+        let rows = run(&*model.system, &candidate.scheme, &model.initial, h, 2500);
         let last = &rows[2500];
         let weight = 10.0 * h;
         assert!(
@@ -42,7 +42,7 @@ fn a_block_stands_on_both_corners() {
     let model = model("rocking-block");
     let h = 1e-2;
     for candidate in with_impacts() {
-        let rows = run(&model.system, &candidate.scheme, &model.initial, h, 500);
+        let rows = run(&*model.system, &candidate.scheme, &model.initial, h, 500);
         let last = &rows[500];
         let total: f64 = last.impulse.iter().sum();
         assert!(
@@ -64,7 +64,7 @@ fn a_pendulum_leans_on_its_wall() {
     let model = model("bouncing-pendulum");
     let h = 1e-3;
     for candidate in with_impacts() {
-        let rows = run(&model.system, &candidate.scheme, &model.initial, h, 6000);
+        let rows = run(&*model.system, &candidate.scheme, &model.initial, h, 6000);
         let last = &rows[6000];
         // At 45° the reaction changes by twice the weight per radian, and drift of rod and wall is an angle.
         let certificate = &last.report.certificate;

@@ -7,14 +7,14 @@ use saltus::{Checkpoint, Simulation};
 fn a_saved_run_goes_on_bit_for_bit() {
     everyone(|candidate, case, model, h, steps| {
         let until = |k: u64| model.initial.t + k as f64 * h;
-        let whole = Simulation::new(&model.system, candidate.scheme.clone())
+        let whole = Simulation::new(&*model.system, candidate.scheme.clone())
             .start(model.initial.clone())
             .step(h)
             .until(until(steps))
             .run(&mut [])
             .unwrap();
         for part in [steps / 3, steps / 2] {
-            let first = Simulation::new(&model.system, candidate.scheme.clone())
+            let first = Simulation::new(&*model.system, candidate.scheme.clone())
                 .start(model.initial.clone())
                 .step(h)
                 .until(until(part))
@@ -22,7 +22,7 @@ fn a_saved_run_goes_on_bit_for_bit() {
                 .unwrap();
             let saved = serde_json::to_string(&first.checkpoint).unwrap();
             let read: Checkpoint = serde_json::from_str(&saved).unwrap();
-            let second = Simulation::new(&model.system, candidate.scheme.clone())
+            let second = Simulation::new(&*model.system, candidate.scheme.clone())
                 .resume(read)
                 .until(until(steps))
                 .run(&mut [])

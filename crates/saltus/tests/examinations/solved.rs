@@ -10,7 +10,7 @@ fn every_step_is_solved_at_three_step_lengths() {
     everyone(|candidate, case, model, h, steps| {
         for (factor, steps) in [(2.0, steps / 2), (1.0, steps), (0.5, 2 * steps)] {
             let rows = run(
-                &model.system,
+                &*model.system,
                 &candidate.scheme,
                 &model.initial,
                 factor * h,

@@ -243,7 +243,7 @@ step = 0.005
 until = 10.0
 "#,
     );
-    let run = Simulation::new(&model.system, model.scheme.clone())
+    let run = Simulation::new(&*model.system, model.scheme.clone())
         .start(State::new(0.0, vec![1.0, 0.0], vec![0.0, 0.0]))
         .step(model.plan.step)
         .until(model.plan.until)

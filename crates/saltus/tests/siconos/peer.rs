@@ -122,7 +122,7 @@ pub fn case(name: &str, overrides: &[&str]) -> Model {
 
 /// Runs a model as it says, keeping every step.
 pub fn run(model: &Model) -> Trajectory {
-    Simulation::new(&model.system, model.scheme.clone())
+    Simulation::new(&*model.system, model.scheme.clone())
         .start(model.initial.clone())
         .step(model.plan.step)
         .until(model.plan.until)

@@ -1,0 +1,163 @@
+//! Bars: rods on a line, links in the plane and in space.
+
+use super::{End, Work};
+use crate::build::path;
+use crate::diagnostic::Diagnostic;
+use crate::document::parts::{Bar, Distribution};
+use crate::tree::Path;
+use saltus_mechanics::flexible::point::kind;
+use saltus_mechanics::flexible::{MassMatrix, NodeId, NodeKind, Rod, Spring};
+
+impl From<Distribution> for MassMatrix {
+    fn from(distribution: Distribution) -> Self {
+        match distribution {
+            Distribution::Consistent => Self::Consistent,
+            Distribution::Lumped => Self::Lumped,
+        }
+    }
+}
+
+impl Work<'_, '_> {
+    pub(super) fn bars(&mut self) {
+        for (k, bar) in self.document.bar.iter().enumerate() {
+            // What is wrong is reported; the others are read all the same.
+            let _ = self.bar(bar, &path(["bar"]).index(k));
+        }
+    }
+
+    fn bar(&mut self, bar: &Bar, at: &Path) -> Option<()> {
+        let named = self.part_name(&bar.name, at);
+        let from = self.end(&bar.from, &at.key("from"));
+        let to = self.end(&bar.to, &at.key("to"));
+        let elements = self.count(&bar.elements, &at.key("elements"));
+        let properties = self.properties(&bar.section, bar.material.as_deref(), at);
+        let (from, to, elements) = (from?, to?, elements?);
+        let places = self.places(&[from.clone(), to.clone()], at)?;
+        let length = distance(&places[0], &places[1]);
+        if length <= 0.0 || !named {
+            return self.no_length(&bar.name, length, at);
+        }
+        let kind = self.kind_of_bar(&from, &to, places[0].len(), elements);
+        let nodes = self.chain(&bar.name, kind, &from, &to, &places, elements)?;
+        self.nodes.line(&bar.name, nodes.clone());
+        let properties = properties?;
+        let pairs: Vec<NodeId> = nodes.windows(2).flatten().copied().collect();
+        let (ea, rho_a) = (properties.ea(), properties.rho_a());
+        #[allow(clippy::cast_precision_loss)]
+        let piece = length / elements as f64;
+        let (mass, damping) = (MassMatrix::from(bar.mass), properties.damping);
+        macro_rules! links {
+            ($kind:ident) => {{
+                let link = Spring::<kind::$kind>::bar(ea, rho_a, piece);
+                let link = self.accept(at, link)?.with_mass(mass).with_damping(damping);
+                self.builder.elements(&bar.name, vec![link], &pairs)
+            }};
+        }
+        let added = match kind {
+            NodeKind::Line => {
+                // A rod has a direction: its positions increase from node to node.
+                let backwards = places[1][0] < places[0][0];
+                let pairs: Vec<NodeId> = if backwards {
+                    pairs.iter().rev().copied().collect()
+                } else {
+                    pairs
+                };
+                let rod = self.accept(at, Rod::new(ea, rho_a, piece))?;
+                let rod = rod.with_mass(mass).with_damping(damping);
+                self.builder.elements(&bar.name, vec![rod], &pairs)
+            }
+            NodeKind::Plane => links!(Plane),
+            NodeKind::PlaneFrame => links!(PlaneFrame),
+            NodeKind::Space => links!(Space),
+            NodeKind::SpaceFrame => links!(SpaceFrame),
+        };
+        self.accept(at, added)
+    }
+
+    /// A link between two nodes takes them as they are; a chain has nodes of its own.
+    fn kind_of_bar(&self, from: &End, to: &End, dimension: usize, elements: usize) -> NodeKind {
+        if let (End::Joined(node), _) | (_, End::Joined(node)) = (from, to)
+            && elements == 1
+        {
+            return self.builder.kind(*node);
+        }
+        match dimension {
+            1 => NodeKind::Line,
+            2 => NodeKind::Plane,
+            _ => NodeKind::Space,
+        }
+    }
+
+    /// Nodes at equal distances from end to end.
+    fn chain(
+        &mut self,
+        name: &str,
+        kind: NodeKind,
+        from: &End,
+        to: &End,
+        places: &[Vec<f64>],
+        elements: usize,
+    ) -> Option<Vec<NodeId>> {
+        let mut nodes = Vec::with_capacity(elements + 1);
+        for i in 0..=elements {
+            let end = match i {
+                0 => Some(from),
+                i if i == elements => Some(to),
+                _ => None,
+            };
+            if let Some(End::Joined(node)) = end {
+                nodes.push(*node);
+                continue;
+            }
+            #[allow(clippy::cast_precision_loss)]
+            let s = i as f64 / elements as f64;
+            let mut position: Vec<f64> = places[0]
+                .iter()
+                .zip(&places[1])
+                .map(|(a, b)| a + s * (b - a))
+                .collect();
+            match kind {
+                NodeKind::PlaneFrame => position.push(0.0),
+                NodeKind::SpaceFrame => position.extend([1.0, 0.0, 0.0, 0.0]),
+                _ => {}
+            }
+            let node = self.builder.node(kind, format!("{name}.{i}"), &position);
+            nodes.push(self.accept(&Path::default(), node)?);
+        }
+        Some(nodes)
+    }
+
+    /// Coordinates of several places, as many each.
+    pub(super) fn places(&mut self, ends: &[End], at: &Path) -> Option<Vec<Vec<f64>>> {
+        let places: Vec<Vec<f64>> = ends.iter().map(|end| self.place_of(end)).collect();
+        let first = places.first().map_or(0, Vec::len);
+        if let Some(other) = places.iter().find(|place| place.len() != first) {
+            let diagnostic = Diagnostic::new(format!(
+                "{at} runs from a place of {first} coordinates to one of {}",
+                other.len()
+            ))
+            .label("expected as many coordinates at all its places");
+            self.findings.at(at, diagnostic);
+            return None;
+        }
+        Some(places)
+    }
+
+    /// `None`, after a complaint where a part has no length.
+    pub(super) fn no_length(&mut self, name: &str, length: f64, at: &Path) -> Option<()> {
+        if length <= 0.0 {
+            let diagnostic =
+                Diagnostic::new(format!("\"{name}\" has no length")).label("begins where it ends");
+            self.findings.at(&at.key("to"), diagnostic);
+        }
+        None
+    }
+}
+
+pub(super) fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (b - a) * (b - a))
+        .sum::<f64>()
+        .sqrt()
+}

@@ -1,0 +1,283 @@
+//! Flexible parts of a document, assembled into a system.
+
+mod beams;
+mod frames;
+mod lines;
+mod nodes;
+mod points;
+mod sections;
+mod signal;
+mod start;
+
+use crate::build::{self, path};
+use crate::definition::{Formula, Scope};
+use crate::diagnostic::Diagnostic;
+use crate::document::Document;
+use crate::document::Quantity;
+use crate::document::parts::{Point, Words};
+use crate::findings::Findings;
+use crate::suggest;
+use crate::tree::Path;
+use nodes::Nodes;
+use saltus_mechanics::flexible::{Assembly, Builder, NodeId, NodeKind, component_names};
+use saltus_mechanics::signal::Signal;
+use std::fmt::Display;
+
+pub(crate) use start::{equilibrium, initial};
+
+/// Most elements of one part.
+const MOST_ELEMENTS: f64 = 2e7;
+
+/// An assembly and the names of its nodes.
+pub(crate) struct Flexible {
+    pub assembly: Assembly,
+    pub nodes: Nodes,
+}
+
+/// The top-level keys of flexible parts with whether a document uses them.
+pub(crate) fn keys(document: &Document) -> Vec<(&'static str, bool)> {
+    vec![
+        ("bar", !document.bar.is_empty()),
+        ("beam", !document.beam.is_empty()),
+        ("mass", !document.mass.is_empty()),
+        ("spring", !document.spring.is_empty()),
+        ("support", !document.support.is_empty()),
+        ("motion", !document.motion.is_empty()),
+        ("tie", !document.tie.is_empty()),
+        ("load", !document.load.is_empty()),
+        ("contact", !document.contact.is_empty()),
+        ("materials", !document.materials.is_empty()),
+        ("sections", !document.sections.is_empty()),
+        ("gravity", document.gravity.is_some()),
+    ]
+}
+
+/// Builds the parts; `None` where something is wrong, which is reported.
+pub(crate) fn assemble(
+    document: &Document,
+    scope: &Scope,
+    findings: &mut Findings<'_>,
+) -> Option<Flexible> {
+    let before = findings.diagnostics.len();
+    let mut work = Work {
+        document,
+        scope,
+        findings,
+        builder: Builder::new(),
+        nodes: Nodes::default(),
+        constraints: Vec::new(),
+    };
+    work.gravity();
+    work.bars();
+    work.beams();
+    work.masses();
+    work.springs();
+    work.supports();
+    work.motions();
+    work.ties();
+    work.loads();
+    work.contacts();
+    let Work { builder, nodes, .. } = work;
+    if findings.diagnostics.len() > before {
+        return None;
+    }
+    match builder.build() {
+        Ok(assembly) => Some(Flexible { assembly, nodes }),
+        Err(error) => {
+            let diagnostic = Diagnostic::new(format!("the parts do not make a system: {error}"));
+            findings.at(&Path::default(), diagnostic);
+            None
+        }
+    }
+}
+
+/// What is put together, and what it is made from.
+struct Work<'a, 'f> {
+    document: &'a Document,
+    scope: &'a Scope,
+    findings: &'a mut Findings<'f>,
+    builder: Builder,
+    nodes: Nodes,
+    /// Names of motions, ties and contacts so far.
+    constraints: Vec<String>,
+}
+
+/// An end of a part.
+#[derive(Debug, Clone)]
+enum End {
+    /// A node of a part above.
+    Joined(NodeId),
+    /// A place \[m\].
+    New(Vec<f64>),
+}
+
+impl Work<'_, '_> {
+    fn number(
+        &mut self,
+        quantity: &Quantity,
+        at: &Path,
+        fits: impl Fn(f64) -> bool,
+        expected: &str,
+    ) -> Option<f64> {
+        let formula = build::formula(quantity, at);
+        crate::model::evaluate(&formula, self.scope, fits, expected, self.findings)
+    }
+
+    fn numbers(&mut self, list: &[Quantity], at: &Path) -> Option<Vec<f64>> {
+        let values: Vec<Option<f64>> = list
+            .iter()
+            .enumerate()
+            .map(|(k, q)| self.number(q, &at.index(k), |_| true, "a finite number"))
+            .collect();
+        values.into_iter().collect()
+    }
+
+    /// Up to three numbers, padded with zeros.
+    fn vector(&mut self, list: &[Quantity], at: &Path) -> Option<[f64; 3]> {
+        let values = self.numbers(list, at)?;
+        if values.len() > 3 {
+            self.wrong_count(at, values.len(), "at most 3");
+            return None;
+        }
+        let mut padded = [0.0; 3];
+        padded[..values.len()].copy_from_slice(&values);
+        Some(padded)
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn count(&mut self, quantity: &Quantity, at: &Path) -> Option<usize> {
+        let fits = |n: f64| n >= 1.0 && n.fract() == 0.0 && n <= MOST_ELEMENTS;
+        self.number(quantity, at, fits, "a whole number ≥ 1")
+            .map(|n| n as usize)
+    }
+
+    fn wrong_count(&mut self, at: &Path, count: usize, expected: &str) {
+        let entries = suggest::count(count, "entry", "entries");
+        let diagnostic = Diagnostic::new(format!("{at} has {entries}, expected {expected}"))
+            .label(format!("expected {expected}"));
+        self.findings.at(at, diagnostic);
+    }
+
+    /// Reports what the mechanics refuse at the place of the part.
+    fn accept<T>(&mut self, at: &Path, result: Result<T, impl Display>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.findings.at(at, Diagnostic::new(error.to_string()));
+                None
+            }
+        }
+    }
+
+    fn nodes_at(&mut self, words: &Words, at: &Path) -> Option<Vec<NodeId>> {
+        let mut all = Vec::new();
+        let mut sound = true;
+        for (k, word) in words.as_slice().iter().enumerate() {
+            let place = match words {
+                Words::One(_) => at.clone(),
+                Words::Several(_) => at.index(k),
+            };
+            match self.nodes.find(word) {
+                Ok(nodes) => all.extend(nodes),
+                Err(diagnostic) => {
+                    self.findings.at(&place, diagnostic);
+                    sound = false;
+                }
+            }
+        }
+        sound.then_some(all)
+    }
+
+    fn node_at(&mut self, reference: &str, at: &Path) -> Option<NodeId> {
+        match self.nodes.one(reference) {
+            Ok(node) => Some(node),
+            Err(diagnostic) => {
+                self.findings.at(at, diagnostic);
+                None
+            }
+        }
+    }
+
+    fn end(&mut self, point: &Point, at: &Path) -> Option<End> {
+        match point {
+            Point::Node(reference) => self.node_at(reference, at).map(End::Joined),
+            Point::Coordinates(list) => self.numbers(list, at).map(End::New),
+        }
+    }
+
+    /// Coordinates of an end.
+    fn place_of(&self, end: &End) -> Vec<f64> {
+        match end {
+            End::New(place) => place.clone(),
+            End::Joined(node) => {
+                let dimension = self.builder.kind(*node).dimension();
+                self.builder.position(*node)[..dimension].to_vec()
+            }
+        }
+    }
+
+    /// Complains where the name of a part is taken or odd.
+    fn part_name(&mut self, name: &str, at: &Path) -> bool {
+        let fits = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        let place = at.key("name");
+        if name.is_empty() || !name.chars().all(fits) {
+            let diagnostic = Diagnostic::new(format!("\"{name}\" cannot be the name of a part"))
+                .label("expected letters, digits, \"_\" and \"-\"")
+                .help("the name becomes a part of column names and of references to nodes");
+            self.findings.at(&place, diagnostic);
+            return false;
+        }
+        if self.nodes.knows(name) {
+            let diagnostic = Diagnostic::new(format!("two parts are called \"{name}\""))
+                .label("was named above");
+            self.findings.at(&place, diagnostic);
+            return false;
+        }
+        true
+    }
+
+    /// Complains where the name of a constraint or contact is taken.
+    fn constraint_name(&mut self, name: &str, at: &Path) {
+        if self.constraints.iter().any(|known| known == name) {
+            let diagnostic = Diagnostic::new(format!("two constraints are called \"{name}\""))
+                .label("was named above");
+            self.findings.at(&at.key("name"), diagnostic);
+        }
+        self.constraints.push(name.to_owned());
+    }
+
+    /// The number of a velocity component of a node.
+    fn component(&mut self, word: &str, kind: NodeKind, at: &Path) -> Option<usize> {
+        let (_, names) = component_names(kind);
+        if let Some(component) = names.iter().position(|name| *name == word) {
+            return Some(component);
+        }
+        let diagnostic = Diagnostic::new(format!("the node has no component \"{word}\""))
+            .label(format!("expected {}", suggest::list(names.iter().copied())));
+        self.findings.at(at, diagnostic);
+        None
+    }
+
+    /// A function of time; a complaint where it is none.
+    fn signal(
+        &mut self,
+        terms: &[(f64, Formula)],
+        subject: &'static str,
+    ) -> Option<Box<dyn Signal>> {
+        match signal::signal(terms, self.scope, subject) {
+            Ok(signal) => Some(signal),
+            Err(errors) => {
+                errors.iter().for_each(|e| self.findings.formula(e));
+                None
+            }
+        }
+    }
+
+    fn gravity(&mut self) {
+        if let Some(gravity) = &self.document.gravity
+            && let Some(gravity) = self.vector(gravity, &path(["gravity"]))
+        {
+            self.builder.gravity(gravity);
+        }
+    }
+}
