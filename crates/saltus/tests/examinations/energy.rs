@@ -2,7 +2,7 @@
 
 use crate::subjects::{everyone, run};
 use saltus_integrators::Entry;
-use saltus_system::{Contacts, Dynamics, Structure};
+use saltus_system::Structure;
 
 #[test]
 fn energy_identity_holds_to_round_off_in_linear_systems() {

@@ -2,7 +2,7 @@
 
 use crate::subjects::{everyone, run};
 use crate::transformed::Transformed;
-use saltus_system::{Dynamics, Kinematics};
+use saltus_system::Dynamics;
 
 #[test]
 fn results_do_not_depend_on_units_or_order() {

@@ -48,12 +48,12 @@ fn unsolved_steps_of_the_literal_form_are_counted() {
             let h = factor * h;
             let mut integrator = scheme.build().unwrap();
             let mut state = model.initial.clone();
-            integrator.prepare(&model.system, &state, h).unwrap();
+            integrator.prepare(&*model.system, &state, h).unwrap();
             let start = state.t;
             let error = (0..steps).find_map(|k| {
                 let end = start + (k + 1) as f64 * h;
                 integrator
-                    .step(&model.system, &mut state, h, end)
+                    .step(&*model.system, &mut state, h, end)
                     .err()
                     .map(|error| (k + 1, error))
             });

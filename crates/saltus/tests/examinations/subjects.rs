@@ -6,7 +6,7 @@ use saltus_integrators::{
     NonsmoothNewmarkOptions, Prediction, Scheme, SmoothFormulation, StepReport, Variant,
 };
 use saltus_model::Model;
-use saltus_system::{Contacts, State, System};
+use saltus_system::{State, System};
 use std::path::PathBuf;
 
 /// A scheme with the promises it is held to.
