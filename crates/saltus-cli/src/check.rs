@@ -3,6 +3,7 @@
 use crate::arguments::ModelArguments;
 use crate::{WRONG_INPUT, render, words};
 use saltus_linear::{Dense, MinimumNorm, dot};
+use saltus_mechanics::flexible::NodeId;
 use saltus_model::number::general;
 use saltus_model::{Model, ModelErrors};
 use saltus_system::{ContactSet, ForceKind, MassKind, Names};
@@ -12,6 +13,9 @@ use std::process::ExitCode;
 
 /// The audit takes a time that grows with the third power of the number of coordinates.
 const MOST_AUDITED: usize = 100;
+
+/// Lists of names and contacts end here.
+const MOST_LISTED: usize = 40;
 
 pub fn run(arguments: &ModelArguments) -> ExitCode {
     match checked(arguments) {
@@ -44,7 +48,8 @@ fn description(model: &Model) -> String {
     let kinetic = general(system.kinetic_energy(&state.q, &state.v));
     let potential = general(system.potential_energy(state.t, &state.q));
     let (start, until) = (general(plan.start), general(plan.until));
-    let mut lines = vec![
+    let mut lines = flexible(model);
+    lines.extend([
         ("coordinates", counted(&names.positions)),
         ("bilateral", counted(&names.bilateral)),
         ("unilateral", counted(&names.contacts)),
@@ -61,9 +66,9 @@ fn description(model: &Model) -> String {
             "energy",
             format!("kinetic {kinetic} J, potential {potential} J at the start"),
         ),
-    ];
-    lines.extend(contacts(model, &names).map(|text| ("contact", text)));
-    lines.extend(constraints(model, &names).map(|text| ("constraint", text)));
+    ]);
+    lines.extend(shortened(contacts(model, &names)).map(|text| ("contact", text)));
+    lines.extend(shortened(constraints(model, &names)).map(|text| ("constraint", text)));
     lines.extend(redundancy(model).map(|text| ("redundancy", text)));
     lines.extend(model.notes.iter().map(|note| ("note", note.clone())));
     lines.extend(audit(model).into_iter().map(|text| ("derivatives", text)));
@@ -74,6 +79,59 @@ fn description(model: &Model) -> String {
     }
     text.push_str("The model is in order.\n");
     text
+}
+
+/// What flexible parts consist of.
+fn flexible(model: &Model) -> Vec<(&'static str, String)> {
+    let Some(assembly) = &model.assembly else {
+        return Vec::new();
+    };
+    let mut lines = vec![("nodes", assembly.node_count().to_string())];
+    for group in assembly.groups() {
+        let noun = if group.len() == 1 {
+            "element"
+        } else {
+            "elements"
+        };
+        lines.push(("part", format!("{}: {} {noun}", group.name(), group.len())));
+    }
+    let dims = model.system.dims();
+    lines.push((
+        "unknowns",
+        format!("{} velocities, {} constraints", dims.nv, dims.ng),
+    ));
+    lines.push(("mass", format!("{} kg that moves", general(moving(model)))));
+    lines
+}
+
+/// The mass that is accelerated by a motion of all free nodes along one axis, in the direction that has most of it.
+fn moving(model: &Model) -> f64 {
+    let Some(assembly) = &model.assembly else {
+        return 0.0;
+    };
+    let kinetic = |axis: usize| {
+        let mut v = vec![0.0; model.system.dims().nv];
+        for n in 0..assembly.node_count() {
+            let node = NodeId(u32::try_from(n).unwrap_or(u32::MAX));
+            if axis < assembly.kind(node).dimension()
+                && let Some(place) = assembly.velocity_place(node, axis)
+            {
+                v[place] = 1.0;
+            }
+        }
+        2.0 * model.system.kinetic_energy(&model.initial.q, &v)
+    };
+    (0..3).map(kinetic).fold(0.0, f64::max)
+}
+
+/// The first of many lines, and how many more there are.
+fn shortened(mut lines: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    let mut first: Vec<String> = lines.by_ref().take(MOST_LISTED).collect();
+    let more = lines.count();
+    if more > 0 {
+        first.push(format!("and {more} more"));
+    }
+    first.into_iter()
 }
 
 /// Gap, rate and law of every contact at the start.
@@ -164,7 +222,12 @@ fn counted(names: &[String]) -> String {
     if names.is_empty() {
         "none".to_owned()
     } else {
-        format!("{}: {}", names.len(), names.join(", "))
+        let listed = names.len().min(MOST_LISTED);
+        let more = match names.len() - listed {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{}: {}{more}", names.len(), names[..listed].join(", "))
     }
 }
 

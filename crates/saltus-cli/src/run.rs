@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, render, words};
 use saltus::observe::StopFlag;
 use saltus::output::{Format, OutputError, ResultDirectory, ResultWriter, RunCard};
-use saltus::{Checkpoint, DriveError, RunError, Simulation, Stop};
+use saltus::{Checkpoint, DriveError, RunError, Selection, Simulation, Stop};
 use saltus_complementarity::archive::Problem;
 use saltus_integrators::FailedProblem;
 use saltus_linear::Dense;
@@ -93,12 +93,21 @@ fn directory(arguments: &RunArguments, model: &Model) -> Result<ResultWriter, Ou
         OutputFormat::Hdf5 => Format::Hdf5,
         OutputFormat::Vtk => Format::Vtk,
     }));
-    ResultDirectory::new(path, card)
+    let mut plan = ResultDirectory::new(path, card)
         .formats(&formats)
         .every(model.output.every)
         .report(arguments.report)
-        .force(arguments.force)
-        .open()
+        .force(arguments.force);
+    if let Some(columns) = &model.columns {
+        plan = plan.select(Selection {
+            positions: Some(columns.positions.clone()),
+            velocities: Some(columns.velocities.clone()),
+        });
+    }
+    if let Some(assembly) = &model.assembly {
+        plan = plan.shapes(assembly.clone());
+    }
+    plan.open()
 }
 
 /// The command that repeats this run.

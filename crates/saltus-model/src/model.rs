@@ -5,6 +5,8 @@ use crate::definition::{Definition, Formula, MassDefinition, Scope, Source};
 use crate::diagnostic::{Diagnostic, ModelErrors, SourceText};
 use crate::document::{self, Document, Output, OutputFormat, Quantity};
 use crate::findings::Findings;
+use crate::flexible::{self, Columns};
+use crate::friction;
 use crate::initial::{self, Start};
 use crate::number::general;
 use crate::read;
@@ -12,7 +14,6 @@ use crate::set::{self, Override};
 use crate::suggest;
 use crate::tree::{Format, Node, Path, Value};
 use crate::validate::{self, Validated};
-use crate::{flexible, friction};
 use saltus_integrators::consistent::Projection;
 use saltus_integrators::{Plan, Scheme, StepError};
 use saltus_mechanics::flexible::Assembly;
@@ -36,6 +37,8 @@ pub struct Model {
     pub system: Arc<dyn System>,
     /// The same, where it consists of flexible parts.
     pub assembly: Option<Arc<Assembly>>,
+    /// The coordinates that are written; all where nothing is chosen.
+    pub columns: Option<Columns>,
     /// Its parameters, evaluated.
     pub parameters: Vec<(String, f64)>,
     /// How.
@@ -178,6 +181,7 @@ impl Model {
             description: document.description.clone(),
             system: parts.system,
             assembly: parts.assembly,
+            columns: parts.columns,
             parameters: parts.parameters,
             scheme: parts.scheme,
             plan: parts.plan,
@@ -253,6 +257,7 @@ impl Model {
 struct Parts {
     system: Arc<dyn System>,
     assembly: Option<Arc<Assembly>>,
+    columns: Option<Columns>,
     parameters: Vec<(String, f64)>,
     scheme: Scheme,
     plan: Plan,
@@ -301,6 +306,7 @@ impl Parts {
         Some(Self {
             system: Arc::new(system),
             assembly: None,
+            columns: None,
             parameters: scope.parameters().to_vec(),
             scheme: scheme?,
             plan,
@@ -331,10 +337,12 @@ impl Parts {
             notes.append(&mut start.notes);
             start.notes = notes;
         }
+        let columns = flexible::columns(&flexible, document, findings, &mut start.notes);
         let assembly = Arc::new(flexible.assembly);
         Some(Self {
             system: assembly.clone(),
             assembly: Some(assembly),
+            columns,
             parameters: scope.parameters().to_vec(),
             scheme: scheme?,
             plan,

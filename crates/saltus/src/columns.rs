@@ -120,11 +120,69 @@ impl Column {
 /// Values per constraint: gap, rate, impulse, force.
 const PER_CONSTRAINT: usize = 4;
 
+/// Which coordinates become columns, by their numbers; all where nothing is chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Positions.
+    pub positions: Option<Vec<usize>>,
+    /// Velocities.
+    pub velocities: Option<Vec<usize>>,
+}
+
+/// Some of a vector, or all of it.
+#[derive(Debug, Clone)]
+enum Choice {
+    All(usize),
+    Some(Vec<usize>),
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self::All(0)
+    }
+}
+
+impl Choice {
+    /// Numbers beyond the `total` choose nothing.
+    fn new(chosen: Option<&Vec<usize>>, total: usize) -> Self {
+        match chosen {
+            None => Self::All(total),
+            Some(list) => Self::Some(list.iter().copied().filter(|&i| i < total).collect()),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::All(total) => *total,
+            Self::Some(list) => list.len(),
+        }
+    }
+
+    fn names<'a>(&'a self, names: &'a [String]) -> Box<dyn Iterator<Item = &'a String> + 'a> {
+        match self {
+            Self::All(_) => Box::new(names.iter()),
+            Self::Some(list) => Box::new(list.iter().map(|&i| &names[i])),
+        }
+    }
+
+    #[inline]
+    fn copy(&self, to: &mut [f64], from: &[f64]) {
+        match self {
+            Self::All(_) => copy(to, from),
+            Self::Some(list) => {
+                for (to, &i) in to.iter_mut().zip(list) {
+                    *to = from[i];
+                }
+            }
+        }
+    }
+}
+
 /// How a frame of a run becomes a row.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layout {
-    nq: usize,
-    nv: usize,
+    positions: Choice,
+    velocities: Choice,
     ng: usize,
     contacts: usize,
     /// What stands for a contact that is not near: 0 N, or nothing where the scheme has no forces.
@@ -133,21 +191,25 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// The layout of a run, and its columns.
-    pub(crate) fn new(info: &RunInfo<'_>) -> (Self, Vec<Column>) {
+    pub(crate) fn new(info: &RunInfo<'_>, selection: &Selection) -> (Self, Vec<Column>) {
         let names = info.names;
         let layout = Self {
-            nq: names.positions.len(),
-            nv: names.velocities.len(),
+            positions: Choice::new(selection.positions.as_ref(), names.positions.len()),
+            velocities: Choice::new(selection.velocities.as_ref(), names.velocities.len()),
             ng: names.bilateral.len(),
             contacts: names.contacts.len(),
             no_force: if info.has_forces { 0.0 } else { f64::NAN },
         };
-        (layout, columns(names))
+        let columns = layout.columns(names);
+        (layout, columns)
     }
 
     /// Number of values in a row.
     pub(crate) fn width(&self) -> usize {
-        1 + self.nq + self.nv + PER_CONSTRAINT * (self.ng + self.contacts) + 4
+        1 + self.positions.len()
+            + self.velocities.len()
+            + PER_CONSTRAINT * (self.ng + self.contacts)
+            + 4
     }
 
     /// Writes `frame` to `row` ([`width`](Self::width)); NaN stands for an empty cell.
@@ -155,12 +217,12 @@ impl Layout {
     pub(crate) fn fill(&self, frame: &Frame<'_>, row: &mut [f64]) {
         let (report, reactions) = (frame.report, &frame.reactions);
         row[0] = frame.state.t;
-        let (positions, row) = row[1..].split_at_mut(self.nq);
-        let (velocities, row) = row.split_at_mut(self.nv);
+        let (positions, row) = row[1..].split_at_mut(self.positions.len());
+        let (velocities, row) = row.split_at_mut(self.velocities.len());
         let (bilateral, row) = row.split_at_mut(PER_CONSTRAINT * self.ng);
         let (contacts, row) = row.split_at_mut(PER_CONSTRAINT * self.contacts);
-        copy(positions, &frame.state.q);
-        copy(velocities, &frame.state.v);
+        self.positions.copy(positions, &frame.state.q);
+        self.velocities.copy(velocities, &frame.state.v);
         for (i, cells) in bilateral.chunks_exact_mut(PER_CONSTRAINT).enumerate() {
             cells[0] = reactions.bilateral_gap[i];
             cells[1] = reactions.bilateral_velocity[i];
@@ -197,44 +259,45 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// All columns of a run, in their order.
+    fn columns(&self, names: &Names) -> Vec<Column> {
+        let mut columns = vec![Column::new("t")];
+        columns.extend(
+            self.positions
+                .names(&names.positions)
+                .map(|n| Column::new(format!("q.{n}"))),
+        );
+        columns.extend(
+            self.velocities
+                .names(&names.velocities)
+                .map(|n| Column::new(format!("v.{n}"))),
+        );
+        for name in names.bilateral.iter().chain(&names.contacts) {
+            columns.extend(
+                ["gap", "gap_velocity", "impulse", "force"]
+                    .map(|p| Column::new(format!("{p}.{name}"))),
+            );
+        }
+        columns.extend(
+            [
+                "energy.kinetic",
+                "energy.potential",
+                "energy.total",
+                "newton_iterations",
+            ]
+            .map(Column::new),
+        );
+        columns
+    }
+}
+
 /// Copies short slices; a loop, because a call to `memcpy` costs more than the few values.
 #[inline]
 fn copy(to: &mut [f64], from: &[f64]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = *from;
     }
-}
-
-/// All columns of a run, in their order.
-fn columns(names: &Names) -> Vec<Column> {
-    let mut columns = vec![Column::new("t")];
-    columns.extend(
-        names
-            .positions
-            .iter()
-            .map(|n| Column::new(format!("q.{n}"))),
-    );
-    columns.extend(
-        names
-            .velocities
-            .iter()
-            .map(|n| Column::new(format!("v.{n}"))),
-    );
-    for name in names.bilateral.iter().chain(&names.contacts) {
-        columns.extend(
-            ["gap", "gap_velocity", "impulse", "force"].map(|p| Column::new(format!("{p}.{name}"))),
-        );
-    }
-    columns.extend(
-        [
-            "energy.kinetic",
-            "energy.potential",
-            "energy.total",
-            "newton_iterations",
-        ]
-        .map(Column::new),
-    );
-    columns
 }
 
 #[cfg(test)]
@@ -259,7 +322,13 @@ mod tests {
             bilateral: vec!["rod".into()],
             contacts: vec!["floor".into()],
         };
-        let list: Vec<_> = columns(&names)
+        let layout = Layout {
+            positions: Choice::All(1),
+            velocities: Choice::All(1),
+            ..Layout::default()
+        };
+        let list: Vec<_> = layout
+            .columns(&names)
             .iter()
             .map(|c| c.name().to_owned())
             .collect();

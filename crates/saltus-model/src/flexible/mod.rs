@@ -1,6 +1,7 @@
 //! Flexible parts of a document, assembled into a system.
 
 mod beams;
+mod columns;
 mod frames;
 mod lines;
 mod nodes;
@@ -23,6 +24,8 @@ use saltus_mechanics::flexible::{Assembly, Builder, NodeId, NodeKind, component_
 use saltus_mechanics::signal::Signal;
 use std::fmt::Display;
 
+pub use columns::Columns;
+pub(crate) use columns::columns;
 pub(crate) use start::{equilibrium, initial};
 
 /// Most elements of one part.

@@ -46,6 +46,16 @@ impl Nodes {
         self.parts.insert(name.to_owned(), part);
     }
 
+    /// First and last nodes of parts that have ends, and parts of one node.
+    pub fn ends(&self) -> Vec<NodeId> {
+        let ends = |part: &Part| match part.all.as_slice() {
+            [one] => vec![*one],
+            [first, .., last] if part.ends => vec![*first, *last],
+            _ => Vec::new(),
+        };
+        self.parts.values().flat_map(ends).collect()
+    }
+
     /// All nodes that `reference` stands for, at least one.
     ///
     /// # Errors

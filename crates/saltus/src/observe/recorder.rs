@@ -1,6 +1,6 @@
 //! The observer that keeps a run in memory.
 
-use crate::columns::Layout;
+use crate::columns::{Layout, Selection};
 use crate::observe::{Closures, Thinning};
 use crate::trajectory::Trajectory;
 use saltus_integrators::{Frame, Observer, ObserverError, RunInfo, Stop};
@@ -65,7 +65,7 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
-        let (layout, columns) = Layout::new(info);
+        let (layout, columns) = Layout::new(info, &Selection::default());
         self.layout = layout;
         self.row = vec![0.0; self.layout.width()];
         self.trajectory = Trajectory::new(columns);

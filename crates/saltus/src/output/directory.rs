@@ -1,15 +1,19 @@
 //! The directory of a result: checked before the run, filled while it goes on, complete at its end.
 
+use crate::columns::Selection;
 use crate::observe::{Audit, Outcome};
 use crate::output::spool::beside;
 use crate::output::summary::{model, running};
+use crate::output::vtk::{self, VtkWriter};
 use crate::output::{CsvWriter, Format, OutputError, RowStream, RunCard, SpooledWriter, summary};
 use crate::report::Report;
 use saltus_integrators::{Frame, Observer, ObserverError, RunInfo, Stop};
+use saltus_mechanics::flexible::Assembly;
 use serde_json::Value;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const SUMMARY: &str = "summary.json";
 const REPORT: &str = "report.html";
@@ -37,6 +41,8 @@ pub struct ResultDirectory {
     every: u64,
     report: bool,
     force: bool,
+    selection: Selection,
+    shapes: Option<Arc<Assembly>>,
 }
 
 impl ResultDirectory {
@@ -50,6 +56,8 @@ impl ResultDirectory {
             every: 1,
             report: false,
             force: false,
+            selection: Selection::default(),
+            shapes: None,
         }
     }
 
@@ -83,6 +91,20 @@ impl ResultDirectory {
         self
     }
 
+    /// Writes these coordinates only.
+    #[must_use]
+    pub fn select(mut self, selection: Selection) -> Self {
+        self.selection = selection;
+        self
+    }
+
+    /// What is drawn in the format [`Format::Vtk`]: the system that is run.
+    #[must_use]
+    pub fn shapes(mut self, assembly: Arc<Assembly>) -> Self {
+        self.shapes = Some(assembly);
+        self
+    }
+
     /// Creates the directory, if need be, and makes sure that it can be written and holds no result of
     /// another model, nor a file of the name of a result that is none. Nothing in it is touched before the
     /// run begins.
@@ -90,7 +112,7 @@ impl ResultDirectory {
     /// # Errors
     /// [`OutputError`], before anything runs.
     pub fn open(self) -> Result<ResultWriter, OutputError> {
-        if self.formats.contains(&Format::Vtk) {
+        if self.formats.contains(&Format::Vtk) && self.shapes.is_none() {
             return Err(OutputError::VtkUnavailable);
         }
         if self.path.is_file() {
@@ -146,6 +168,7 @@ pub struct ResultWriter {
     card: RunCard,
     formats: Vec<Format>,
     rows: RowStream,
+    drawing: Option<VtkWriter>,
     audit: Audit,
     report: Option<Report>,
     files: Vec<String>,
@@ -160,14 +183,22 @@ impl ResultWriter {
             formats,
             every,
             report,
+            selection,
+            shapes,
             ..
         } = plan;
-        let mut rows = RowStream::new(&card.model).every(every);
+        let mut rows = RowStream::new(&card.model).every(every).select(selection);
+        let mut drawing = None;
         let mut spooled = Vec::new();
         for format in &formats {
             let file = path.join(format.file_name());
             match format {
                 Format::Csv => rows = rows.to(CsvWriter::new(file)),
+                Format::Vtk => {
+                    drawing = shapes
+                        .clone()
+                        .map(|assembly| VtkWriter::new(assembly, file, every));
+                }
                 other => spooled.push((*other, file)),
             }
         }
@@ -180,6 +211,7 @@ impl ResultWriter {
             card,
             formats,
             rows,
+            drawing,
             audit: Audit::new(),
             report,
             files: Vec::new(),
@@ -219,7 +251,7 @@ impl ResultWriter {
                 _ => (),
             }
         }
-        Ok(())
+        vtk::clear(&self.path.join(vtk::FOLDER))
     }
 
     fn write_summary(&self, summary: &Value) -> Result<(), OutputError> {
@@ -267,6 +299,10 @@ impl Observer for ResultWriter {
         self.claim(info)?;
         self.audit.begin(info, first)?;
         let columns = self.rows.open(info, first)?;
+        if let Some(drawing) = &mut self.drawing {
+            drawing.open()?;
+            drawing.take(first, true)?;
+        }
         if let Some(report) = &mut self.report {
             report.begin(&columns, info.names.bilateral.len(), self.rows.last_row());
         }
@@ -278,6 +314,9 @@ impl Observer for ResultWriter {
         let flow = self.audit.frame(frame)?;
         let impact = self.audit.impact();
         self.rows.take(frame, impact)?;
+        if let Some(drawing) = &mut self.drawing {
+            drawing.take(frame, impact)?;
+        }
         if let Some(report) = &mut self.report {
             report.push(self.rows.last_row(), impact);
         }
@@ -287,8 +326,10 @@ impl Observer for ResultWriter {
     fn end(&mut self, stop: &Stop) -> Result<(), ObserverError> {
         self.audit.end(stop)?;
         let rows = self.rows.close();
+        let drawing = self.drawing.as_mut().map_or(Ok(()), VtkWriter::close);
         let conclusion = self.conclude();
         rows?;
+        drawing?;
         Ok(conclusion?)
     }
 }

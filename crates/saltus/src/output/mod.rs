@@ -8,6 +8,7 @@ mod npz;
 mod rows;
 mod spool;
 mod summary;
+mod vtk;
 
 pub use csv::{CsvWriter, read_csv};
 pub use directory::{ResultDirectory, ResultWriter};
@@ -29,7 +30,8 @@ pub enum Format {
     Npz,
     /// `trajectory.h5`: one HDF5 dataset of 64-bit numbers per column, with its unit as attribute.
     Hdf5,
-    /// Geometry for ParaView; not available for models given by formulas, which have no shapes.
+    /// `trajectory.pvd` and a `vtk/frame-*.vtu` per frame: geometry for ParaView; not available for models given by
+    /// formulas, which have no shapes.
     Vtk,
 }
 

@@ -1,6 +1,6 @@
 //! The stream of rows from a run to its files.
 
-use crate::columns::{Column, Layout};
+use crate::columns::{Column, Layout, Selection};
 use crate::observe::{Closures, Thinning};
 use crate::output::OutputError;
 use saltus_integrators::{Frame, Observer, ObserverError, RunInfo, Stop};
@@ -43,6 +43,7 @@ pub trait RowSink: Send {
 /// An observer that gives the rows of a run, all or thinned, to sinks.
 pub struct RowStream {
     model: String,
+    selection: Selection,
     layout: Layout,
     row: Vec<f64>,
     thinning: Thinning,
@@ -56,6 +57,7 @@ impl RowStream {
     pub fn new(model: impl Into<String>) -> Self {
         Self {
             model: model.into(),
+            selection: Selection::default(),
             layout: Layout::default(),
             row: Vec::new(),
             thinning: Thinning::new(1),
@@ -68,6 +70,13 @@ impl RowStream {
     #[must_use]
     pub fn every(mut self, n: u64) -> Self {
         self.thinning = Thinning::new(n);
+        self
+    }
+
+    /// Keeps these coordinates only.
+    #[must_use]
+    pub fn select(mut self, selection: Selection) -> Self {
+        self.selection = selection;
         self
     }
 
@@ -89,7 +98,7 @@ impl RowStream {
         info: &RunInfo<'_>,
         first: &Frame<'_>,
     ) -> Result<Vec<Column>, OutputError> {
-        let (layout, columns) = Layout::new(info);
+        let (layout, columns) = Layout::new(info, &self.selection);
         self.layout = layout;
         self.row = vec![0.0; self.layout.width()];
         let header = Header {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod balls;
+mod flexible;
 mod folders;
 mod impacts;
 mod mechanisms;

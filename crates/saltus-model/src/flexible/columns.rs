@@ -1,0 +1,91 @@
+//! Which nodes are written as columns.
+
+use super::Flexible;
+use crate::build::path;
+use crate::document::Document;
+use crate::document::parts::Words;
+use crate::findings::Findings;
+use saltus_mechanics::flexible::NodeId;
+use saltus_system::Contacts;
+
+/// Up to this many nodes all are written.
+const FEW: usize = 50;
+
+/// Numbers of the coordinates that are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Columns {
+    /// Positions.
+    pub positions: Vec<usize>,
+    /// Velocities.
+    pub velocities: Vec<usize>,
+}
+
+/// The coordinates of the nodes that the document chooses, or of the notable ones where there are many; `None`
+/// stands for all. What was left out is said in a note.
+pub(crate) fn columns(
+    flexible: &Flexible,
+    document: &Document,
+    findings: &mut Findings<'_>,
+    notes: &mut Vec<String>,
+) -> Option<Columns> {
+    let count = flexible.assembly.node_count();
+    let nodes = match &document.output.nodes {
+        Some(words) => chosen(flexible, words, findings),
+        None if count <= FEW => return None,
+        None => {
+            let nodes = notable(flexible);
+            notes.push(format!(
+                "of {count} nodes, {} become columns: ends of parts, point masses and nodes of contacts; nodes in [output] chooses others, the format \"vtk\" has all",
+                nodes.len()
+            ));
+            nodes
+        }
+    };
+    let mut columns = Columns {
+        positions: Vec::new(),
+        velocities: Vec::new(),
+    };
+    for node in nodes {
+        let kind = flexible.assembly.kind(node);
+        let positions =
+            (0..kind.positions()).filter_map(|c| flexible.assembly.position_place(node, c));
+        columns.positions.extend(positions);
+        let velocities =
+            (0..kind.velocities()).filter_map(|c| flexible.assembly.velocity_place(node, c));
+        columns.velocities.extend(velocities);
+    }
+    Some(columns)
+}
+
+/// The nodes that `words` stand for, in the order of the assembly.
+fn chosen(flexible: &Flexible, words: &Words, findings: &mut Findings<'_>) -> Vec<NodeId> {
+    let at = path(["output", "nodes"]);
+    let mut nodes = Vec::new();
+    for (k, word) in words.as_slice().iter().enumerate() {
+        let place = match words {
+            Words::One(_) => at.clone(),
+            Words::Several(_) => at.index(k),
+        };
+        match flexible.nodes.find(word) {
+            Ok(found) => nodes.extend(found),
+            Err(diagnostic) => findings.at(&place, diagnostic),
+        }
+    }
+    sorted(nodes)
+}
+
+/// Ends of parts, point masses, and the nodes of contacts unless these are many.
+fn notable(flexible: &Flexible) -> Vec<NodeId> {
+    let mut nodes = flexible.nodes.ends();
+    let contacts = flexible.assembly.contact_count();
+    if contacts <= FEW {
+        nodes.extend((0..contacts).map(|i| flexible.assembly.contact_node(i)));
+    }
+    sorted(nodes)
+}
+
+fn sorted(mut nodes: Vec<NodeId>) -> Vec<NodeId> {
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
+}
