@@ -190,7 +190,7 @@ pub fn write(path: &Path, problem: &Problem) -> Result<(), ArchiveError> {
 /// Writes a problem with its solution and guesses; the text format has no place for these two.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_record(path: &Path, record: &Record) -> Result<(), ArchiveError> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     let bytes = match extension {

@@ -25,7 +25,7 @@ pub struct EnergyAudit {
     pub max_gain: f64,
     /// When that was \[s\]; NaN if no step gained.
     pub max_gain_at: f64,
-    /// Steps with an impact, or the one after it, that gained more than [`NOTICED`] of the largest kinetic
+    /// Steps with an impact, or the one after it, that gained more than `NOTICED` of the largest kinetic
     /// energy so far. Where `e ≤ 1` and no contact moves by itself this is a fault of the scheme.
     pub impacts_that_gain: u64,
     /// Largest such gain, 0 if there is none.
