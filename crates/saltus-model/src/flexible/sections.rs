@@ -187,8 +187,8 @@ impl Work<'_, '_> {
             Some(numbers) => {
                 let values = self.numbers(numbers.as_slice(), &at.key("rotary_inertia"))?;
                 match values.as_slice() {
-                    &[one] => [one; 3],
-                    &[polar, second, third] => [polar, second, third],
+                    [one] => [*one; 3],
+                    [polar, second, third] => [*polar, *second, *third],
                     _ => {
                         self.wrong_count(&at.key("rotary_inertia"), values.len(), "one or three");
                         return None;
@@ -328,8 +328,8 @@ impl Work<'_, '_> {
             values.push(self.positive(quantity, &place)?);
         }
         match values.as_slice() {
-            &[one] => Some([one; 2]),
-            &[second, third] => Some([second, third]),
+            [one] => Some([*one; 2]),
+            [second, third] => Some([*second, *third]),
             _ => {
                 self.wrong_count(at, values.len(), "one or two");
                 None
