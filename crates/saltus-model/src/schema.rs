@@ -28,8 +28,6 @@ pub(crate) struct Shape<'s> {
     pub kinds: Vec<&'s str>,
     /// The allowed texts; empty where any text is.
     pub values: Vec<&'s str>,
-    /// Whether it is known, but never accepted in the end: `x-unavailable`.
-    pub unavailable: bool,
     /// The allowed numbers.
     pub range: Range,
     /// `format`, e.g. `formula`.
@@ -53,7 +51,6 @@ impl<'s> Shape<'s> {
         Self {
             kinds: Vec::new(),
             values: Vec::new(),
-            unavailable: false,
             range: Range::default(),
             format: None,
             properties: Vec::new(),
@@ -185,12 +182,7 @@ impl<'s> Shapes<'s> {
     /// What is expected, in words.
     pub fn expectation(&self) -> String {
         let mut phrases: Vec<String> = Vec::new();
-        for phrase in self
-            .0
-            .iter()
-            .filter(|s| !s.unavailable)
-            .flat_map(Shape::phrases)
-        {
+        for phrase in self.0.iter().flat_map(Shape::phrases) {
             if !phrases.contains(&phrase) {
                 phrases.push(phrase);
             }
@@ -290,7 +282,6 @@ fn overlay<'s>(shape: &mut Shape<'s>, schema: &'s Json) {
             .flatten()
             .filter_map(Json::as_str),
     );
-    shape.unavailable |= schema.get("x-unavailable") == Some(&Json::Bool(true));
     let range = &mut shape.range;
     range.least = number("minimum").or(range.least);
     range.most = number("maximum").or(range.most);

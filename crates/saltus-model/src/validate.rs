@@ -99,7 +99,6 @@ impl<'s> Walker<'s> {
         }
         let known: Vec<&str> = fitting
             .iter()
-            .filter(|s| !s.unavailable)
             .flat_map(|s| s.values.iter().copied())
             .collect();
         let noun = noun(path);

@@ -186,9 +186,9 @@ impl Work<'_, '_> {
         let rho_i = match &section.rotary_inertia {
             Some(numbers) => {
                 let values = self.numbers(numbers.as_slice(), &at.key("rotary_inertia"))?;
-                match *values.as_slice() {
-                    [one] => [one; 3],
-                    [polar, second, third] => [polar, second, third],
+                match values.as_slice() {
+                    [one] => [*one; 3],
+                    [polar, second, third] => [*polar, *second, *third],
                     _ => {
                         self.wrong_count(&at.key("rotary_inertia"), values.len(), "one or three");
                         return None;
@@ -327,9 +327,9 @@ impl Work<'_, '_> {
             };
             values.push(self.positive(quantity, &place)?);
         }
-        match *values.as_slice() {
-            [one] => Some([one; 2]),
-            [second, third] => Some([second, third]),
+        match values.as_slice() {
+            [one] => Some([*one; 2]),
+            [second, third] => Some([*second, *third]),
             _ => {
                 self.wrong_count(at, values.len(), "one or two");
                 None
