@@ -25,6 +25,7 @@ mod build;
 pub mod definition;
 mod diagnostic;
 pub mod document;
+mod evaluate;
 mod expression;
 mod findings;
 mod flexible;

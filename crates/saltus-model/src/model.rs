@@ -1,9 +1,10 @@
 //! A model: a file, checked and assembled, ready to be simulated.
 
 use crate::build;
-use crate::definition::{Definition, Formula, MassDefinition, Scope, Source};
+use crate::definition::{Definition, Formula, MassDefinition, Scope};
 use crate::diagnostic::{Diagnostic, ModelErrors, SourceText};
 use crate::document::{self, Document, Output, OutputFormat, Quantity};
+use crate::evaluate::{constant, evaluate};
 use crate::findings::Findings;
 use crate::flexible::{self, Columns};
 use crate::friction;
@@ -482,53 +483,6 @@ fn constants(definition: &Definition, scope: &Scope, findings: &mut Findings<'_>
         );
         if let Some(friction) = &contact.friction {
             constant(friction, scope, |mu| mu >= 0.0, "a number ≥ 0", findings);
-        }
-    }
-}
-
-/// Like [`evaluate`], for a formula that is read again when the system is assembled: if it is no formula
-/// of parameters, it is for that reader to say so.
-fn constant(
-    formula: &Formula,
-    scope: &Scope,
-    fits: impl Fn(f64) -> bool,
-    expected: &str,
-    findings: &mut Findings<'_>,
-) {
-    if scope.evaluate(formula).is_ok() {
-        evaluate(formula, scope, fits, expected, findings);
-    }
-}
-
-/// The value of a formula of parameters; a complaint and `None` where it is not as `expected`.
-pub(crate) fn evaluate(
-    formula: &Formula,
-    scope: &Scope,
-    fits: impl Fn(f64) -> bool,
-    expected: &str,
-    findings: &mut Findings<'_>,
-) -> Option<f64> {
-    match scope.evaluate(formula) {
-        Ok(value) if value.is_finite() && fits(value) => Some(value),
-        // It uses a parameter that is wrong itself.
-        Ok(value) if value.is_nan() && matches!(formula.source, Source::Text(_)) => None,
-        Ok(value) => {
-            let place = &formula.place;
-            let message = match &formula.source {
-                Source::Number(_) => format!("{place} is {value}, expected {expected}"),
-                Source::Text(text) => format!("{place} = {text} is {value}, expected {expected}"),
-            };
-            if let Ok(path) = Path::parse(place) {
-                findings.at(
-                    &path,
-                    Diagnostic::new(message).label(format!("expected {expected}")),
-                );
-            }
-            None
-        }
-        Err(error) => {
-            findings.formula(&error);
-            None
         }
     }
 }

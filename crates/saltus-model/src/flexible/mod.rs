@@ -123,7 +123,7 @@ impl Work<'_, '_> {
         expected: &str,
     ) -> Option<f64> {
         let formula = build::formula(quantity, at);
-        crate::model::evaluate(&formula, self.scope, fits, expected, self.findings)
+        crate::evaluate::evaluate(&formula, self.scope, fits, expected, self.findings)
     }
 
     fn numbers(&mut self, list: &[Quantity], at: &Path) -> Option<Vec<f64>> {

@@ -81,7 +81,7 @@ struct Reading<'a, 'f> {
 impl Reading<'_, '_> {
     fn number(&mut self, quantity: &Quantity, at: &Path) -> Option<f64> {
         let formula = build::formula(quantity, at);
-        crate::model::evaluate(
+        crate::evaluate::evaluate(
             &formula,
             self.scope,
             |_| true,
