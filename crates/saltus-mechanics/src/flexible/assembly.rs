@@ -452,6 +452,10 @@ impl Dynamics for Assembly {
         }
         self.loads(at.t, view, active);
     }
+
+    fn is_conservative(&self) -> bool {
+        self.loads.is_empty() && !self.parts.iter().any(|part| part.is_damped())
+    }
 }
 
 impl System for Assembly {

@@ -5,6 +5,7 @@ use super::builder::{AssemblyError, Motion, NodeId, Tie};
 use super::element::NodeKind;
 use super::group::View;
 use super::places::{HELD, Places};
+use crate::gap;
 use crate::signal::Signal;
 use saltus_linear::MatrixSink;
 use saltus_system::{Constraints, ContactId, ContactLaw, ContactSet, Contacts, Point};
@@ -102,32 +103,23 @@ impl ContactPair {
             row(&cols[..count], &values[..count]);
         };
         send(normal);
-        for tangent in tangents(normal, dimension)
-            .iter()
-            .take(usize::from(self.law.tangents))
-        {
-            send(tangent);
+        let tangents = usize::from(self.law.tangents);
+        match dimension {
+            2 => {
+                for [x, y] in gap::frame(&[normal[0], normal[1]], &[0.0; 2])
+                    .iter()
+                    .take(tangents)
+                {
+                    send(&[*x, *y, 0.0]);
+                }
+            }
+            3 => gap::frame(normal, &[0.0; 3])
+                .iter()
+                .take(tangents)
+                .for_each(send),
+            _ => {}
         }
     }
-}
-
-/// Unit vectors across the normal, the same for the same normal: the first lies as close as it can to
-/// the coordinate axis that is least along the normal.
-fn tangents(normal: &[f64; 3], dimension: usize) -> [[f64; 3]; 2] {
-    if dimension < 3 {
-        return [[normal[1], -normal[0], 0.0], [0.0; 3]];
-    }
-    let mut axis = 0;
-    for c in 1..3 {
-        if normal[c].abs() < normal[axis].abs() {
-            axis = c;
-        }
-    }
-    let mut first = normal.map(|n| -normal[axis] * n);
-    first[axis] += 1.0;
-    let length = saltus_linear::dot(&first, &first).sqrt();
-    let first = first.map(|x| x / length);
-    [first, crate::rotation::cross(normal, &first)]
 }
 
 impl Assembly {

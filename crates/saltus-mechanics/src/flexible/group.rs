@@ -74,6 +74,8 @@ pub(crate) trait Part: Send + Sync {
 pub(crate) struct Group<E> {
     name: String,
     elements: Vec<E>,
+    /// Whether any element is damped.
+    damped: bool,
     /// Node numbers, element by element.
     nodes: Vec<u32>,
     /// Place of each local position, element by element.
@@ -89,6 +91,7 @@ impl<E: Element> Group<E> {
     pub(crate) fn new(name: String, elements: Vec<E>, nodes: Vec<u32>) -> Self {
         Self {
             name,
+            damped: elements.iter().any(Element::is_damped),
             elements,
             nodes,
             positions: Vec::new(),
@@ -205,7 +208,7 @@ impl<E: Element> Part for Group<E> {
     }
 
     fn is_damped(&self) -> bool {
-        self.elements.iter().any(Element::is_damped)
+        self.damped
     }
 
     fn mass(&self, sink: &mut dyn MatrixSink) {
@@ -254,7 +257,7 @@ impl<E: Element> Part for Group<E> {
     }
 
     fn subtract_damping(&self, view: View<'_>, f: &mut [f64]) {
-        if !self.is_damped() {
+        if !self.damped {
             return;
         }
         let (mut q, mut v, mut force) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
