@@ -197,7 +197,7 @@ fn archive(outcome: &Result<saltus::Run, RunError>, files: &ResultWriter) {
     if let Some(problem) = error.problem() {
         let path = name(".json");
         match saltus_complementarity::archive::write(&path, &mixed(problem)) {
-            Ok(()) => render::note(&format!("the contact problem is in {}", path.display())),
+            Ok(()) => render::note(&format!("the problem of the step is in {}", path.display())),
             Err(error) => render::error(&error.to_string()),
         }
     }

@@ -35,7 +35,9 @@ pub fn summary(model: &Model, files: &ResultWriter) -> String {
     if outcome.max_redundant > 0 {
         line(format!("  {}", redundant(outcome.max_redundant)));
     }
-    line("  certificate, worst of all steps:".to_owned());
+    if outcome.steps > 0 {
+        line("  certificate, worst of all steps:".to_owned());
+    }
     for (entry, worst, at) in outcome.certificate.iter() {
         line(format!("    {}", certificate(outcome, entry, worst, at)));
     }
@@ -62,7 +64,7 @@ fn steps(outcome: &Outcome) -> String {
     let how = format!("{} with {}", steps_of(&plan, outcome.steps), outcome.scheme);
     let when = format!(
         "from {} s to {} s",
-        general(plan.start),
+        general(plan.begin()),
         general(outcome.t_end)
     );
     let end = match outcome.stop {
@@ -76,7 +78,7 @@ fn steps(outcome: &Outcome) -> String {
 /// The first `taken` steps of `plan` and their lengths.
 pub fn steps_of(plan: &Plan, taken: u64) -> String {
     let (step, last) = (general(plan.step), general(plan.last()));
-    let whole = taken < plan.steps() || plan.last() == plan.step;
+    let whole = plan.first + taken < plan.steps() || plan.last() == plan.step;
     match taken {
         1 if !whole => format!("1 step of {last} s"),
         _ if !whole => format!("{taken} steps of {step} s, the last one of {last} s"),

@@ -195,6 +195,10 @@ fn a_step_without_a_solution_can_be_taken_again() {
     let again = saltus(&arguments, &at);
     assert_eq!(again.status.code(), Some(3), "{again:?}");
     assert_eq!(told(&String::from_utf8(again.stderr).unwrap()), step);
+    // It says where it began, not where the first run did.
+    let said = String::from_utf8(again.stdout).unwrap();
+    let when = said.lines().find(|l| l.contains("0 steps of")).unwrap();
+    assert!(!when.contains("from 0 s"), "{when}");
 
     // Not a checkpoint, another scheme.
     for (scheme, file) in [

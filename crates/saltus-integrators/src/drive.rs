@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 /// When to start, how far to step, when to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
-    /// Time of step 0 \[s\].
+    /// Time of step 0 \[s\]; where the run begins unless a saved one goes on.
     pub start: f64,
     /// Length of a step \[s\], > 0.
     pub step: f64,
@@ -28,6 +28,12 @@ impl Plan {
             until,
             first: 0,
         }
+    }
+
+    /// Time at which the run begins \[s\].
+    #[must_use]
+    pub fn begin(&self) -> f64 {
+        self.time(self.first)
     }
 
     /// Number of steps from `start` to `until`.

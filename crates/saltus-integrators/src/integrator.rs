@@ -117,7 +117,7 @@ pub enum StepError {
     },
     /// The Newton loop did not reach its tolerance.
     #[error(
-        "Newton's method stopped after {iterations} iterations with a residual of {residual:.3e} N·s, above the tolerance of {tolerance:.3e} N·s ({place}); a smaller `step` usually cures it"
+        "Newton's method stopped after {iterations} iterations with a residual of {residual:.3e} N·s, above the tolerance of {tolerance:.3e} N·s ({place}); a smaller `step` usually cures it, else a larger `max_iterations` or, where the residual is round-off, a larger `tolerance`"
     )]
     NotConverged {
         /// Corrections made.

@@ -42,17 +42,17 @@ pub struct SchemeInfo {
 pub struct OptionsError {
     /// Name of the parameter.
     pub option: &'static str,
-    /// Its value.
-    pub value: f64,
+    /// Its value, as written in a model file.
+    pub value: String,
     /// What it may be.
     pub expected: String,
 }
 
 impl OptionsError {
-    pub(crate) fn new(option: &'static str, value: f64, expected: &str) -> Self {
+    pub(crate) fn new(option: &'static str, value: impl std::fmt::Display, expected: &str) -> Self {
         Self {
             option,
-            value,
+            value: value.to_string(),
             expected: expected.to_owned(),
         }
     }

@@ -555,6 +555,10 @@ fn what_cannot_be_done_is_said() {
             modified_lcp: true,
             ..Options::default()
         },
+        Options {
+            inactive: Inactive::Literal,
+            ..options(NonsmoothFormulation::Pvv)
+        },
     ] {
         assert!(bad.validate().is_err(), "{bad:?}");
     }

@@ -8,7 +8,8 @@ use saltus_integrators::{
 };
 use saltus_linear::Dense;
 use saltus_system::State;
-use saltus_zoo::ball_over_floor;
+use saltus_zoo::{BouncingPendulum, ball_over_floor};
+use std::f64::consts::PI;
 
 /// With one correction allowed the impact of the ball is not found; the problem left behind is linear and
 /// its solution is the impulse that a run with enough corrections finds.
@@ -59,6 +60,47 @@ fn its_solution_is_the_step() {
         let found = z.last().unwrap();
         assert!((found - impulse).abs() < 1e-12, "{found} {impulse}");
     }
+}
+
+/// The correction that tight rows would like is not asked for where the limit forbids it: a step that is
+/// given up is above its tolerance, whatever the limit.
+#[test]
+fn a_step_within_its_tolerance_never_fails() {
+    let system = BouncingPendulum::default();
+    let start = State::new(0.0, system.at(PI / 12.0), vec![0.0; 3]);
+    let (mut failed, mut taken) = (0, 0);
+    for tolerance in [1e-3, 1e-6, 1e-9, 1e-12] {
+        for max_iterations in 1..5 {
+            let options = NonsmoothGeneralizedAlphaOptions {
+                tolerance,
+                max_iterations,
+                ..NonsmoothGeneralizedAlphaOptions::default()
+            };
+            let mut scheme = NonsmoothGeneralizedAlpha::new(options).unwrap();
+            let mut state = start.clone();
+            scheme.prepare(&system, &state, 1e-3).unwrap();
+            for k in 1..2000 {
+                match scheme.step(&system, &mut state, 1e-3, f64::from(k) * 1e-3) {
+                    Ok(report) => {
+                        taken += 1;
+                        assert!(report.iterations <= 60 * max_iterations);
+                    }
+                    Err(StepError::NotConverged {
+                        residual,
+                        tolerance,
+                        ..
+                    }) => {
+                        failed += 1;
+                        assert!(residual > tolerance, "{residual:e} {tolerance:e}");
+                        break;
+                    }
+                    Err(other) => panic!("{other}"),
+                }
+            }
+        }
+    }
+    println!("{taken} steps taken, {failed} runs failed");
+    assert!(failed > 0 && taken > 4000);
 }
 
 /// The options that a summary writes are options again, and the same ones.

@@ -343,3 +343,27 @@ fn impacts_that_add_energy_are_pointed_out() {
     assert!(literal.energy.impacts_that_gain >= star.events.impacts);
     assert_eq!(star.energy.impacts_that_gain, 0);
 }
+
+/// The stiff spring between two masses keeps ringing in the filtered acceleration after an impact: what that
+/// gives back two steps later belongs to the impact, too.
+#[test]
+fn energy_that_comes_back_after_an_impact_is_pointed_out() {
+    use saltus_integrators::{NonsmoothGeneralizedAlphaOptions, Scheme};
+    let masses = saltus_zoo::two_masses(1.0, 1e4, 1.0, 0.2, 10.0, 0.8);
+    let outcome = Simulation::new(
+        &masses,
+        Scheme::NonsmoothGeneralizedAlpha(NonsmoothGeneralizedAlphaOptions::default()),
+    )
+    .start(State::new(0.0, vec![1.001, 2.001], vec![0.0; 2]))
+    .step(1e-3)
+    .until(1.0)
+    .record()
+    .unwrap()
+    .outcome()
+    .unwrap()
+    .clone();
+    let energy = outcome.energy;
+    println!("{energy:?}");
+    assert!(energy.max_gain > 1e-5);
+    assert_eq!(energy.impact_gain, energy.max_gain);
+}

@@ -90,19 +90,20 @@ impl Engine {
                 self.measure_round_off();
                 defect = self.defect(h, false);
             }
-            // One correction is spent on tight rows, not more: round-off may keep them from it. The
-            // sequential solve ends where the papers' does.
-            let sequential = self.settings.linear_solve == LinearSolve::Sequential;
-            if defect.ratio <= 1.0 && (defect.rows <= 1.0 || settled || sequential) {
+            // One correction is spent on tight rows where the limit leaves one, not more: round-off may keep
+            // them from it. The sequential solve ends where the papers' does.
+            let last = spent >= self.settings.max_iterations;
+            let enough = settled || last || self.settings.linear_solve == LinearSolve::Sequential;
+            if defect.ratio <= 1.0 && (defect.rows <= 1.0 || enough) {
                 return Ok(());
             }
             settled = defect.ratio <= 1.0;
             if !defect.ratio.is_finite() && !self.take_together() {
                 return Err(self.not_finite(system, end));
             }
-            if !defect.ratio.is_finite() || spent >= self.settings.max_iterations {
+            if !defect.ratio.is_finite() || last {
                 // Nothing but a better linear solve helps against this.
-                if spent >= self.settings.max_iterations && !self.take_together() {
+                if last && !self.take_together() {
                     return Err(self.not_converged(system, spent, defect));
                 }
                 self.predict();

@@ -351,7 +351,11 @@ impl NonsmoothGeneralizedAlphaOptions {
         }
         if self.modified_lcp && self.formulation != NonsmoothFormulation::Pvv {
             let expected = "false unless `formulation` is `pvv`";
-            return Err(OptionsError::new("modified_lcp", 1.0, expected));
+            return Err(OptionsError::new("modified_lcp", true, expected));
+        }
+        if self.inactive == Inactive::Literal && self.formulation == NonsmoothFormulation::Pvv {
+            let expected = "\"star\" unless `formulation` is `pva` or `unconstrained`";
+            return Err(OptionsError::new("inactive", "\"literal\"", expected));
         }
         let formulation = match self.formulation {
             NonsmoothFormulation::Unconstrained => Formulation::Pva(1),

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// Gains of energy at impacts below this fraction of the largest kinetic energy are not noted: the error of
 /// the smooth motion is of that size.
 pub const NOTICED: f64 = 1e-6;
+/// Steps after an impact in which a gain is the impact's: a scheme that filters accelerations can give back
+/// later what it took.
+pub const RINGING: u64 = 10;
 
 /// What became of the energy \[J\].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -25,8 +28,9 @@ pub struct EnergyAudit {
     pub max_gain: f64,
     /// When that was \[s\]; NaN if no step gained.
     pub max_gain_at: f64,
-    /// Steps with an impact, or the one after it, that gained more than `NOTICED` of the largest kinetic
-    /// energy so far. Where `e ≤ 1` and no contact moves by itself this is a fault of the scheme.
+    /// Steps with an impact, or up to `RINGING` after one, that gained more than `NOTICED` of the largest kinetic
+    /// energy so far and more than any step away from impacts did. Where `e ≤ 1` and no contact moves by
+    /// itself this is a fault of the scheme.
     pub impacts_that_gain: u64,
     /// Largest such gain, 0 if there is none.
     pub impact_gain: f64,
@@ -122,7 +126,11 @@ pub struct Audit {
     started: Option<Instant>,
     wall: Duration,
     impact: bool,
+    /// Steps since the last impact.
+    quiet: Option<u64>,
     liveliest: f64,
+    /// Largest gain of a step away from impacts \[J\].
+    smooth_gain: f64,
     h: Option<f64>,
     stop: Option<Stop>,
 }
@@ -231,10 +239,15 @@ impl Observer for Audit {
         self.energy.last = report.energy;
         self.energy.work_external += report.work_external;
         self.energy.work_contact += report.work_contact;
-        let after = self.impact;
         self.impact = self.log.update(frame);
+        self.quiet = match self.quiet {
+            _ if self.impact => Some(0),
+            quiet => quiet.map(|steps| steps + 1),
+        };
         self.liveliest = self.liveliest.max(report.energy.kinetic);
-        if (self.impact || after) && gain > NOTICED * self.liveliest {
+        if self.quiet.is_none_or(|steps| steps > RINGING) {
+            self.smooth_gain = self.smooth_gain.max(gain);
+        } else if gain > self.smooth_gain.max(NOTICED * self.liveliest) {
             self.energy.impacts_that_gain += 1;
             if gain > self.energy.impact_gain {
                 (self.energy.impact_gain, self.energy.impact_gain_at) = (gain, self.t);

@@ -13,7 +13,7 @@
 //! | `certificate` | per entry that applies: `guaranteed`, `tolerance` (if guaranteed; relative to the scale of the motion), `worst`, `at` \[s\], `unit` |
 //! | `events` | counts of `impacts`, `openings`, `stick`, `slip`, `accumulation`; `first_impact`, `last_impact` \[s\], or null; the `accumulations` with `contact` and `t` \[s\] |
 //! | `rest` | `total` time at rest \[s\]; time `since` which nothing moved until the end \[s\], or null |
-//! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond the work of forces without a potential; it contains what moving constraints and a potential that depends on time bring in) and its time `max_gain_at` \[s\], or null, `impacts_that_gain` (steps with an impact, or after one, that gained more than 1e-6 of the largest kinetic energy), the largest such gain `impact_gain` and its time `impact_gain_at`, `work_external`, `work_contact` \[J\] |
+//! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond the work of forces without a potential; it contains what moving constraints and a potential that depends on time bring in) and its time `max_gain_at` \[s\], or null, `impacts_that_gain` (steps with an impact, or up to ten after one, that gained more than 1e-6 of the largest kinetic energy and more than any step away from impacts), the largest such gain `impact_gain` and its time `impact_gain_at`, `work_external`, `work_contact` \[J\] |
 //! | `stop` | `running`, `end-reached`, `interrupted` or `step-failed`; then `error` says why and `failed_step`, `failed_at` which |
 //! | `files` | what was written beside this file |
 //!
@@ -131,7 +131,7 @@ fn head(card: &RunCard, scheme: &str, plan: Plan) -> Map<String, Value> {
     };
     insert("scheme", scheme);
     insert("step", json!(plan.step));
-    insert("start", json!(plan.start));
+    insert("start", json!(plan.begin()));
     root
 }
 

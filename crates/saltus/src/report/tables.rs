@@ -218,7 +218,7 @@ pub(crate) fn parameters(card: &RunCard, outcome: &Outcome) -> String {
          <tr><td>start [s]</td><td class=\"n\">{}</td></tr><tr><td>until [s]</td><td class=\"n\">{}</td></tr>",
         escape(outcome.scheme),
         exact(outcome.plan.step),
-        exact(outcome.plan.start),
+        exact(outcome.plan.begin()),
         exact(outcome.plan.until),
     );
     flatten("", &card.scheme, &mut |name, value| {

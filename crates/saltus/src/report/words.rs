@@ -112,7 +112,7 @@ fn accumulations(hit: &[&ContactStatistics]) -> String {
 fn rest(outcome: &Outcome) -> String {
     match outcome.rest.since {
         Some(_) if outcome.steps == 0 => String::new(),
-        Some(t) if t <= outcome.plan.start => "Nothing moved.".to_owned(),
+        Some(t) if t <= outcome.plan.begin() => "Nothing moved.".to_owned(),
         Some(t) => format!("Nothing has moved since t = {}.", seconds(t)),
         None => "The run ended in motion.".to_owned(),
     }

@@ -242,7 +242,7 @@ fn nonsmooth(scheme: &str, rho: f64, tolerance: f64) -> NonsmoothGeneralizedAlph
     let strategy = scheme
         .strip_prefix("PVA")
         .map(|rest| rest[..1].parse().unwrap());
-    let inactive = if scheme.contains("star") {
+    let inactive = if scheme.contains("star") || strategy.is_none() {
         Inactive::Star
     } else {
         Inactive::Literal
