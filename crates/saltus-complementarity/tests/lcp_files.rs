@@ -5,10 +5,10 @@
 mod support;
 
 use saltus_complementarity::archive::{Problem, read};
-use saltus_complementarity::lcp::{BoxLcp, LcpSolver, solve};
+use saltus_complementarity::lcp::{LcpSolver, solve};
 use saltus_complementarity::{Mlcp, Status, Tolerance};
 use saltus_linear::{dot, max_abs};
-use support::{Random, dense, shared};
+use support::shared;
 
 #[test]
 fn every_file_is_settled() {
@@ -97,57 +97,4 @@ fn every_file_is_settled() {
         names.len()
     );
     assert_eq!(counts, [14, 6]);
-}
-
-/// A block on a table pushed with `f`: the friction force is a relay, −μN ≤ z ≤ μN.
-#[test]
-fn relay_of_dry_friction() {
-    let m = dense(&[&[1.0]]);
-    for (push, force) in [(0.3, -0.3), (2.0, -1.0), (-2.0, 1.0)] {
-        let problem = BoxLcp {
-            matrix: &m,
-            q: &[push],
-            lower: &[-1.0],
-            upper: &[1.0],
-        };
-        let mut z = [0.0];
-        assert!(problem.solve(&mut z, Tolerance::default()).is_solved());
-        assert!((z[0] - force).abs() < 1e-15, "{z:?}");
-    }
-}
-
-#[test]
-fn random_boxes_are_solved() {
-    let mut random = Random::new(3);
-    for case in 0..300 {
-        let n = 1 + random.below(8);
-        let a: Vec<Vec<f64>> = (0..n)
-            .map(|_| (0..n).map(|_| random.signed()).collect())
-            .collect();
-        let mut m = saltus_linear::Dense::zeros(n, n);
-        for i in 0..n {
-            for j in 0..n {
-                m[(i, j)] = a.iter().map(|r| r[i] * r[j]).sum::<f64>();
-            }
-            m[(i, i)] += 0.1;
-        }
-        let q: Vec<f64> = (0..n).map(|_| 3.0 * random.signed()).collect();
-        let bound = |infinite: f64, x: f64, k: usize| if k == 0 { infinite } else { x };
-        let lower: Vec<f64> = (0..n)
-            .map(|_| bound(f64::NEG_INFINITY, -random.unit(), random.below(4)))
-            .collect();
-        let upper: Vec<f64> = (0..n)
-            .map(|_| bound(f64::INFINITY, random.unit(), random.below(4)))
-            .collect();
-        let problem = BoxLcp {
-            matrix: &m,
-            q: &q,
-            lower: &lower,
-            upper: &upper,
-        };
-        let mut z = vec![0.0; n];
-        let outcome = problem.solve(&mut z, Tolerance::default());
-        assert!(outcome.is_solved(), "case {case}: {outcome:?}");
-        assert!((0..n).all(|i| lower[i] <= z[i] && z[i] <= upper[i]));
-    }
 }

@@ -41,93 +41,155 @@ impl BoxLcp<'_> {
     }
 
     /// Solves through the equivalent mixed problem: each upper bound becomes an unknown of its own.
+    ///
+    /// `Infeasible` is said only with a proof; [`infeasibility`](Self::infeasibility) gives it.
     pub fn solve(&self, z: &mut [f64], tolerance: Tolerance) -> Outcome {
-        let n = self.q.len();
         let failed = |status| Outcome {
             status,
             iterations: 0,
             residual: f64::INFINITY,
             redundant: 0,
         };
-        let sizes = [
-            self.matrix.rows(),
-            self.matrix.cols(),
-            self.lower.len(),
-            self.upper.len(),
-            z.len(),
-        ];
-        if sizes.iter().any(|&s| s != n) || (0..n).any(|i| self.lower[i] > self.upper[i]) {
+        if !self.fits() || z.len() != self.q.len() {
             return failed(Status::Inconsistent);
         }
         if self.lower.iter().chain(self.upper).any(|v| v.is_nan()) {
             return failed(Status::NotFinite);
         }
-        // z_i = origin_i + sign_i x_i: free, or x_i ≥ 0 from the finite bound.
-        let free: Vec<usize> = (0..n)
-            .filter(|&i| self.lower[i].is_infinite() && self.upper[i].is_infinite())
-            .collect();
-        let bounded: Vec<usize> = (0..n)
-            .filter(|&i| self.lower[i].is_finite() || self.upper[i].is_finite())
-            .collect();
-        let both: Vec<usize> = bounded
-            .iter()
-            .copied()
-            .filter(|&i| self.lower[i].is_finite() && self.upper[i].is_finite())
-            .collect();
-        let order: Vec<usize> = free.iter().chain(&bounded).copied().collect();
-        let sign = |i: usize| {
-            if self.lower[i].is_infinite() && self.upper[i].is_finite() {
-                -1.0
-            } else {
-                1.0
-            }
-        };
-        let origin: Vec<f64> = (0..n)
-            .map(|i| {
-                if self.lower[i].is_finite() {
-                    self.lower[i]
-                } else if self.upper[i].is_finite() {
-                    self.upper[i]
-                } else {
-                    0.0
-                }
-            })
-            .collect();
-        let size = n + both.len();
-        let mut m = Dense::zeros(size, size);
-        let mut q = vec![0.0; size];
-        let mut x = vec![0.0; size];
-        for (a, &i) in order.iter().enumerate() {
-            for (b, &j) in order.iter().enumerate() {
-                m[(a, b)] = sign(i) * self.matrix[(i, j)] * sign(j);
-            }
-            q[a] = sign(i) * (self.q[i] + dot(self.matrix.row(i), &origin));
-            x[a] = sign(i) * (z[i] - origin[i]);
-            if let Some(k) = both.iter().position(|&k| k == i) {
-                // The force y ≥ 0 of the upper bound: w_i − y = M z + q …, slack upper − z ≥ 0.
-                m[(a, n + k)] = 1.0;
-                m[(n + k, a)] = -1.0;
-                q[n + k] = self.upper[i] - self.lower[i];
-            }
-        }
-        let problem = Mlcp {
-            equalities: free.len(),
-            matrix: &m,
-            q: &q,
-        };
-        let mut outcome = MlcpSolver::default().solve(&problem, &mut x, tolerance);
-        for (a, &i) in order.iter().enumerate() {
-            z[i] = (origin[i] + sign(i) * x[a])
-                .max(self.lower[i])
-                .min(self.upper[i]);
-        }
+        let mixed = Mixed::new(self);
+        let mut x = mixed.unknowns(z);
+        let mut outcome = MlcpSolver::default().solve(&mixed.problem(), &mut x, tolerance);
+        mixed.recover(self, &x, z);
         outcome.residual = self.residual(z);
         let solved = outcome.residual <= tolerance.residual * (1.0 + max_abs(self.q));
         outcome.status = match outcome.status {
             _ if solved => Status::Solved,
             Status::Solved => Status::Inaccurate,
+            Status::NotFinite => Status::NotFinite,
+            _ if mixed.problem().infeasibility().is_some() => Status::Infeasible,
             other => other,
         };
         outcome
+    }
+
+    /// The proof that no `z` between the bounds has admissible `w`, if there is one (Farkas' lemma): `y` (n) with
+    /// `y_i ≥ 0` where only the lower bound is finite, `y_i ≤ 0` where only the upper one is, `y_i = 0` where both are, and
+    /// `y·(M z + q) < 0` for every `z` between the bounds, while every solution has `y·w ≥ 0`.
+    #[must_use]
+    pub fn infeasibility(&self) -> Option<Vec<f64>> {
+        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+        let bounds = self.lower.iter().chain(self.upper).all(|v| !v.is_nan());
+        if !self.fits() || !bounds || !finite(self.matrix.as_slice()) || !finite(self.q) {
+            return None;
+        }
+        let mixed = Mixed::new(self);
+        let rows = mixed.problem().infeasibility()?;
+        let mut y = vec![0.0; self.q.len()];
+        for (a, &i) in mixed.order.iter().enumerate() {
+            let both = self.lower[i].is_finite() && self.upper[i].is_finite();
+            // The force of the upper bound is unbounded: such a row cannot take part in a proof.
+            y[i] = if both { 0.0 } else { self.sign(i) * rows[a] };
+        }
+        Some(y)
+    }
+
+    fn fits(&self) -> bool {
+        let n = self.q.len();
+        let sizes = [
+            self.matrix.rows(),
+            self.matrix.cols(),
+            self.lower.len(),
+            self.upper.len(),
+        ];
+        sizes.iter().all(|&s| s == n) && !(0..n).any(|i| self.lower[i] > self.upper[i])
+    }
+
+    /// Which way unknown `i` goes from its origin.
+    fn sign(&self, i: usize) -> f64 {
+        if self.lower[i].is_infinite() && self.upper[i].is_finite() {
+            -1.0
+        } else {
+            1.0
+        }
+    }
+
+    /// The finite bound that unknown `i` is counted from, 0 of a free one.
+    fn origin(&self, i: usize) -> f64 {
+        [self.lower[i], self.upper[i]]
+            .into_iter()
+            .find(|v| v.is_finite())
+            .unwrap_or(0.0)
+    }
+}
+
+/// The equivalent mixed problem in `x`, `z_i = origin_i + sign_i x_i`: free, or `x_i ≥ 0` from the finite bound.
+struct Mixed {
+    /// Unknown `a` of the mixed problem is `z_i`, `i = order[a]`: free ones first.
+    order: Vec<usize>,
+    equalities: usize,
+    matrix: Dense,
+    q: Vec<f64>,
+    sign: Vec<f64>,
+    origin: Vec<f64>,
+}
+
+impl Mixed {
+    fn new(p: &BoxLcp<'_>) -> Self {
+        let n = p.q.len();
+        let finite = |i: usize| (p.lower[i].is_finite(), p.upper[i].is_finite());
+        let free = (0..n).filter(|&i| finite(i) == (false, false));
+        let bounded = (0..n).filter(|&i| finite(i) != (false, false));
+        let order: Vec<usize> = free.chain(bounded).collect();
+        let equalities = (0..n).filter(|&i| finite(i) == (false, false)).count();
+        let both: Vec<usize> = (0..n).filter(|&i| finite(i) == (true, true)).collect();
+        let sign: Vec<f64> = (0..n).map(|i| p.sign(i)).collect();
+        let origin: Vec<f64> = (0..n).map(|i| p.origin(i)).collect();
+        let size = n + both.len();
+        let mut matrix = Dense::zeros(size, size);
+        let mut q = vec![0.0; size];
+        for (a, &i) in order.iter().enumerate() {
+            for (b, &j) in order.iter().enumerate() {
+                matrix[(a, b)] = sign[i] * p.matrix[(i, j)] * sign[j];
+            }
+            q[a] = sign[i] * (p.q[i] + dot(p.matrix.row(i), &origin));
+            if let Ok(k) = both.binary_search(&i) {
+                // The force y ≥ 0 of the upper bound: w_i − y = M z + q …, slack upper − z ≥ 0.
+                matrix[(a, n + k)] = 1.0;
+                matrix[(n + k, a)] = -1.0;
+                q[n + k] = p.upper[i] - p.lower[i];
+            }
+        }
+        Self {
+            order,
+            equalities,
+            matrix,
+            q,
+            sign,
+            origin,
+        }
+    }
+
+    fn problem(&self) -> Mlcp<'_> {
+        Mlcp {
+            equalities: self.equalities,
+            matrix: &self.matrix,
+            q: &self.q,
+        }
+    }
+
+    fn unknowns(&self, z: &[f64]) -> Vec<f64> {
+        let mut x = vec![0.0; self.q.len()];
+        for (x, &i) in x.iter_mut().zip(&self.order) {
+            *x = self.sign[i] * (z[i] - self.origin[i]);
+        }
+        x
+    }
+
+    fn recover(&self, p: &BoxLcp<'_>, x: &[f64], z: &mut [f64]) {
+        for (x, &i) in x.iter().zip(&self.order) {
+            z[i] = (self.origin[i] + self.sign[i] * x)
+                .max(p.lower[i])
+                .min(p.upper[i]);
+        }
     }
 }
