@@ -1,5 +1,11 @@
-//! Interior point on De Saxcé's form: `x = (μ r_n, r_t)` and `y = (û_n/μ, u_t)` in Lorentz cones, `x ∘ y → 0`
-//! (Acary, Armand, Nguyen & Shpakovych, *Optim. Methods Softw.* (2023) for the setting; Nesterov & Todd's scaling).
+//! Interior point on De Saxcé's form: `x = (μ r_n, r_t)` and `y` in Lorentz cones, `x ∘ y → 0`
+//! (Acary, Armand, Nguyen & Shpakovych, *Optim. Methods Softw.* (2023) for the setting; Nesterov & Todd's scaling, Mehrotra's
+//! correction).
+//!
+//! With rolling friction the cone of reactions is cut out by two Lorentz cones that share `r_n`: `x₁ = (μ r_n, r_t)`,
+//! `x₂ = (μ_r r_n, r_r)`. Its dual is their sum, so that the velocity is split between the two, `û_n = μ y₁₀ + μ_r y₂₀`,
+//! `u_t` and `u_r` being the other components of `y₁` and `y₂`: with `x = J r` and `û = Jᵀ y` both cases read the same. The
+//! unknowns are the reactions, and `y` is eliminated contact by contact.
 
 use super::block_lu::BlockLu;
 use super::functions::{Block, solve_small};
@@ -9,10 +15,54 @@ use crate::cone::norm;
 /// Smallest coefficient of friction that is used: at 0 the cone has no interior.
 const LEAST_FRICTION: f64 = 1e-6;
 
+/// Steps to the central path after which rounding must be what keeps the point beside it.
+const CENTRING: u32 = 3;
+
+/// A step shorter than this has run into the boundary of a cone.
+const SHORT: f64 = 0.1;
+
+/// So many of them in a row lead nowhere.
+const JAMMED: u32 = 10;
+
+/// A point of a Lorentz cone; the last component is 0 in two dimensions.
+type Lorentz = [f64; 3];
+
+/// The Lorentz cones of a contact; the second counts with rolling friction only.
+type Pair = [Lorentz; 2];
+
+/// Number of Lorentz cones of a contact.
+const fn cones<const D: usize>() -> usize {
+    if D == 5 { 2 } else { 1 }
+}
+
+/// `J r` of one contact, `c` its coefficients.
+fn spread<const D: usize>(r: &[f64; D], c: &[f64; 2]) -> Pair {
+    let mut x = [[0.0; 3]; 2];
+    for part in 0..cones::<D>() {
+        x[part][0] = c[part] * r[0];
+        for (x, r) in x[part][1..].iter_mut().zip(&r[1 + 2 * part..]) {
+            *x = *r;
+        }
+    }
+    x
+}
+
+/// `Jᵀ y` of one contact.
+fn gather<const D: usize>(y: &Pair, c: &[f64; 2]) -> [f64; D] {
+    let mut u = [0.0; D];
+    for part in 0..cones::<D>() {
+        u[0] += c[part] * y[part][0];
+        for (u, y) in u[1 + 2 * part..].iter_mut().zip(&y[part][1..]) {
+            *u = *y;
+        }
+    }
+    u
+}
+
 /// `x ∘ y` of the Jordan algebra.
-fn jordan<const D: usize>(x: &[f64; D], y: &[f64; D]) -> [f64; D] {
-    let mut z = [0.0; D];
-    for k in 0..D {
+fn jordan(x: &Lorentz, y: &Lorentz) -> Lorentz {
+    let mut z = [0.0; 3];
+    for k in 0..3 {
         z[0] += x[k] * y[k];
         if k > 0 {
             z[k] = x[0] * y[k] + y[0] * x[k];
@@ -21,43 +71,89 @@ fn jordan<const D: usize>(x: &[f64; D], y: &[f64; D]) -> [f64; D] {
     z
 }
 
-fn determinant<const D: usize>(x: &[f64; D]) -> f64 {
+fn determinant(x: &Lorentz) -> f64 {
     let t = norm(&x[1..]);
     (x[0] - t) * (x[0] + t)
 }
 
-/// The Nesterov–Todd matrix `Θ`, symmetric, with `Θ x = y`.
-fn scaling<const D: usize>(x: &[f64; D], y: &[f64; D]) -> Block<D> {
-    let (dx, dy) = (
-        determinant(x).max(1e-300).sqrt(),
-        determinant(y).max(1e-300).sqrt(),
-    );
-    let mut dot = 0.0;
-    for k in 0..D {
-        dot += x[k] / dx * (y[k] / dy);
+/// Nesterov & Todd's scaling of a pair of points inside the cone.
+struct Scaling {
+    /// `Θ`, symmetric, with `Θ x = y`.
+    theta: Block<3>,
+    /// `Θ^½` and its inverse.
+    root: Block<3>,
+    inverse: Block<3>,
+    /// `Θ^½ x = Θ^−½ y`.
+    middle: Lorentz,
+}
+
+impl Scaling {
+    fn new(x: &Lorentz, y: &Lorentz) -> Self {
+        let (dx, dy) = (
+            determinant(x).max(1e-300).sqrt(),
+            determinant(y).max(1e-300).sqrt(),
+        );
+        let mut dot = 0.0;
+        for k in 0..3 {
+            dot += x[k] / dx * (y[k] / dy);
+        }
+        let gamma = (0.5 * (1.0 + dot)).max(1e-300).sqrt();
+        // The scaling point of (y, x): Θ = (dy/dx) (2 w wᵀ − J), w = (ŷ + J x̂)/(2γ).
+        let mut w = [0.0; 3];
+        for k in 0..3 {
+            let mirrored = if k == 0 { x[k] / dx } else { -x[k] / dx };
+            w[k] = (y[k] / dy + mirrored) / (2.0 * gamma);
+        }
+        // The roots have the same form with v = (w + e)/√(2 (w₀ + 1)).
+        let length = (2.0 * (w[0] + 1.0)).sqrt();
+        let v = [(w[0] + 1.0) / length, w[1] / length, w[2] / length];
+        let ratio = dy / dx;
+        let root = reflection(&v, ratio.sqrt());
+        Self {
+            theta: reflection(&w, ratio),
+            middle: times(&root, x),
+            root,
+            inverse: reflection(&[v[0], -v[1], -v[2]], 1.0 / ratio.sqrt()),
+        }
     }
-    let gamma = (0.5 * (1.0 + dot)).max(1e-300).sqrt();
-    // The scaling point of (y, x): Θ = (dy/dx) (2 w wᵀ − J), w = (ŷ + J x̂)/(2γ).
-    let mut w = [0.0; D];
-    for k in 0..D {
-        let mirrored = if k == 0 { x[k] / dx } else { -x[k] / dx };
-        w[k] = (y[k] / dy + mirrored) / (2.0 * gamma);
+
+    /// What is to be added to `−y` so that the step `(dx, dy)` ends near `x ∘ y = target e`, given the step `(ax, ay)` towards 0
+    /// (Mehrotra's correction).
+    fn correction(&self, ax: &Lorentz, ay: &Lorentz, target: f64) -> Option<Lorentz> {
+        let bend = jordan(&times(&self.root, ax), &times(&self.inverse, ay));
+        let right = [target - bend[0], -bend[1], -bend[2]];
+        let x = &self.middle;
+        let mut arrow = [[0.0; 3]; 3];
+        for k in 0..3 {
+            arrow[k][k] = x[0];
+            arrow[0][k] = x[k];
+            arrow[k][0] = x[k];
+        }
+        Some(times(&self.root, &solve_small(&arrow, &right)?))
     }
-    let mut m = [[0.0; D]; D];
-    for i in 0..D {
-        for j in 0..D {
+}
+
+/// `factor (2 w wᵀ − J)`.
+fn reflection(w: &Lorentz, factor: f64) -> Block<3> {
+    let mut m = [[0.0; 3]; 3];
+    for i in 0..3 {
+        for j in 0..3 {
             m[i][j] = 2.0 * w[i] * w[j];
         }
         m[i][i] -= if i == 0 { 1.0 } else { -1.0 };
         for v in &mut m[i] {
-            *v *= dy / dx;
+            *v *= factor;
         }
     }
     m
 }
 
+fn times(m: &Block<3>, x: &Lorentz) -> Lorentz {
+    m.map(|line| line.iter().zip(x).map(|(a, b)| a * b).sum())
+}
+
 /// The largest step in [0, 1] that keeps `x + α dx` in the cone, times `share`.
-fn reach<const D: usize>(x: &[f64; D], dx: &[f64; D], share: f64) -> f64 {
+fn reach(x: &Lorentz, dx: &Lorentz, share: f64) -> f64 {
     let inside = |alpha: f64| {
         let mut p = *x;
         for (p, d) in p.iter_mut().zip(dx) {
@@ -83,18 +179,96 @@ fn reach<const D: usize>(x: &[f64; D], dx: &[f64; D], share: f64) -> f64 {
     (low * share).min(1.0)
 }
 
-/// Interior point from the middle of the cone; two and three components per contact.
-#[allow(clippy::too_many_lines)] // one iteration reads as one piece
-pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    if D == 5 {
-        return Stop::Stalled;
+/// What one contact contributes to the linear system.
+struct Local<const D: usize> {
+    /// `y ↦ Jᵀ y − Σ c_k s(y_k) n`: its value is `u`, its derivative `G`.
+    value: [f64; D],
+    /// `−y_kt / s(y_k)`: the part of `G` in which it differs from `Jᵀ`.
+    slope: Pair,
+    scaling: Vec<Scaling>,
+    /// `G Θ J`.
+    block: Block<D>,
+}
+
+impl<const D: usize> Local<D> {
+    /// `s` is `|y_t|`, smoothed by `eps` and 0 at 0.
+    fn new(x: &Pair, y: &Pair, c: &[f64; 2], eps: f64) -> Self {
+        let mut local = Self {
+            value: gather(y, c),
+            slope: [[0.0; 3]; 2],
+            scaling: Vec::with_capacity(2),
+            block: [[0.0; D]; D],
+        };
+        for part in 0..cones::<D>() {
+            let soft = (norm(&y[part][1..]).powi(2) + eps * eps).sqrt();
+            local.value[0] -= c[part] * (soft - eps);
+            for k in 1..3 {
+                local.slope[part][k] = -y[part][k] / soft;
+            }
+            local.scaling.push(Scaling::new(&x[part], &y[part]));
+        }
+        for k in 0..D {
+            let mut unit = [0.0; D];
+            unit[k] = 1.0;
+            let column = local.apply(&local.scaled(&spread(&unit, c)), c);
+            for (row, v) in local.block.iter_mut().zip(column) {
+                row[k] = v;
+            }
+        }
+        local
     }
+
+    /// `G dy`.
+    fn apply(&self, dy: &Pair, c: &[f64; 2]) -> [f64; D] {
+        let mut u: [f64; D] = gather(dy, c);
+        for part in 0..cones::<D>() {
+            let slope = &self.slope[part];
+            u[0] += c[part] * (slope[1] * dy[part][1] + slope[2] * dy[part][2]);
+        }
+        u
+    }
+
+    /// `Θ dx`.
+    fn scaled(&self, dx: &Pair) -> Pair {
+        let mut dy = [[0.0; 3]; 2];
+        for part in 0..cones::<D>() {
+            dy[part] = times(&self.scaling[part].theta, &dx[part]);
+        }
+        dy
+    }
+}
+
+/// `base + alpha d`.
+fn moved<const D: usize>(base: &[[f64; D]], d: &[[f64; D]], alpha: f64) -> Vec<[f64; D]> {
+    let mut out = base.to_vec();
+    for (o, d) in out.iter_mut().flatten().zip(d.iter().flatten()) {
+        *o += alpha * d;
+    }
+    out
+}
+
+/// Interior point from the middle of the cones. The law is not that of a convex problem: where the correction of second order
+/// leads to the boundary, the way is gone once more without.
+pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     if let Some(stop) = search.stop() {
         return stop;
     }
+    match follow(search, true) {
+        Stop::Stalled => follow(search, false),
+        end => end,
+    }
+}
+
+/// Follows the central path; `bent` asks for the correction of second order.
+#[allow(clippy::too_many_lines)] // one iteration reads as one piece
+fn follow<const D: usize>(search: &mut Search<'_, D>, bent: bool) -> Stop {
     let p = search.p;
-    let n = p.contacts();
-    let mu: Vec<f64> = p.mu.iter().map(|m| m.max(LEAST_FRICTION)).collect();
+    let (n, parts) = (p.contacts(), cones::<D>());
+    let coefficients: Vec<[f64; 2]> =
+        p.mu.iter()
+            .zip(&p.rolling)
+            .map(|(mu, rolling)| [mu.max(LEAST_FRICTION), rolling.max(LEAST_FRICTION)])
+            .collect();
     let mut start = vec![0];
     let mut index = Vec::new();
     for i in 0..n {
@@ -103,71 +277,57 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     }
     let mut lu = BlockLu::<D>::default();
     lu.analyse(&start, &index);
-    let mut unit = [0.0; D];
-    unit[0] = 1.0;
     let scale = 1.0 / (n as f64).sqrt();
-    let mut x = vec![unit.map(|v| v * scale); n];
-    let mut y = x.clone();
+    let mut r = vec![[0.0; D]; n];
+    for (r, c) in r.iter_mut().zip(&coefficients) {
+        let middle = if parts == 2 {
+            (c[0] * c[1]).sqrt()
+        } else {
+            c[0]
+        };
+        r[0] = scale / middle;
+    }
+    // The cones of all contacts, one after the other.
+    let flat = |pairs: &[Pair]| -> Vec<Lorentz> {
+        pairs.iter().flat_map(|p| p[..parts].to_vec()).collect()
+    };
+    let mut y: Vec<Pair> = vec![[[scale, 0.0, 0.0]; 2]; n];
     let mut tau = scale * scale;
-    let zero = vec![[0.0; D]; n];
-    let (mut r, mut u) = (zero.clone(), zero.clone());
-    let mut scratch = zero.clone();
+    let mut scratch = vec![[0.0; D]; n];
+    let mut centred = 0;
+    let (mut careful, mut short) = (false, 0);
     for _ in 0..150 {
-        r.copy_from_slice(&x);
-        for (r, mu) in r.iter_mut().zip(&mu) {
-            r[0] /= mu;
-        }
         let eta = search.evaluate(&r);
-        u.copy_from_slice(&search.u);
         if let Some(stop) = search.stop() {
             return stop;
         }
         if !eta.is_finite() {
             return Stop::Diverging;
         }
-        let eps = tau.min(1.0);
-        // Defect of y − s(y_t) e₀ = Ŵ x + q̂ with smoothed s, Ŵ and q̂ in the coordinates of the cones.
-        let soft: Vec<f64> = y
+        let x: Vec<Pair> = r
             .iter()
-            .map(|y| (norm(&y[1..]).powi(2) + eps * eps).sqrt())
+            .zip(&coefficients)
+            .map(|(r, c)| spread(r, c))
             .collect();
-        let mut defect = zero.clone();
-        let mut theta = Vec::with_capacity(n);
-        let mut g: Vec<Block<D>> = Vec::with_capacity(n);
+        let eps = tau.min(1.0);
+        let mut defect = vec![[0.0; D]; n];
+        let mut local = Vec::with_capacity(n);
         for i in 0..n {
-            let mut hat = u[i];
-            hat[0] /= mu[i];
+            let part = Local::<D>::new(&x[i], &y[i], &coefficients[i], eps);
             for k in 0..D {
-                defect[i][k] = y[i][k] - hat[k];
+                defect[i][k] = part.value[k] - search.u[i][k];
             }
-            defect[i][0] -= soft[i] - eps;
-            theta.push(scaling(&x[i], &y[i]));
-            let mut m = [[0.0; D]; D];
-            for k in 0..D {
-                m[k][k] = 1.0;
-                if k > 0 {
-                    m[0][k] = -y[i][k] / soft[i];
-                }
-            }
-            g.push(m);
+            local.push(part);
         }
         let factorised = lu.factorise(|i, put| {
             let (lines, _) = p.w.row(i).as_chunks::<D>();
             for (w, &j) in lines.chunks_exact(D).zip(p.w.cols(i)) {
                 let mut block = [[0.0; D]; D];
-                for a in 0..D {
-                    for b in 0..D {
-                        let left = if a == 0 { 1.0 / mu[i] } else { 1.0 };
-                        let right = if b == 0 { 1.0 / mu[j] } else { 1.0 };
-                        block[a][b] = left * w[a][b] * right;
-                    }
-                }
+                block.copy_from_slice(w);
                 if i == j {
-                    for a in 0..D {
-                        for b in 0..D {
-                            for k in 0..D {
-                                block[a][b] += g[i][a][k] * theta[i][k][b];
-                            }
+                    for (row, own) in block.iter_mut().zip(&local[i].block) {
+                        for (v, own) in row.iter_mut().zip(own) {
+                            *v += own;
                         }
                     }
                 }
@@ -179,79 +339,109 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         if !factorised {
             return Stop::Stalled;
         }
-        // G dy − Ŵ dx = −defect, dy = c − Θ dx  =>  (Ŵ + G Θ) dx = defect + G c.
-        let mut direction = |c: &[[f64; D]]| {
-            let mut dx = defect.clone();
+        // G dy − W dr = −defect, dy = c − Θ J dr  =>  (W + G Θ J) dr = defect + G c.
+        let mut direction = |c: &[Pair]| {
+            let mut dr = defect.clone();
             for i in 0..n {
-                for a in 0..D {
-                    for k in 0..D {
-                        dx[i][a] += g[i][a][k] * c[i][k];
-                    }
+                let known = local[i].apply(&c[i], &coefficients[i]);
+                for (d, k) in dr[i].iter_mut().zip(known) {
+                    *d += k;
                 }
             }
-            lu.solve(&mut dx, &mut scratch);
+            lu.solve(&mut dr, &mut scratch);
+            let dx: Vec<Pair> = dr
+                .iter()
+                .zip(&coefficients)
+                .map(|(r, c)| spread(r, c))
+                .collect();
             let mut dy = c.to_vec();
             for i in 0..n {
-                for a in 0..D {
-                    for k in 0..D {
-                        dy[i][a] -= theta[i][a][k] * dx[i][k];
-                    }
+                let back = local[i].scaled(&dx[i]);
+                for (d, b) in dy[i].iter_mut().flatten().zip(back.iter().flatten()) {
+                    *d -= b;
                 }
             }
-            (dx, dy)
+            (dr, flat(&dx), dy)
         };
-        let steps = |dx: &[[f64; D]], dy: &[[f64; D]], share: f64| {
+        let (flat_x, flat_y) = (flat(&x), flat(&y));
+        let steps = |dx: &[Lorentz], dy: &[Lorentz], share: f64| {
             let mut alpha = 1.0_f64;
-            for i in 0..n {
+            for i in 0..dx.len() {
                 alpha = alpha
-                    .min(reach(&x[i], &dx[i], share))
-                    .min(reach(&y[i], &dy[i], share));
+                    .min(reach(&flat_x[i], &dx[i], share))
+                    .min(reach(&flat_y[i], &dy[i], share));
             }
             alpha
         };
-        let gap = |x: &[[f64; D]], y: &[[f64; D]]| {
-            x.iter().zip(y).map(|(x, y)| jordan(x, y)[0]).sum::<f64>() / n as f64
+        let gap = |x: &[Lorentz], y: &[Lorentz]| {
+            let sum: f64 = x.iter().zip(y).map(|(x, y)| jordan(x, y)[0]).sum();
+            sum / x.len() as f64
         };
-        let predictor: Vec<[f64; D]> = y.iter().map(|y| y.map(|v| -v)).collect();
-        let (dx, dy) = direction(&predictor);
+        let predictor: Vec<Pair> = y.iter().map(|y| y.map(|y| y.map(|v| -v))).collect();
+        let (_, dx, dy) = direction(&predictor);
+        let dy = flat(&dy);
         let alpha = steps(&dx, &dy, 0.999);
-        let moved = |base: &[[f64; D]], d: &[[f64; D]], alpha: f64| -> Vec<[f64; D]> {
-            let mut out = base.to_vec();
-            for (o, d) in out.iter_mut().zip(d) {
-                for (o, d) in o.iter_mut().zip(d) {
-                    *o += alpha * d;
+        let now = gap(&flat_x, &flat_y);
+        let after = gap(&moved(&flat_x, &dx, alpha), &moved(&flat_y, &dy, alpha));
+        // Beside the central path reactions and velocities of sliding contacts are aligned to √gap only. Once the gap is
+        // small, and after a short step, the point goes to the path before it goes on along it.
+        let central = centred >= CENTRING
+            || flat_x.iter().zip(&flat_y).all(|(x, y)| {
+                let product = jordan(x, y);
+                let off = [product[0] - now, product[1], product[2]];
+                norm(&off) <= 0.5 * now
+            });
+        careful |= now <= search.tolerance;
+        let sigma = match (careful, central) {
+            (false, _) => (after / now).max(0.0).powi(3).min(1.0),
+            (true, true) => 0.1,
+            (true, false) => 1.0,
+        };
+        centred = if sigma == 1.0 { centred + 1 } else { 0 };
+        let still = [0.0; 3];
+        let mut corrected = |second: bool| {
+            let mut corrector = predictor.clone();
+            for i in 0..n {
+                for part in 0..parts {
+                    let k = parts * i + part;
+                    let (ax, ay) = if second {
+                        (&dx[k], &dy[k])
+                    } else {
+                        (&still, &still)
+                    };
+                    let toward = local[i].scaling[part].correction(ax, ay, sigma * now)?;
+                    for (c, t) in corrector[i][part].iter_mut().zip(toward) {
+                        *c += t;
+                    }
                 }
             }
-            out
+            let (dr, dx, dy) = direction(&corrector);
+            let alpha = steps(&dx, &flat(&dy), 0.99);
+            Some((alpha, dr, dx, dy))
         };
-        let now = gap(&x, &y);
-        let after = gap(&moved(&x, &dx, alpha), &moved(&y, &dy, alpha));
-        let sigma = (after / now).max(0.0).powi(3).min(1.0);
-        let target = sigma * now;
-        let mut corrector = predictor;
-        for i in 0..n {
-            // target · x⁻¹ with x ∘ x⁻¹ = e.
-            let mut arrow = [[0.0; D]; D];
-            for k in 0..D {
-                arrow[k][k] = x[i][0];
-                arrow[0][k] = x[i][k];
-                arrow[k][0] = x[i][k];
-            }
-            let Some(inverse) = solve_small(&arrow, &unit) else {
-                return Stop::Stalled;
-            };
-            for k in 0..D {
-                corrector[i][k] += target * inverse[k];
-            }
+        let Some(mut best) = corrected(bent && !careful) else {
+            return Stop::Stalled;
+        };
+        if bent
+            && best.0 < 0.5
+            && let Some(plain) = corrected(false)
+            && plain.0 > best.0
+        {
+            best = plain;
         }
-        let (dx, dy) = direction(&corrector);
-        let alpha = steps(&dx, &dy, 0.99);
-        if alpha < 1e-9 || !alpha.is_finite() {
+        let (alpha, dr, dx, dy) = best;
+        careful = bent && alpha < SHORT;
+        short = if alpha < SHORT { short + 1 } else { 0 };
+        if alpha < 1e-9 || !alpha.is_finite() || short > JAMMED {
             return Stop::Stalled;
         }
-        x = moved(&x, &dx, alpha);
-        y = moved(&y, &dy, alpha);
-        tau = gap(&x, &y).abs().min(tau);
+        r = moved(&r, &dr, alpha);
+        for (y, d) in y.iter_mut().flatten().zip(dy.iter().flatten()) {
+            for (y, d) in y.iter_mut().zip(d) {
+                *y += alpha * d;
+            }
+        }
+        tau = gap(&moved(&flat_x, &dx, alpha), &flat(&y)).abs().min(tau);
         search.work += 12.0 * p.product_work();
     }
     Stop::Stalled
