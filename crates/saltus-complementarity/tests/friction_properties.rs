@@ -6,12 +6,12 @@ mod support;
 
 use saltus_complementarity::cone::{de_saxce, project, project_dual};
 use saltus_complementarity::friction::{
-    FrictionContact, FrictionSolver, Limits, LocalSolver, Measure, Order, canonical_reaction,
-    infeasibility, one_contact_solutions, solve,
+    FrictionContact, FrictionSolver, Limits, LocalSolver, Measure, Order, infeasibility,
+    one_contact_solutions, solve,
 };
 use saltus_complementarity::{BlockMatrix, Status};
 use saltus_linear::dot;
-use support::Random;
+use support::{Random, disc, planted};
 
 fn check_projections<const D: usize>(random: &mut Random) {
     let (mu, rolling) = (
@@ -64,69 +64,11 @@ fn projections_are_idempotent_and_non_expansive() {
     }
 }
 
-/// `W = Hᵀ H` of `contacts` contacts on `rank / 6` bodies, `q` such that a known pair `(r, u)` solves the problem.
-fn planted<const D: usize>(
-    random: &mut Random,
-    contacts: usize,
-    rank: usize,
-) -> (FrictionContact, Vec<f64>) {
-    let size = D * contacts;
-    let h: Vec<Vec<f64>> = (0..rank)
-        .map(|_| (0..size).map(|_| random.signed()).collect())
-        .collect();
-    let mut entries = Vec::new();
-    for i in 0..size {
-        for j in 0..size {
-            // No coupling of normal and tangential directions: the problem is monotone.
-            if (i % D == 0) == (j % D == 0) {
-                entries.push((i, j, h.iter().map(|r| r[i] * r[j]).sum::<f64>()));
-            }
-        }
-    }
-    let w = BlockMatrix::from_triplets(D, contacts, entries);
-    let mu: Vec<f64> = (0..contacts).map(|_| 0.1 + random.unit()).collect();
-    let (mut r, mut u) = (vec![0.0; size], vec![0.0; size]);
-    for i in 0..contacts {
-        let (r, u) = (&mut r[D * i..][..D], &mut u[D * i..][..D]);
-        let direction: Vec<f64> = (1..D).map(|_| random.signed()).collect();
-        let length = dot(&direction, &direction).sqrt();
-        match random.below(3) {
-            0 => {
-                u[0] = random.unit();
-                for k in 1..D {
-                    u[k] = random.signed();
-                }
-            }
-            1 => {
-                r[0] = random.unit();
-                for k in 1..D {
-                    r[k] = 0.8 * mu[i] * r[0] * direction[k - 1] / length;
-                }
-            }
-            _ => {
-                r[0] = random.unit();
-                let slip = random.unit();
-                for k in 1..D {
-                    r[k] = -mu[i] * r[0] * direction[k - 1] / length;
-                    u[k] = slip * direction[k - 1] / length;
-                }
-            }
-        }
-    }
-    let mut image = vec![0.0; size];
-    w.apply(&r, &mut image);
-    let q = u.iter().zip(&image).map(|(u, w)| u - w).collect();
-    let problem = FrictionContact::new(w, q, mu, Vec::new()).unwrap();
-    let residual = Measure::new(&problem).residual_of(&problem, &r);
-    assert!(residual.eta < 1e-13, "{residual:?}");
-    (problem, r)
-}
-
 #[test]
 fn three_solvers_agree_on_monotone_problems() {
     let mut random = Random::new(23);
     for contacts in [1, 3, 10, 40, 200] {
-        let (p, _) = planted::<3>(&mut random, contacts, 3 * contacts + 6);
+        let (p, _) = planted(&mut random, 3, contacts, 3 * contacts + 6, true);
         let mut reference: Option<Vec<f64>> = None;
         for name in ["auto", "proximal-newton", "projected-gradient"] {
             let mut r = vec![0.0; 3 * contacts];
@@ -165,7 +107,7 @@ fn solutions_follow_permutation_rotation_and_units() {
     let mut random = Random::new(29);
     for _ in 0..20 {
         let n = 2 + random.below(8);
-        let (p, _) = planted::<3>(&mut random, n, 3 * n + 3);
+        let (p, _) = planted(&mut random, 3, n, 3 * n + 3, true);
         let mut order: Vec<usize> = (0..n).collect();
         for i in (1..n).rev() {
             order.swap(i, random.below(i + 1));
@@ -241,71 +183,6 @@ fn solutions_follow_permutation_rotation_and_units() {
         let here = Measure::new(&p).residual_of(&p, &probe).eta;
         let there = Measure::new(&other).residual_of(&other, &moved).eta;
         assert!((here - there).abs() <= 1e-12 * here, "{here} {there}");
-    }
-}
-
-/// A disc on `k` legs at the corners of a polygon, mass `m`: `W_ij` of the rigid body in contact frames.
-fn disc(k: usize, m: f64, mu: f64, v0: f64, gh: f64) -> FrictionContact {
-    let inertia = 0.25 * m;
-    let axial = 0.5 * m;
-    let mut h = vec![vec![0.0; 3 * k]; 6];
-    for i in 0..k {
-        let (y, x) = (std::f64::consts::TAU * i as f64 / k as f64).sin_cos();
-        // Rows: translation z, x, y, rotation about x, y, z; columns: n, t1 = x, t2 = y of leg i.
-        for (row, values) in [
-            [1.0 / m.sqrt(), 0.0, 0.0],
-            [0.0, 1.0 / m.sqrt(), 0.0],
-            [0.0, 0.0, 1.0 / m.sqrt()],
-            [y / inertia.sqrt(), 0.0, 0.0],
-            [-x / inertia.sqrt(), 0.0, 0.0],
-            [0.0, -y / axial.sqrt(), x / axial.sqrt()],
-        ]
-        .iter()
-        .enumerate()
-        {
-            h[row][3 * i..3 * i + 3].copy_from_slice(values);
-        }
-    }
-    let mut entries = Vec::new();
-    for i in 0..3 * k {
-        for j in 0..3 * k {
-            entries.push((i, j, h.iter().map(|r| r[i] * r[j]).sum::<f64>()));
-        }
-    }
-    let w = BlockMatrix::from_triplets(3, k, entries);
-    let q = (0..k).flat_map(|_| [-gh, v0, 0.0]).collect();
-    FrictionContact::new(w, q, vec![mu; k], Vec::new()).unwrap()
-}
-
-#[test]
-fn legs_of_a_symmetric_table_carry_the_same() {
-    let p = disc(8, 2.0, 0.5, 0.0, 0.01);
-    for (order, start) in [
-        (Order::Forward, 0.0),
-        (Order::Symmetric, 1.0),
-        (Order::Random(5), 0.3),
-    ] {
-        let mut r = vec![start; 24];
-        let limits = Limits {
-            tolerance: 1e-12,
-            ..Limits::default()
-        };
-        let end = solve(
-            &p,
-            FrictionSolver::Nsgs {
-                omega: 1.0,
-                order,
-                local: LocalSolver::Exact,
-            },
-            limits,
-            &mut r,
-        );
-        assert!(end.outcome.is_solved(), "{end:?}");
-        assert!(canonical_reaction(&p, 1e-11, &mut r));
-        for leg in r.chunks_exact(3) {
-            assert!((leg[0] - 0.0025).abs() < 1e-10, "{leg:?}");
-            assert!(leg[1].abs() < 1e-10 && leg[2].abs() < 1e-10, "{leg:?}");
-        }
     }
 }
 
@@ -465,7 +342,7 @@ fn fuzzed_small_problems() {
 #[test]
 fn the_same_problem_gives_the_same_bits() {
     let mut random = Random::new(37);
-    let (p, _) = planted::<3>(&mut random, 30, 70);
+    let (p, _) = planted(&mut random, 3, 30, 70, true);
     let run = || {
         let mut r = vec![0.0; 90];
         let end = solve(&p, FrictionSolver::Auto, Limits::default(), &mut r);
@@ -552,7 +429,7 @@ fn local_solvers_agree_on_one_contact() {
 #[test]
 fn every_solver_heeds_guess_limits_and_cancel() {
     let mut random = Random::new(43);
-    let (p, planted) = planted::<3>(&mut random, 12, 20);
+    let (p, planted) = planted(&mut random, 3, 12, 20, true);
     let cancelled = std::sync::atomic::AtomicBool::new(true);
     for (name, solver) in FrictionSolver::ALL {
         let mut r = planted.clone();
@@ -582,4 +459,32 @@ fn every_solver_heeds_guess_limits_and_cancel() {
             assert!(r.iter().all(|v| v.is_finite()), "{name}");
         }
     }
+}
+
+/// With rolling friction the cone is the intersection of two Lorentz cones: the interior point finds what the others find.
+#[test]
+fn interior_point_solves_rolling_problems() {
+    let mut random = Random::new(61);
+    let mut total = 0;
+    for case in 0..40 {
+        let n = 1 + random.below(12);
+        let (p, _) = planted(&mut random, 5, n, 5 * n + 2, true);
+        let velocities = |name: &str| {
+            let mut r = vec![0.0; 5 * n];
+            let solver = FrictionSolver::named(name).unwrap();
+            let end = solve(&p, solver, Limits::default(), &mut r);
+            assert!(end.outcome.is_solved(), "case {case}, {name}: {end:?}");
+            let mut u = vec![0.0; r.len()];
+            p.velocity(&r, &mut u);
+            (u, end.outcome.iterations)
+        };
+        let (known, _) = velocities("proximal-newton");
+        let (u, iterations) = velocities("interior-point");
+        total += iterations;
+        let size = dot(p.free_velocity(), p.free_velocity()).sqrt();
+        let gap: f64 = u.iter().zip(&known).map(|(a, b)| (a - b).powi(2)).sum();
+        assert!(gap.sqrt() <= 1e-6 * size, "case {case}: {:.1e}", gap.sqrt());
+    }
+    println!("{total} iterations for 40 problems");
+    assert!(total <= 40 * 60);
 }

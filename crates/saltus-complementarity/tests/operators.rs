@@ -134,6 +134,7 @@ fn squeezing_is_proven_infeasible_without_a_matrix() {
     let mut r = vec![0.0; 6];
     let end = solve_global(
         &p,
+        FrictionSolver::ProjectedGradient,
         Limits {
             max_iterations: 500,
             ..Limits::default()

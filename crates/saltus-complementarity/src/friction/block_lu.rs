@@ -198,7 +198,7 @@ impl<const D: usize> BlockLu<D> {
 }
 
 #[inline]
-fn multiply<const D: usize>(a: &Block<D>, b: &Block<D>) -> Block<D> {
+pub(crate) fn multiply<const D: usize>(a: &Block<D>, b: &Block<D>) -> Block<D> {
     let mut c = [[0.0; D]; D];
     for i in 0..D {
         for k in 0..D {
@@ -221,7 +221,7 @@ fn subtract_product<const D: usize>(c: &mut Block<D>, a: &Block<D>, b: &Block<D>
     }
 }
 
-fn invert<const D: usize>(m: &Block<D>) -> Option<Block<D>> {
+pub(crate) fn invert<const D: usize>(m: &Block<D>) -> Option<Block<D>> {
     let mut inverse = [[0.0; D]; D];
     for j in 0..D {
         let mut e = [0.0; D];

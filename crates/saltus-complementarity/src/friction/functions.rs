@@ -98,7 +98,7 @@ pub(crate) fn natural_map<const D: usize>(
 }
 
 /// An element of the generalised Jacobian of the projection at `x`.
-fn projection_slope<const D: usize>(x: &[f64; D], mu: f64, rolling: f64) -> Block<D> {
+pub(crate) fn projection_slope<const D: usize>(x: &[f64; D], mu: f64, rolling: f64) -> Block<D> {
     let (p, region) = project(x, mu, rolling);
     match region {
         Region::Inside => identity(),

@@ -2,29 +2,158 @@
 //!
 //! With `u` fixed the admissible reactions form the convex set `{ W r = u − q }` ∩ cones, rays of sliding contacts
 //! and zeros of open ones; its point of least norm is unique, so that symmetric scenes get symmetric
-//! reactions and the numbering of contacts does not matter. Found by Douglas–Rachford splitting.
+//! reactions and the numbering of contacts does not matter. With rolling friction a contact may slide without rolling, or
+//! roll without sliding: its reaction is then on a ray in one pair of components and in a disc in the other. Found by
+//! Douglas–Rachford splitting (Lions & Mercier, *SIAM J. Numer. Anal.* 16 (1979)) where `W` is symmetric, and by Newton's method
+//! on the dual where it is not or the splitting is slow.
 
 use super::block_lu::BlockLu;
-use super::functions::Block;
+use super::cone_newton::ConeNewton;
+use super::functions::{Block, projection_slope};
 use super::measure::{Measure, square};
 use super::problem::FrictionContact;
 use super::scaled::Scaled;
 use crate::cone::{norm, project};
+use saltus_linear::{Dense, axpy, dot};
 
 /// Where the reaction of a contact may lie once the velocities are known.
 #[derive(Debug, Clone, Copy)]
 enum Place<const D: usize> {
     Zero,
+    /// Multiples of a unit vector: everything that can slip does.
     Ray([f64; D]),
+    /// Multiples `α` of a unit vector, and beside it the two components from `disc` on, of length `coefficient · α` at
+    /// most: of sliding and rolling only one happens.
+    RayAndDisc {
+        ray: [f64; D],
+        disc: usize,
+        coefficient: f64,
+    },
     Cone,
+}
+
+impl<const D: usize> Place<D> {
+    /// Of a contact with velocity `u`, of which parts below `small` count as zero.
+    fn new(u: &[f64; D], mu: f64, rolling: f64, small: f64) -> Self {
+        if u[0] > small {
+            return Self::Zero;
+        }
+        let pairs = [(1, D.min(3), mu), (D.min(3), D, rolling)];
+        let slips = pairs.map(|(from, to, _)| norm(&u[from..to]) > small);
+        if slips == [false, false] {
+            return Self::Cone;
+        }
+        let mut ray = [0.0; D];
+        ray[0] = 1.0;
+        for ((from, to, coefficient), slips) in pairs.into_iter().zip(slips) {
+            let size = norm(&u[from..to]);
+            if slips {
+                for k in from..to {
+                    ray[k] = -coefficient * u[k] / size;
+                }
+            }
+        }
+        let length = norm(&ray);
+        let ray = ray.map(|v| v / length);
+        match slips {
+            [true, false] if D == 5 => Self::RayAndDisc {
+                ray,
+                disc: 3,
+                coefficient: rolling / length,
+            },
+            [false, true] => Self::RayAndDisc {
+                ray,
+                disc: 1,
+                coefficient: mu / length,
+            },
+            _ => Self::Ray(ray),
+        }
+    }
+
+    /// The nearest point to `a`.
+    fn project(&self, a: &[f64; D], mu: f64, rolling: f64) -> [f64; D] {
+        match self {
+            Self::Zero => [0.0; D],
+            Self::Cone => project(a, mu, rolling).0,
+            Self::Ray(ray) => {
+                let along = dot(a, ray).max(0.0);
+                ray.map(|r| r * along)
+            }
+            Self::RayAndDisc {
+                ray,
+                disc,
+                coefficient,
+            } => {
+                let plane = [dot(a, ray), a[*disc], a[disc + 1]];
+                let ([along, first, second], _) = project(&plane, *coefficient, 0.0);
+                let mut p = ray.map(|r| r * along);
+                p[*disc] = first;
+                p[disc + 1] = second;
+                p
+            }
+        }
+    }
+
+    /// An element of the generalised Jacobian of the projection at `a`.
+    fn slope(&self, a: &[f64; D], mu: f64, rolling: f64) -> Block<D> {
+        let mut m = [[0.0; D]; D];
+        match self {
+            Self::Zero => {}
+            Self::Cone => return projection_slope(a, mu, rolling),
+            Self::Ray(ray) => {
+                if dot(a, ray) > 0.0 {
+                    for (line, r) in m.iter_mut().zip(ray) {
+                        *line = ray.map(|v| r * v);
+                    }
+                }
+            }
+            Self::RayAndDisc {
+                ray,
+                disc,
+                coefficient,
+            } => {
+                let plane = [dot(a, ray), a[*disc], a[disc + 1]];
+                let inner = projection_slope(&plane, *coefficient, 0.0);
+                let mut axes = [*ray, [0.0; D], [0.0; D]];
+                axes[1][*disc] = 1.0;
+                axes[2][disc + 1] = 1.0;
+                for (left, line) in axes.iter().zip(&inner) {
+                    for (right, s) in axes.iter().zip(line) {
+                        for i in 0..D {
+                            for j in 0..D {
+                                m[i][j] += left[i] * s * right[j];
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        m
+    }
 }
 
 /// Added to the diagonal of the scaled `W` to make it regular; the solution is refined. The larger, the less
 /// rounding; the smaller, the better stiff directions are resolved.
 const RIDGES: [f64; 4] = [1e-5, 1e-6, 1e-7, 1e-8];
 
+/// Unknowns up to which Newton's method follows where splitting does not suffice.
+const NEWTON_LIMIT: usize = 2000;
+
+/// Largest number of its steps.
+const NEWTON_STEPS: u32 = 60;
+
+/// Velocities below these, relative to `√d |q|_D`, count as zero, the first that works: how well velocities are known is not
+/// told by the residual alone.
+const SMALL: [f64; 3] = [1e-8, 1e-6, 1e-4];
+
+/// Rows of the scaled `W` that are shorter than this multiple of the longest, once the others are taken out, count as
+/// combinations of those.
+const DEPENDENT: f64 = 1e-10;
+
 /// Replaces `r`, a solution of `problem`, by the canonical reaction if that solves the problem to `tolerance`
-/// or at least as well as `r`. Two and three components per contact; returns whether `r` was replaced.
+/// or at least as well as `r`. Returns whether `r` was replaced.
+///
+/// With rolling friction the norm mixes impulses (N s) with angular impulses (N m s), as `eta` does.
 pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
     if r.len() != problem.dimension() * problem.contacts() || r.iter().any(|v| !v.is_finite()) {
         return false;
@@ -33,14 +162,13 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
     match problem.dimension() {
         2 => sized::<2>(problem, tolerance, r),
         3 => sized::<3>(problem, tolerance, r),
-        _ => false,
+        _ => sized::<5>(problem, tolerance, r),
     }
 }
 
 fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
     let measure = Measure::new(problem);
     let p = Scaled::<D>::new(problem, &measure);
-    let n = p.contacts();
     let root: Vec<f64> = measure
         .scales()
         .iter()
@@ -52,39 +180,35 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
         .zip(&root)
         .map(|(r, s)| r.map(|v| v * s))
         .collect();
-    let mut u = vec![[0.0; D]; n];
+    let mut u = vec![[0.0; D]; p.contacts()];
     p.velocity(&start, &mut u);
     let eta = p.eta(&start, &u);
     let limit = tolerance.max(eta);
-    let small = (1e-8_f64).max(10.0 * eta);
-    let places: Vec<Place<D>> = u
-        .iter()
-        .enumerate()
-        .map(|(i, u)| {
-            let slip = norm(&u[1..]);
-            if slip > small {
-                let mut ray = [0.0; D];
-                ray[0] = 1.0;
-                for k in 1..D {
-                    ray[k] = -p.mu[i] * u[k] / slip;
-                }
-                let length = norm(&ray);
-                if u[0] > small {
-                    Place::Zero
-                } else {
-                    Place::Ray(ray.map(|v| v / length))
-                }
-            } else if u[0] > small {
-                Place::Zero
-            } else {
-                Place::Cone
-            }
-        })
-        .collect();
-    let Some(best) = RIDGES
-        .iter()
-        .find_map(|&ridge| splitting(&p, &places, &start, limit, ridge))
-    else {
+    let symmetric = p.w.asymmetry() <= 1e-12;
+    let mut basis = None;
+    let mut best = None;
+    for small in SMALL {
+        let small = small.max(10.0 * eta);
+        let places: Vec<Place<D>> = u
+            .iter()
+            .enumerate()
+            .map(|(i, u)| Place::new(u, p.mu[i], p.rolling[i], small))
+            .collect();
+        if symmetric {
+            best = RIDGES.iter().find_map(|&ridge| {
+                let mut level = Ridge::new(&p, ridge)?;
+                splitting(&p, &places, &start, limit, |x| level.project(&start, x))
+            });
+        }
+        if best.is_none() && r.len() <= NEWTON_LIMIT {
+            let basis = basis.get_or_insert_with(|| row_space(&p));
+            best = by_newton(&p, &places, &start, limit, basis);
+        }
+        if best.is_some() {
+            break;
+        }
+    }
+    let Some(best) = best else {
         return false;
     };
     let (out, _) = r.as_chunks_mut::<D>();
@@ -94,88 +218,171 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
     true
 }
 
-/// Douglas–Rachford between `½|x|²` on the places and the affine set `W x = W start`.
+/// `W + ε`, factorised, for the projection onto `{ W x = W start }` where `W` is symmetric.
+struct Ridge<'a, const D: usize> {
+    p: &'a Scaled<D>,
+    lu: BlockLu<D>,
+    gap: Vec<[f64; D]>,
+    correction: Vec<[f64; D]>,
+    scratch: Vec<[f64; D]>,
+}
+
+impl<'a, const D: usize> Ridge<'a, D> {
+    fn new(p: &'a Scaled<D>, ridge: f64) -> Option<Self> {
+        let n = p.contacts();
+        let mut pattern = (vec![0], Vec::new());
+        for i in 0..n {
+            pattern.1.extend_from_slice(p.w.cols(i));
+            pattern.0.push(pattern.1.len());
+        }
+        let mut lu = BlockLu::<D>::default();
+        lu.analyse(&pattern.0, &pattern.1);
+        let regular = lu.factorise(|i, put| {
+            let (lines, _) = p.w.row(i).as_chunks::<D>();
+            for (w, &j) in lines.chunks_exact(D).zip(p.w.cols(i)) {
+                let mut block: Block<D> = [[0.0; D]; D];
+                block.copy_from_slice(w);
+                if i == j {
+                    for (k, row) in block.iter_mut().enumerate() {
+                        row[k] += ridge;
+                    }
+                }
+                put(j, &block);
+            }
+        });
+        let zero = vec![[0.0; D]; n];
+        regular.then(|| Self {
+            p,
+            lu,
+            gap: zero.clone(),
+            correction: zero.clone(),
+            scratch: zero,
+        })
+    }
+
+    /// `x ← x − (W + ε)⁻¹ W (x − start)`, repeated: what the ridge leaves over is removed.
+    fn project(&mut self, start: &[[f64; D]], x: &mut [[f64; D]]) {
+        for _ in 0..6 {
+            for ((gap, x), start) in self.gap.iter_mut().zip(&*x).zip(start) {
+                for k in 0..D {
+                    gap[k] = x[k] - start[k];
+                }
+            }
+            self.p.product(&self.gap, &mut self.correction);
+            self.lu.solve(&mut self.correction, &mut self.scratch);
+            axpy(-1.0, self.correction.as_flattened(), x.as_flattened_mut());
+        }
+    }
+}
+
+/// An orthonormal basis of the row space of `W` in the columns: Gram–Schmidt with pivoting, every vector orthogonalised
+/// twice.
+fn row_space<const D: usize>(p: &Scaled<D>) -> Dense {
+    let size = D * p.contacts();
+    let mut rows = vec![vec![0.0; size]; size];
+    for (i, j, value) in p.w.triplets() {
+        rows[i][j] += value;
+    }
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    let mut longest = 0.0_f64;
+    while let Some((place, square)) = rows
+        .iter()
+        .map(|row| dot(row, row))
+        .enumerate()
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+    {
+        longest = longest.max(square);
+        if square <= DEPENDENT * DEPENDENT * longest || square.is_nan() {
+            break;
+        }
+        let mut next = rows.swap_remove(place);
+        for known in &basis {
+            let along = dot(known, &next);
+            axpy(-along, known, &mut next);
+        }
+        let length = dot(&next, &next).sqrt();
+        // A remainder that was rounding only.
+        if length <= 0.5 * square.sqrt() {
+            continue;
+        }
+        next.iter_mut().for_each(|v| *v /= length);
+        for row in &mut rows {
+            let along = dot(&next, row);
+            axpy(-along, &next, row);
+        }
+        basis.push(next);
+    }
+    let mut columns = Dense::zeros(size, basis.len());
+    for (k, vector) in basis.iter().enumerate() {
+        for (i, v) in vector.iter().enumerate() {
+            columns[(i, k)] = *v;
+        }
+    }
+    columns
+}
+
+/// The dual of `min ½|x|²` on the places with `W x = W start`: `x = P(y)`, `y` in the row space, by Newton's method.
+fn by_newton<const D: usize>(
+    p: &Scaled<D>,
+    places: &[Place<D>],
+    start: &[[f64; D]],
+    limit: f64,
+    basis: &Dense,
+) -> Option<Vec<[f64; D]>> {
+    let projection = |i: usize, y: &[f64; D]| {
+        let (mu, rolling) = (p.mu[i], p.rolling[i]);
+        (
+            places[i].project(y, mu, rolling),
+            places[i].slope(y, mu, rolling),
+        )
+    };
+    let mut goal = vec![0.0; basis.cols()];
+    basis.apply_transposed_add(1.0, start.as_flattened(), &mut goal);
+    let zero = vec![[0.0; D]; start.len()];
+    let mut u = zero.clone();
+    let mut search = ConeNewton::<D>::new(basis.clone());
+    search.x.clone_from(&goal);
+    let mut good = None;
+    search.minimise(&zero, &goal, &projection, NEWTON_STEPS, |at| {
+        // W x = W start to this accuracy: the velocities are kept.
+        let off = dot(&at.gradient, &at.gradient).sqrt();
+        if off > limit {
+            return false;
+        }
+        p.velocity(&at.p, &mut u);
+        if p.eta(&at.p, &u) <= limit {
+            good = Some(at.p.clone());
+        }
+        off <= 0.01 * limit
+    });
+    good
+}
+
+/// Douglas–Rachford between `½|x|²` on the places and the affine set `W x = W start`, which `level` projects onto.
 fn splitting<const D: usize>(
     p: &Scaled<D>,
     places: &[Place<D>],
     start: &[[f64; D]],
     limit: f64,
-    ridge: f64,
+    mut level: impl FnMut(&mut [[f64; D]]),
 ) -> Option<Vec<[f64; D]>> {
     let n = p.contacts();
-    let mut pattern = (vec![0], Vec::new());
-    for i in 0..n {
-        pattern.1.extend_from_slice(p.w.cols(i));
-        pattern.0.push(pattern.1.len());
-    }
-    let mut lu = BlockLu::<D>::default();
-    lu.analyse(&pattern.0, &pattern.1);
-    let regular = lu.factorise(|i, put| {
-        let (lines, _) = p.w.row(i).as_chunks::<D>();
-        for (w, &j) in lines.chunks_exact(D).zip(p.w.cols(i)) {
-            let mut block: Block<D> = [[0.0; D]; D];
-            block.copy_from_slice(w);
-            if i == j {
-                for (k, row) in block.iter_mut().enumerate() {
-                    row[k] += ridge;
-                }
-            }
-            put(j, &block);
-        }
-    });
-    if !regular {
-        return None;
-    }
-    let zero = vec![[0.0; D]; n];
-    let mut scratch = zero.clone();
-    let mut correction = zero.clone();
-    // x ← v − (W + ε)⁻¹ W (v − start), repeated: what the ridge leaves over is removed.
-    let mut project_affine = |v: &[[f64; D]], x: &mut Vec<[f64; D]>| {
-        x.clear();
-        x.extend_from_slice(v);
-        for _ in 0..6 {
-            let gap: Vec<[f64; D]> = x
-                .iter()
-                .zip(start)
-                .map(|(a, b)| {
-                    let mut g = *a;
-                    for (g, b) in g.iter_mut().zip(b) {
-                        *g -= b;
-                    }
-                    g
-                })
-                .collect();
-            for (i, c) in correction.iter_mut().enumerate() {
-                *c = p.w.row_dot::<D>(i, &gap);
-            }
-            lu.solve(&mut correction, &mut scratch);
-            for (x, c) in x.iter_mut().zip(&correction) {
-                for (x, c) in x.iter_mut().zip(c) {
-                    *x -= c;
-                }
-            }
-        }
-    };
     let mut v = start.to_vec();
-    let (mut x, mut z) = (zero.clone(), zero.clone());
-    let mut u = zero;
+    let mut x = v.clone();
+    let mut z = vec![[0.0; D]; n];
+    let mut u = z.clone();
     let mut good = None;
+    let mut earlier = f64::INFINITY;
     for iteration in 0..3000 {
-        project_affine(&v, &mut x);
+        x.copy_from_slice(&v);
+        level(&mut x);
         let mut moved = 0.0;
         for i in 0..n {
             let mut a = [0.0; D];
             for k in 0..D {
                 a[k] = 0.5 * (2.0 * x[i][k] - v[i][k]);
             }
-            z[i] = match &places[i] {
-                Place::Zero => [0.0; D],
-                Place::Cone => project(&a, p.mu[i], p.rolling[i]).0,
-                Place::Ray(ray) => {
-                    let along: f64 = a.iter().zip(ray).map(|(a, b)| a * b).sum();
-                    ray.map(|r| r * along.max(0.0))
-                }
-            };
+            z[i] = places[i].project(&a, p.mu[i], p.rolling[i]);
             let mut step = [0.0; D];
             for k in 0..D {
                 step[k] = z[i][k] - x[i][k];
@@ -196,6 +403,13 @@ fn splitting<const D: usize>(
             if done {
                 break;
             }
+        }
+        if iteration % 500 == 499 {
+            // So slow that it would not arrive, or rounding allows no more.
+            if moved.sqrt() > 0.1 * earlier {
+                break;
+            }
+            earlier = moved.sqrt();
         }
     }
     p.velocity(&z, &mut u);

@@ -2,6 +2,8 @@
 
 mod auto;
 mod block_lu;
+mod cone_newton;
+mod convex;
 mod diagnosis;
 mod functions;
 mod global;
@@ -16,9 +18,12 @@ mod problem;
 mod proximal;
 mod scaled;
 mod search;
+mod slater;
 mod solve;
 mod splitting;
+mod tangent;
 
+pub use convex::solve_convex;
 pub use diagnosis::{DIAGNOSIS_LIMIT, infeasibility, painleve_contacts};
 pub use functions::NewtonFunction;
 pub use global::solve_global;
@@ -29,4 +34,5 @@ pub use modes::one_contact_solutions;
 pub use nsgs::Order;
 pub use problem::{FrictionContact, GlobalFriction, ProblemError};
 pub use search::Limits;
+pub use slater::{Feasibility, feasibility};
 pub use solve::{ASSEMBLY_LIMIT, FrictionOutcome, FrictionSolver, solve};

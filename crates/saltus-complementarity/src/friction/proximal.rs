@@ -2,24 +2,20 @@
 //!
 //! The proximal method solves a sequence of problems `u = W r + q + s (r − r_k)`: each has a unique reaction and
 //! regular Jacobians even where `W` is singular (hyperstatic contacts), and the sequence ends at a solution of the
-//! original problem, of which alone the residual is judged.
+//! original problem, of which alone the residual is judged (Rockafellar, *SIAM J. Control Optim.* 14 (1976), for the proximal
+//! point method; the Newton functions are those of `functions.rs`, the linear systems those of `tangent.rs`).
 
-use super::block_lu::BlockLu;
 use super::functions::{Block, NewtonFunction, evaluate};
 use super::scaled::total;
 use super::search::{Search, Stop};
+use super::tangent::{BodySpace, Tangent};
 use crate::cone::project;
 
 /// Buffers of the Newton iteration.
 #[derive(Debug, Default)]
 pub(crate) struct Newton<const D: usize> {
-    lu: BlockLu<D>,
-    /// Contacts that were active when `lu` was analysed.
-    analysed: Vec<usize>,
+    tangent: Tangent<D>,
     active: Vec<usize>,
-    number: Vec<usize>,
-    start: Vec<usize>,
-    index: Vec<usize>,
     a: Vec<Block<D>>,
     b: Vec<Block<D>>,
     f: Vec<[f64; D]>,
@@ -28,9 +24,10 @@ pub(crate) struct Newton<const D: usize> {
     trial_f: Vec<[f64; D]>,
     trial_u: Vec<[f64; D]>,
     step: Vec<[f64; D]>,
+    /// `W step` where `W` is known by its products only.
+    image: Vec<[f64; D]>,
     rhs: Vec<[f64; D]>,
     x: Vec<[f64; D]>,
-    scratch: Vec<[f64; D]>,
 }
 
 /// How an inner Newton iteration ended.
@@ -41,6 +38,14 @@ enum Inner {
 }
 
 impl<const D: usize> Newton<D> {
+    /// Newton's method with its linear systems in the velocities of the bodies.
+    pub fn in_bodies(space: BodySpace<D>) -> Self {
+        Self {
+            tangent: Tangent::Bodies(Box::new(space)),
+            ..Self::default()
+        }
+    }
+
     /// `u ← W r + q + s (r − center)` into `u`, `F` into `f`; returns `|F|`.
     #[allow(clippy::too_many_arguments)] // a point, what defines the function, where the values go
     fn function(
@@ -75,46 +80,22 @@ impl<const D: usize> Newton<D> {
             &mut self.trial_f,
             &mut self.trial_u,
             &mut self.step,
+            &mut self.image,
         ] {
             v.clear();
             v.resize(n, zero);
         }
         self.a.resize(n, [[0.0; D]; D]);
         self.b.resize(n, [[0.0; D]; D]);
-        self.number.resize(n, usize::MAX);
     }
 
-    /// Counted operations of one Newton step with all contacts active, from the symbolic factorisation.
+    /// Counted operations of one Newton step in contact space with all contacts active, from the symbolic factorisation.
     pub fn predict(&mut self, search: &Search<'_, D>) -> f64 {
-        let n = search.p.contacts();
-        self.resize(n);
-        self.active = (0..n).collect();
-        self.analyse(search);
-        self.lu.flops() + 4.0 * search.p.product_work()
-    }
-
-    /// Pattern of the active contacts.
-    fn analyse(&mut self, search: &Search<'_, D>) {
-        if self.active == self.analysed && !self.start.is_empty() {
-            return;
-        }
-        self.number.fill(usize::MAX);
-        for (k, &i) in self.active.iter().enumerate() {
-            self.number[i] = k;
-        }
-        self.start.clear();
-        self.index.clear();
-        self.start.push(0);
-        for &i in &self.active {
-            for &j in search.p.w.cols(i) {
-                if self.number[j] != usize::MAX {
-                    self.index.push(self.number[j]);
-                }
-            }
-            self.start.push(self.index.len());
-        }
-        self.lu.analyse(&self.start, &self.index);
-        self.analysed.clone_from(&self.active);
+        let factorisation = match &mut self.tangent {
+            Tangent::Contacts(space) => space.predict(search),
+            Tangent::Bodies(space) => space.flops(),
+        };
+        factorisation + 4.0 * search.p.product_work()
     }
 
     /// One Newton direction at `r` (velocities in `self.u`, `F` in `self.f`) into `self.step`. False where the matrix is singular.
@@ -141,40 +122,11 @@ impl<const D: usize> Newton<D> {
             self.a[i] = a;
             self.b[i] = b;
         }
-        self.analyse(search);
-        let (active, number) = (&self.active, &self.number);
-        let (a, b) = (&self.a, &self.b);
-        let factorised = self.lu.factorise(|k, put| {
-            let i = active[k];
-            let (lines, _) = p.w.row(i).as_chunks::<D>();
-            for (w, &j) in lines.chunks_exact(D).zip(p.w.cols(i)) {
-                if number[j] == usize::MAX {
-                    continue;
-                }
-                let mut block = [[0.0; D]; D];
-                for x in 0..D {
-                    for y in 0..D {
-                        for z in 0..D {
-                            block[x][z] += b[i][x][y] * w[y][z];
-                        }
-                    }
-                }
-                if i == j {
-                    for x in 0..D {
-                        for y in 0..D {
-                            block[x][y] += a[i][x][y] + s * b[i][x][y];
-                        }
-                    }
-                }
-                put(number[j], &block);
-            }
-        });
-        search.work += self.lu.flops();
-        if !factorised {
+        let blocks = (&self.a[..], &self.b[..]);
+        if !self.tangent.factorise(search, &self.active, blocks, s) {
             return false;
         }
         // Open contacts act on the others: their step is known.
-        self.scratch.resize(self.active.len(), [0.0; D]);
         for round in 0..3 {
             self.defect(search, s);
             let size = total(&self.rhs).sqrt();
@@ -183,7 +135,7 @@ impl<const D: usize> Newton<D> {
                 break;
             }
             self.x.clone_from(&self.rhs);
-            self.lu.solve(&mut self.x, &mut self.scratch);
+            self.tangent.solve(&mut self.x);
             search.work += 4.0 * p.product_work();
             for (k, &i) in self.active.iter().enumerate() {
                 for c in 0..D {
@@ -195,10 +147,19 @@ impl<const D: usize> Newton<D> {
     }
 
     /// `rhs ← −F − (A + s B) dr − B W dr` on the active contacts.
-    fn defect(&mut self, search: &Search<'_, D>, s: f64) {
+    fn defect(&mut self, search: &mut Search<'_, D>, s: f64) {
         self.rhs.clear();
+        let free = search.p.free.is_some();
+        if free {
+            search.p.product(&self.step, &mut self.image);
+            search.work += search.p.product_work();
+        }
         for &i in &self.active {
-            let image = search.p.w.row_dot::<D>(i, &self.step);
+            let image = if free {
+                self.image[i]
+            } else {
+                search.p.w.row_dot::<D>(i, &self.step)
+            };
             let mut right = [0.0; D];
             for x in 0..D {
                 right[x] = -self.f[i][x];

@@ -81,19 +81,21 @@ impl<const D: usize> Scaled<D> {
         self.q.len()
     }
 
-    /// `u ← W r + q`.
-    pub fn velocity(&self, r: &[[f64; D]], u: &mut [[f64; D]]) {
+    /// `y ← W x`.
+    pub fn product(&self, x: &[[f64; D]], y: &mut [[f64; D]]) {
         if let Some(operator) = &self.free {
-            operator.apply(r, u);
-            for (u, q) in u.iter_mut().zip(&self.q) {
-                for (u, q) in u.iter_mut().zip(q) {
-                    *u += q;
-                }
-            }
+            operator.apply(x, y);
             return;
         }
-        for (i, (u, q)) in u.iter_mut().zip(&self.q).enumerate() {
-            *u = self.w.row_dot::<D>(i, r);
+        for (i, y) in y.iter_mut().enumerate() {
+            *y = self.w.row_dot::<D>(i, x);
+        }
+    }
+
+    /// `u ← W r + q`.
+    pub fn velocity(&self, r: &[[f64; D]], u: &mut [[f64; D]]) {
+        self.product(r, u);
+        for (u, q) in u.iter_mut().zip(&self.q) {
             for (u, q) in u.iter_mut().zip(q) {
                 *u += q;
             }

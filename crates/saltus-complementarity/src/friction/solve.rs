@@ -1,6 +1,7 @@
 //! The door to all solvers of frictional contact.
 
 use super::auto;
+use super::convex;
 use super::diagnosis::{DIAGNOSIS_LIMIT, infeasibility};
 use super::functions::NewtonFunction;
 use super::gradient;
@@ -37,6 +38,9 @@ pub enum FrictionSolver {
     Newton(NewtonFunction),
     /// A sequence of regularised problems, each solved by semismooth Newton.
     ProximalNewton(NewtonFunction),
+    /// The same with linear systems in the velocities of the bodies, for the [global form](super::solve_global). The
+    /// reduced form does not know the bodies and is solved by contacts.
+    ProximalNewtonBodies(NewtonFunction),
     /// Alternating direction method of multipliers with adaptive ρ.
     Admm,
     /// Fixed point on convexified problems.
@@ -47,7 +51,7 @@ pub enum FrictionSolver {
 
 impl FrictionSolver {
     /// All methods under their names.
-    pub const ALL: [(&'static str, Self); 17] = [
+    pub const ALL: [(&'static str, Self); 18] = [
         ("auto", Self::Auto),
         (
             "nsgs",
@@ -91,6 +95,10 @@ impl FrictionSolver {
         (
             "proximal-newton-natural",
             Self::ProximalNewton(NewtonFunction::NaturalMap),
+        ),
+        (
+            "proximal-newton-bodies",
+            Self::ProximalNewtonBodies(NewtonFunction::AlartCurnier),
         ),
         ("admm", Self::Admm),
         ("fixed-point", Self::FixedPoint),
@@ -192,8 +200,24 @@ fn solve_sized<const D: usize>(
     r: &mut [f64],
 ) -> FrictionOutcome {
     let measure = Measure::new(problem);
+    in_scaled_unknowns(problem, &measure, limits, r, |scaled, limits, guess| {
+        run::<D>(scaled, solver, limits, guess)
+    })
+}
+
+/// Why a method stopped, its iterations, its work and its best point.
+pub(crate) type End<const D: usize> = (Stop, u64, f64, Vec<[f64; D]>);
+
+/// Scales `problem` and the guess `r`, runs `method`, leaves its best point in `r` and judges that.
+pub(crate) fn in_scaled_unknowns<const D: usize>(
+    problem: &FrictionContact,
+    measure: &Measure,
+    limits: Limits<'_>,
+    r: &mut [f64],
+    method: impl FnOnce(&Scaled<D>, Limits<'_>, &[[f64; D]]) -> End<D>,
+) -> FrictionOutcome {
     let reference = measure.reference();
-    let scaled = Scaled::<D>::new(problem, &measure);
+    let scaled = Scaled::<D>::new(problem, measure);
     let root: Vec<f64> = measure
         .scales()
         .iter()
@@ -211,7 +235,7 @@ fn solve_sized<const D: usize>(
         tolerance: 0.999 * limits.tolerance,
         ..limits
     };
-    let (stop, iterations, work, mut best) = run(&scaled, solver, limits, &guess);
+    let (stop, iterations, work, mut best) = method(&scaled, limits, &guess);
     into_cones(&scaled, limits.tolerance, &mut best);
     let (out, _) = r.as_chunks_mut::<D>();
     for ((to, from), s) in out.iter_mut().zip(&best).zip(&root) {
@@ -323,10 +347,11 @@ fn run<const D: usize>(
         } => nsgs::solve(&mut whole, omega, order, local),
         FrictionSolver::ProjectedGradient => gradient::solve(&mut whole),
         FrictionSolver::Admm => splitting::admm(&mut whole),
-        FrictionSolver::FixedPoint => splitting::fixed_point(&mut whole),
+        FrictionSolver::FixedPoint => convex::fixed_point(&mut whole),
         FrictionSolver::InteriorPoint => interior_point::solve(&mut whole),
         FrictionSolver::Newton(function) => Newton::default().plain(&mut whole, function),
-        FrictionSolver::ProximalNewton(function) => {
+        FrictionSolver::ProximalNewton(function)
+        | FrictionSolver::ProximalNewtonBodies(function) => {
             let budget = limits.max_iterations;
             Newton::default().proximal(&mut whole, function, &mut Weight::new(1e-2), budget)
         }

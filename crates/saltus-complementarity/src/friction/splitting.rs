@@ -1,8 +1,6 @@
-//! The alternating direction method of multipliers, and the fixed point on convexified problems.
-//!
-//! Both solve `min ½ x'W x + (q + s)·x, x ∈ K` with `s = μ|u_t| n`. ADMM refreshes `s` in every iteration
-//! (Boyd et al., *Found. Trends Mach. Learn.* 3 (2011); Tasora, Mangoni, Benatti & Garziera, *IJNME* 122 (2021) for contact); the
-//! fixed point keeps it until the convex problem is solved (Acary, Cadoux, Lemaréchal & Malick, *ZAMM* 91 (2011)).
+//! The alternating direction method of multipliers for `min ½ x'W x + (q + s)·x, x ∈ K`, `s = μ|u_t| n` refreshed in every
+//! iteration (Boyd et al., *Found. Trends Mach. Learn.* 3 (2011); Tasora, Mangoni, Benatti & Garziera, *IJNME* 122 (2021)
+//! for contact). `convex.rs` keeps `s` instead.
 
 use super::block_lu::BlockLu;
 use super::functions::Block;
@@ -11,15 +9,15 @@ use super::search::{Search, Stop};
 use crate::cone::{norm, project};
 
 /// `W + ρ I`, factorised once per ρ.
-struct Regularised<const D: usize> {
+pub(super) struct Regularised<const D: usize> {
     lu: BlockLu<D>,
-    rho: f64,
+    pub(super) rho: f64,
     scratch: Vec<[f64; D]>,
     defect: Vec<[f64; D]>,
 }
 
 impl<const D: usize> Regularised<D> {
-    fn new(search: &mut Search<'_, D>, rho: f64) -> Option<Self> {
+    pub(super) fn new(search: &mut Search<'_, D>, rho: f64) -> Option<Self> {
         let p = search.p;
         let n = p.contacts();
         let mut start = vec![0];
@@ -81,7 +79,7 @@ impl<const D: usize> Regularised<D> {
 }
 
 /// `μ|u_t| + μ_r|u_r|` of a velocity.
-fn lift<const D: usize>(p: &Scaled<D>, i: usize, u: &[f64; D]) -> f64 {
+pub(super) fn lift<const D: usize>(p: &Scaled<D>, i: usize, u: &[f64; D]) -> f64 {
     if D == 5 {
         p.mu[i] * norm(&u[1..3]) + p.rolling[i] * norm(&u[3..D])
     } else {
@@ -90,17 +88,18 @@ fn lift<const D: usize>(p: &Scaled<D>, i: usize, u: &[f64; D]) -> f64 {
 }
 
 /// One sequence of ADMM iterations; `fixed` keeps the De Saxcé term.
-struct Splitting<const D: usize> {
-    z: Vec<[f64; D]>,
+pub(super) struct Splitting<const D: usize> {
+    pub(super) z: Vec<[f64; D]>,
     /// Scaled multiplier: `−ρ y` is the estimate of `û`.
     y: Vec<[f64; D]>,
     x: Vec<[f64; D]>,
-    s: Vec<f64>,
+    /// The De Saxcé term.
+    pub(super) s: Vec<f64>,
     rhs: Vec<[f64; D]>,
 }
 
 impl<const D: usize> Splitting<D> {
-    fn new(search: &mut Search<'_, D>, rho: f64) -> Self {
+    pub(super) fn new(search: &mut Search<'_, D>, rho: f64) -> Self {
         let p = search.p;
         let z = search.best.clone();
         p.velocity(&z, &mut search.u);
@@ -128,7 +127,7 @@ impl<const D: usize> Splitting<D> {
     }
 
     /// One iteration; returns the primal and the dual residual.
-    fn step(
+    pub(super) fn step(
         &mut self,
         search: &mut Search<'_, D>,
         system: &mut Regularised<D>,
@@ -167,6 +166,25 @@ impl<const D: usize> Splitting<D> {
     }
 }
 
+impl<const D: usize> Splitting<D> {
+    /// Moves ρ by the root of the quotient of the residuals and factorises again; false where that fails.
+    pub(super) fn balance(
+        &mut self,
+        search: &mut Search<'_, D>,
+        system: &mut Regularised<D>,
+        balance: f64,
+    ) -> bool {
+        let next = (system.rho * balance.clamp(0.1, 10.0)).clamp(1e-8, 1e4);
+        for y in &mut self.y {
+            for v in y {
+                *v *= system.rho / next;
+            }
+        }
+        system.rho = next;
+        system.factorise(search)
+    }
+}
+
 /// ADMM with ρ balanced by the residuals, at most ten factorisations.
 pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     if let Some(stop) = search.stop() {
@@ -198,14 +216,7 @@ pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
             && !(1.0 / 3.0..=3.0).contains(&balance)
             && balance.is_finite()
         {
-            let next = (system.rho * balance.clamp(0.1, 10.0)).clamp(1e-8, 1e4);
-            for y in &mut state.y {
-                for v in y {
-                    *v *= system.rho / next;
-                }
-            }
-            system.rho = next;
-            if !system.factorise(search) {
+            if !state.balance(search, &mut system, balance) {
                 return Stop::Stalled;
             }
             refactored += 1;
@@ -235,42 +246,5 @@ pub(crate) fn admm_while<const D: usize>(search: &mut Search<'_, D>, rate: f64) 
         if search.stop().is_some() || slow >= 3 || !now.is_finite() {
             return (before / search.best_eta).ln() / (search.work - work);
         }
-    }
-}
-
-/// The fixed point `s → u(s) → μ|u_t|`; each convex problem is solved by ADMM with the same matrix.
-pub(crate) fn fixed_point<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    if let Some(stop) = search.stop() {
-        return stop;
-    }
-    let Some(mut system) = Regularised::new(search, 0.1) else {
-        return Stop::Stalled;
-    };
-    let mut state = Splitting::new(search, system.rho);
-    state.s.fill(0.0);
-    let mut inner_goal = 1e-3;
-    loop {
-        for k in 0..2000 {
-            let (primal, dual) = state.step(search, &mut system, true);
-            if primal.max(dual) <= inner_goal {
-                break;
-            }
-            if k % 50 == 49
-                && let Some(stop) = search.stop()
-            {
-                return stop;
-            }
-        }
-        let eta = search.evaluate(&state.z);
-        if let Some(stop) = search.stop() {
-            return stop;
-        }
-        if !eta.is_finite() || total(&state.z) > 1e20 {
-            return Stop::Diverging;
-        }
-        for (i, s) in state.s.iter_mut().enumerate() {
-            *s = lift(search.p, i, &search.u[i]);
-        }
-        inner_goal = (0.1 * eta).min(inner_goal).max(0.1 * search.tolerance);
     }
 }

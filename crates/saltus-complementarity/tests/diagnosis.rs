@@ -1,0 +1,152 @@
+//! What is said of problems that have no solution, that are only just feasible, and that are well posed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use saltus_complementarity::friction::{
+    DIAGNOSIS_LIMIT, Feasibility, FrictionContact, FrictionSolver, Limits, Measure, feasibility,
+    infeasibility, solve,
+};
+use saltus_complementarity::{BlockMatrix, Status};
+use saltus_linear::dot;
+use support::{Random, disc, planted};
+
+/// A unit mass between two walls that face each other; normal velocities `q`, nothing tangential.
+fn between_walls(q: [f64; 2]) -> FrictionContact {
+    let pairs = [(0, 0, 1.0), (0, 3, -1.0), (3, 0, -1.0), (3, 3, 1.0)];
+    let tangents = (1..3).flat_map(|k| [(k, k), (k, 3 + k), (3 + k, k), (3 + k, 3 + k)]);
+    let entries = pairs.into_iter().chain(tangents.map(|(i, j)| (i, j, 1.0)));
+    let w = BlockMatrix::from_triplets(3, 2, entries);
+    let q = vec![q[0], 0.2, 0.0, q[1], 0.2, 0.0];
+    FrictionContact::new(w, q, vec![0.5; 2], Vec::new()).unwrap()
+}
+
+/// The normal velocity is given, one tangential velocity too: nothing can put them into the dual cone, and no reaction is
+/// needed.
+fn passing_by() -> FrictionContact {
+    let w = BlockMatrix::from_triplets(3, 1, [(1, 1, 1.0)]);
+    FrictionContact::new(w, vec![0.1, 0.3, 1.0], vec![0.5], Vec::new()).unwrap()
+}
+
+/// `Wᵀ p`, relative to the largest entry of `W` and of `p`.
+fn image(p: &FrictionContact, x: &[f64]) -> f64 {
+    let mut y = vec![0.0; x.len()];
+    let mut largest = 0.0_f64;
+    for (i, j, v) in p.delassus().triplets() {
+        y[j] += v * x[i];
+        largest = largest.max(v.abs());
+    }
+    let size = |x: &[f64]| x.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
+    size(&y) / (largest * size(x))
+}
+
+#[test]
+fn walls_that_close_in_are_infeasible() {
+    let p = between_walls([-1.0, -1.0]);
+    let Some(Feasibility::Infeasible { certificate }) = feasibility(&p) else {
+        panic!("{:?}", feasibility(&p));
+    };
+    let normals = [certificate[0], 0.0, 0.0, certificate[1], 0.0, 0.0];
+    assert!(certificate.iter().all(|v| *v > 0.0));
+    assert!(image(&p, &normals) < 1e-14 && dot(&normals, p.free_velocity()) < 0.0);
+}
+
+/// Walls that keep their distance, and a contact that passes by: Slater's condition fails, a solution exists, and no
+/// solver says that there is none.
+#[test]
+fn what_is_only_just_feasible_is_not_infeasible() {
+    for (name, p) in [
+        ("walls", between_walls([-1.0, 1.0])),
+        ("passing by", passing_by()),
+    ] {
+        let Some(Feasibility::Open { separating }) = feasibility(&p) else {
+            panic!("{name}: {:?}", feasibility(&p));
+        };
+        let proof = separating.expect("nothing is inside the dual cones, and that can be proven");
+        assert!(image(&p, &proof) < 1e-9, "{name}: {proof:?}");
+        assert!(dot(&proof, p.free_velocity()) <= 1e-7, "{name}: {proof:?}");
+        for (r, mu) in proof.chunks_exact(3).zip(p.friction()) {
+            assert!(
+                dot(&r[1..], &r[1..]).sqrt() <= mu * r[0] * (1.0 + 1e-12),
+                "{name}"
+            );
+        }
+        assert!(infeasibility(&p).is_none(), "{name}");
+        for (method, solver) in FrictionSolver::ALL {
+            for max_work in [1e2, 1e7] {
+                let mut r = vec![0.0; p.free_velocity().len()];
+                let limits = Limits {
+                    max_work,
+                    ..Limits::default()
+                };
+                let end = solve(&p, solver, limits, &mut r);
+                assert_ne!(end.outcome.status, Status::Infeasible, "{name}, {method}");
+                assert!(r.iter().all(|v| v.is_finite()), "{name}, {method}");
+            }
+        }
+        let mut r = vec![0.0; p.free_velocity().len()];
+        let end = solve(&p, FrictionSolver::Auto, Limits::default(), &mut r);
+        assert!(end.outcome.is_solved(), "{name}: {end:?}");
+    }
+}
+
+#[test]
+fn strictly_feasible_problems_come_with_the_point() {
+    let mut random = Random::new(101);
+    let mut problems = vec![disc(8, 2.0, 0.5, 0.3, 0.01), between_walls([0.5, 0.6])];
+    problems.push(planted(&mut random, 5, 6, 31, false).0);
+    for p in problems {
+        let Some(Feasibility::Strict { x, margin }) = feasibility(&p) else {
+            panic!("{:?}", feasibility(&p));
+        };
+        let mut u = vec![0.0; x.len()];
+        p.velocity(&x, &mut u);
+        let (measure, d) = (Measure::new(&p), p.dimension());
+        let size = |x: &[f64]| dot(x, x).sqrt();
+        for (i, u) in u.chunks_exact(d).enumerate() {
+            let rolling = p.rolling().get(i).map_or(0.0, |c| c * size(&u[3..]));
+            let inside = u[0] - p.friction()[i] * size(&u[1..d.min(3)]) - rolling;
+            let unit = measure.scales()[i].sqrt() * measure.reference();
+            assert!(
+                inside >= margin * unit * (1.0 - 1e-9),
+                "{inside} {margin} {unit}"
+            );
+        }
+        assert!(margin > 0.0);
+    }
+    assert!(feasibility(&disc(DIAGNOSIS_LIMIT + 1, 1.0, 0.3, 0.0, 0.1)).is_none());
+}
+
+/// Problems made from a solution, most of them with singular `W`: none is called infeasible, whatever the limits.
+#[test]
+fn what_has_a_solution_is_never_infeasible() {
+    let mut random = Random::new(103);
+    let mut counts = [0; 2];
+    for case in 0..300 {
+        let (d, n) = ([2, 3, 5][case % 3], 1 + random.below(8));
+        let rank = 1 + random.below(n + 2);
+        let (p, _) = planted(&mut random, d, n, rank, case % 2 == 0);
+        assert!(infeasibility(&p).is_none(), "case {case}");
+        match feasibility(&p).unwrap() {
+            Feasibility::Infeasible { .. } => panic!("case {case}"),
+            Feasibility::Strict { .. } => counts[0] += 1,
+            _ => counts[1] += 1,
+        }
+        let (name, solver) = FrictionSolver::ALL[case % FrictionSolver::ALL.len()];
+        let limits = Limits {
+            max_work: 1e4,
+            max_iterations: 3,
+            ..Limits::default()
+        };
+        let mut r = vec![0.0; d * n];
+        let end = solve(&p, solver, limits, &mut r);
+        assert_ne!(
+            end.outcome.status,
+            Status::Infeasible,
+            "case {case}, {name}"
+        );
+    }
+    println!("strictly feasible {}, open {}", counts[0], counts[1]);
+    assert!(counts.iter().all(|c| *c > 10), "{counts:?}");
+}
