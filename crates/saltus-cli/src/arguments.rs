@@ -1,7 +1,9 @@
 //! What the command line understands.
 
 use clap::{Args, Parser, Subcommand};
+use saltus_complementarity::batch::Start;
 use saltus_model::Override;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Simulates nonsmooth mechanical systems: impacts, unilateral and bilateral constraints.
@@ -42,6 +44,7 @@ const SOLVE_EXAMPLES: &str = "\
 Examples:
   saltus solve problem.hdf5
   saltus solve problem.dat --solver all --tol 1e-10 --out solution.json
+  saltus solve problem.hdf5 --start guess:1
   saltus solve folder/ --solver all --profile out/profile
 
 Reads FCLIB's HDF5 (local and global), Siconos' text formats (LCP, MLCP, friction) and the JSON that --convert
@@ -97,6 +100,14 @@ pub struct SolveArguments {
         allow_hyphen_values = true
     )]
     pub max_work: f64,
+
+    /// Where to start: zero, solution, or guess:N for the N-th guess stored in the file, counted from 1
+    #[arg(long, value_name = "POINT", default_value_t)]
+    pub start: Start,
+
+    /// Number of threads that share the problems of a folder; the answers are the same for any number, times are not
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub threads: NonZeroUsize,
 
     /// Return the reaction of least norm where reactions are not unique
     #[arg(long)]

@@ -3,7 +3,8 @@
 use crate::arguments::SolveArguments;
 use crate::{NOT_WRITTEN, STEP_FAILED, WRONG_INPUT};
 use saltus_complementarity::archive::{self, ArchiveError, Problem, Record};
-use saltus_complementarity::batch::{self, BatchError, Request, Run, Solution};
+use saltus_complementarity::batch::{self, BatchError, FolderRequest, Request, Run, Solution};
+use saltus_complementarity::friction::{Feasibility, feasibility};
 use saltus_complementarity::profile::Profile;
 use saltus_complementarity::table::Table;
 use std::cmp::Ordering;
@@ -66,9 +67,13 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
             .map(String::from)
             .collect()
     });
+    let start = match arguments.start.unknowns(&record) {
+        Ok(start) => start,
+        Err(error) => return wrong(format!("--start {}: {error}", arguments.start)),
+    };
     let mut solutions = Vec::new();
     for name in names {
-        match batch::solve(problem, &name, request) {
+        match batch::solve_from(problem, start, &name, request) {
             Ok(solution) => {
                 println!("{}", row(&solution));
                 solutions.push(solution);
@@ -90,10 +95,34 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
     if solutions.iter().any(settled) {
         ExitCode::SUCCESS
     } else {
+        if let Some(text) = existence(problem) {
+            eprintln!("{text}");
+        }
         eprintln!(
             "no solver settled the problem; try --solver all, or more --max-iterations and --max-work"
         );
         ExitCode::from(STEP_FAILED)
+    }
+}
+
+/// What can be said of solutions of a frictional problem that no solver found.
+fn existence(problem: &Problem) -> Option<&'static str> {
+    let known = match problem {
+        Problem::Friction(p) => feasibility(p),
+        Problem::Global(p) => p.matrix_free().ok().and_then(|p| feasibility(&p)),
+        _ => None,
+    };
+    match known? {
+        Feasibility::Strict { .. } => Some(
+            "the problem is strictly feasible (Slater): where W is symmetric and positive semidefinite, a solution exists",
+        ),
+        Feasibility::Open { .. } => {
+            Some("the problem is not strictly feasible (Slater fails): a solution may exist or not")
+        }
+        Feasibility::Infeasible { .. } => {
+            Some("the problem is infeasible: no reaction satisfies even u_n >= 0")
+        }
+        _ => None,
     }
 }
 
@@ -139,7 +168,12 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
         );
     }
     println!("{:40} {HEADER}", "problem");
-    let list = solvers(arguments);
+    let asked = FolderRequest {
+        request: *request,
+        solvers: solvers(arguments),
+        start: arguments.start,
+        threads: arguments.threads.get(),
+    };
     let mut misread = 0_u32;
     let mut unnamed = None;
     let each = |path: &Path, result: &Result<Solution, BatchError>| {
@@ -159,7 +193,7 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
             }
         }
     };
-    let runs = match batch::solve_folder(&arguments.problem, list.as_deref(), request, each) {
+    let runs = match batch::solve_folder(&arguments.problem, &asked, each) {
         Ok(runs) => runs,
         Err(error) => return wrong(error),
     };

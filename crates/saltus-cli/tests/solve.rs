@@ -217,3 +217,75 @@ fn a_step_without_a_solution_can_be_taken_again() {
         assert!(!at.join("p").exists());
     }
 }
+
+/// A sliding mass with a stored guess that is the solution, and what is asked for in vain.
+#[test]
+fn solvers_start_from_what_the_file_stores() {
+    let at = folder("solve-start");
+    let text = r#"{"kind":"friction","dimension":3,"delassus":[[0,0,1],[1,1,1],[2,2,1]],"q":[-0.1,1,0],"mu":[0.3],
+        "guesses":[{"unknowns":[0,0,0]},{"unknowns":[0.1,-0.03,0]}]}"#;
+    std::fs::write(at.join("p.json"), text).unwrap();
+    let run = |arguments: &[&str]| saltus(&[&["solve", "p.json"], arguments].concat(), &at);
+    let iterations = |out: &Output| -> u32 {
+        assert_eq!(out.status.code(), Some(0), "{out:?}");
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        let row = text.lines().last().unwrap().to_owned();
+        row.split_whitespace().nth(2).unwrap().parse().unwrap()
+    };
+    let solver = ["--solver", "projected-gradient"];
+    assert!(iterations(&run(&solver)) > 0);
+    assert!(iterations(&run(&[&solver[..], &["--start", "guess:1"]].concat())) > 0);
+    assert_eq!(
+        iterations(&run(&[&solver[..], &["--start", "guess:2"]].concat())),
+        0
+    );
+    for (start, expected) in [
+        (
+            "guess:3",
+            "no guess:3 in the file, which holds 2 guesses and no solution",
+        ),
+        ("solution", "no solution in the file"),
+        ("guess:0", "expected zero, solution, or guess:N"),
+    ] {
+        let out = run(&["--start", start]);
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(2), "{text}");
+        assert!(text.contains(expected) && text.contains(start), "{text}");
+    }
+    let out = run(&["--threads", "0"]);
+    assert_eq!(out.status.code(), Some(2), "{out:?}");
+}
+
+/// What cannot be settled within the limits is said to be solvable where that can be proven.
+#[test]
+fn unsettled_problems_are_told_apart() {
+    let at = folder("solve-unsettled");
+    // A mass between walls that keep their distance: one number says how far it is pushed aside.
+    let text = |q: &str| {
+        let w = "[[0,0,1],[0,3,-1],[3,0,-1],[3,3,1],[1,1,1],[1,4,1],[4,1,1],[4,4,1]]";
+        format!(r#"{{"kind":"friction","dimension":3,"delassus":{w},"q":{q},"mu":[0.5,0.5]}}"#)
+    };
+    for (q, settled, expected) in [
+        ("[-1,0.2,0,1,0.2,0]", false, "not strictly feasible"),
+        ("[-1,0.2,0,2,0.2,0]", false, "is strictly feasible"),
+        ("[-1,0.2,0,-1,0.2,0]", true, ""),
+    ] {
+        std::fs::write(at.join("p.json"), text(q)).unwrap();
+        let arguments = [
+            "solve",
+            "p.json",
+            "--solver",
+            "admm",
+            "--max-iterations",
+            "1",
+        ];
+        let out = saltus(&arguments, &at);
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(
+            out.status.code(),
+            Some(if settled { 0 } else { 3 }),
+            "{q}: {out:?}"
+        );
+        assert!(text.contains(expected), "{q}: {text}");
+    }
+}

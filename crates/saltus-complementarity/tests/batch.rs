@@ -2,13 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use saltus_complementarity::archive::{Problem, read, write};
-use saltus_complementarity::batch::{BatchError, Request, solve, solve_folder};
-use saltus_complementarity::friction::FrictionContact;
+mod support;
+
+use saltus_complementarity::archive::{Point, Problem, Record, read, write, write_record};
+use saltus_complementarity::batch::{
+    BatchError, FolderRequest, Request, Start, solve, solve_folder, solve_from,
+};
+use saltus_complementarity::friction::{FrictionContact, GlobalFriction};
 use saltus_complementarity::profile::Profile;
-use saltus_complementarity::{BlockMatrix, Mlcp};
+use saltus_complementarity::{BlockMatrix, Mlcp, SparseMatrix};
 use saltus_linear::Dense;
 use std::path::PathBuf;
+use support::{Random, planted};
 
 fn folder(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("saltus-{name}-{}", std::process::id()));
@@ -42,7 +47,7 @@ fn a_folder_becomes_a_profile() {
     std::fs::write(root.join("broken.dat"), "3\n1\n0\n9").unwrap();
     std::fs::write(root.join("notes.txt"), "not a problem").unwrap();
     let mut complaints = Vec::new();
-    let runs = solve_folder(&root, None, &Request::default(), |path, result| {
+    let runs = solve_folder(&root, &FolderRequest::default(), |path, result| {
         if let Err(error) = result {
             complaints.push((path.file_name().unwrap().to_owned(), error.to_string()));
         }
@@ -148,4 +153,157 @@ fn broken_files_are_errors_that_name_place_and_expectation() {
     std::fs::write(root.join("short.hdf5"), b"\x89HDF\r\n\x1a\n and no more").unwrap();
     assert!(read(&root.join("short.hdf5")).is_err());
     std::fs::remove_dir_all(root).unwrap();
+}
+
+/// The answers, their order and every bit of them are the same for 1, 2 and 4 threads; only times differ.
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let root = folder("threads");
+    let mut random = Random::new(113);
+    for k in 0..12 {
+        let (d, n) = ([2, 3, 5][k % 3], 1 + random.below(10));
+        let rank = 1 + random.below(d * n);
+        let (p, _) = planted(&mut random, d, n, rank, k % 2 == 0);
+        write(&root.join(format!("f{k:02}.json")), &Problem::Friction(p)).unwrap();
+    }
+    write(&root.join("lcp.json"), &lcp(&[-1.0, 3.0])).unwrap();
+    std::fs::write(root.join("e-broken.dat"), "3\n1\n0\n9").unwrap();
+    let run = |threads: usize| {
+        let asked = FolderRequest {
+            threads,
+            request: Request {
+                max_work: 1e6,
+                max_iterations: 2000,
+                ..Request::default()
+            },
+            ..FolderRequest::default()
+        };
+        let mut seen = Vec::new();
+        let runs = solve_folder(&root, &asked, |path, result| {
+            let bits = |x: &[f64]| x.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            seen.push((
+                path.to_owned(),
+                result.as_ref().map_err(ToString::to_string).map(|s| {
+                    let words = (s.solver.clone(), s.status.clone(), s.iterations);
+                    (
+                        words,
+                        s.residual.to_bits(),
+                        bits(&s.unknowns),
+                        bits(&s.dual),
+                    )
+                }),
+            ));
+        })
+        .unwrap();
+        let rows: Vec<_> = runs
+            .into_iter()
+            .map(|r| (r.problem, r.solution.solver, r.solution.residual.to_bits()))
+            .collect();
+        (seen, rows)
+    };
+    let one = run(1);
+    assert!(one.0.len() > 200 && one.0.iter().filter(|s| s.1.is_err()).count() == 1);
+    for threads in [2, 4, 100] {
+        assert_eq!(run(threads), one, "{threads} threads");
+    }
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn solvers_start_where_they_are_told_to() {
+    let root = folder("start");
+    let mut random = Random::new(127);
+    let (p, solution) = planted(&mut random, 3, 12, 30, true);
+    let point = |unknowns: &[f64]| Point {
+        unknowns: unknowns.to_vec(),
+        ..Point::default()
+    };
+    let far: Vec<f64> = solution.iter().map(|r| 3.0 * r).collect();
+    let record = Record {
+        problem: Problem::Friction(p),
+        solution: Some(point(&solution)),
+        guesses: vec![point(&far), point(&solution)],
+    };
+    let start = |text: &str| text.parse::<Start>().unwrap();
+    for text in ["zero", "solution", "guess:2"] {
+        assert_eq!(start(text).to_string(), text);
+    }
+    for text in [
+        "", "guess", "guess:", "guess:0", "guess:-1", "guess:x", "middle",
+    ] {
+        let error = text.parse::<Start>().unwrap_err().to_string();
+        assert!(error.contains(text) && error.contains("guess:N"), "{error}");
+    }
+    let iterations = |text: &str| {
+        let unknowns = start(text).unknowns(&record).unwrap();
+        let end = solve_from(&record.problem, unknowns, "nsgs", &Request::default()).unwrap();
+        assert!(end.solved);
+        end.iterations
+    };
+    // From a solution there is nothing to do; the far guess takes a path of its own.
+    assert_eq!((iterations("solution"), iterations("guess:2")), (0, 0));
+    let end = solve(&record.problem, "nsgs", &Request::default()).unwrap();
+    assert_eq!(end.iterations, iterations("zero"));
+    assert!(end.iterations > 0 && iterations("guess:1") > 0);
+    let error = start("guess:3").unknowns(&record).unwrap_err().to_string();
+    assert!(
+        error.contains("guess:3") && error.contains("2 guesses and a solution"),
+        "{error}"
+    );
+    let error = solve_from(&record.problem, &[1.0], "nsgs", &Request::default()).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            BatchError::StartSize {
+                found: 1,
+                expected: 36
+            }
+        ),
+        "{error}"
+    );
+    // In a folder, too; a file without the point is reported.
+    write_record(&root.join("a.json"), &record).unwrap();
+    write(&root.join("b.json"), &sliding()).unwrap();
+    let asked = FolderRequest {
+        solvers: Some(vec!["nsgs".into()]),
+        start: Start::Solution,
+        ..FolderRequest::default()
+    };
+    let mut errors = Vec::new();
+    let runs = solve_folder(&root, &asked, |_, result| {
+        errors.extend(result.as_ref().err().map(ToString::to_string));
+    })
+    .unwrap();
+    assert_eq!((runs.len(), runs[0].solution.iterations), (1, 0));
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].contains("no solution in the file"), "{errors:?}");
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// A solver that says infeasible gives the proof: a squeezed mass in global and in reduced form.
+#[test]
+fn infeasible_problems_come_with_their_certificate() {
+    let entries = [(0, 0, 1.0), (0, 3, -1.0), (3, 0, -1.0), (3, 3, 1.0)];
+    let w = BlockMatrix::from_triplets(3, 2, entries);
+    let q = vec![-1.0, 0.0, 0.0, -1.0, 0.0, 0.0];
+    let reduced = FrictionContact::new(w, q.clone(), vec![0.5; 2], Vec::new()).unwrap();
+    let mass = SparseMatrix::from_triplets(1, 1, &[(0, 0, 1.0)]);
+    let h = SparseMatrix::from_triplets(1, 6, &[(0, 0, 1.0), (0, 3, -1.0)]);
+    let global = GlobalFriction::new(3, mass, h, vec![0.0], q, vec![0.5; 2], Vec::new()).unwrap();
+    let request = Request {
+        max_work: 1e6,
+        max_iterations: 500,
+        ..Request::default()
+    };
+    for problem in [Problem::Friction(reduced), Problem::Global(global)] {
+        for name in ["auto", "nsgs", "proximal-newton-bodies"] {
+            let end = solve(&problem, name, &request).unwrap();
+            assert_eq!(end.status, "infeasible", "{name}");
+            let proof = end.certificate.expect("the proof");
+            assert!(
+                (proof[0] - proof[1]).abs() < 1e-12 && proof[0] > 0.0,
+                "{proof:?}"
+            );
+        }
+    }
 }

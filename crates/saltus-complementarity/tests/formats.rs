@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use saltus_complementarity::archive::{
     Point, Problem, Record, read, read_record, write, write_record,
 };
-use saltus_complementarity::batch::{Request, judge, solve, solve_folder};
+use saltus_complementarity::batch::{FolderRequest, Request, judge, solve, solve_folder};
 use saltus_complementarity::friction::FrictionContact;
 use saltus_complementarity::table::Table;
 use saltus_complementarity::{BlockMatrix, SparseMatrix};
@@ -170,7 +170,7 @@ fn a_table_has_both_residuals_and_any_number_of_threads_the_same_bits() {
     )
     .unwrap();
     let bits = || {
-        let runs = solve_folder(&root, None, &Request::default(), |_, _| {}).unwrap();
+        let runs = solve_folder(&root, &FolderRequest::default(), |_, _| {}).unwrap();
         let table = Table::new(&runs, &root);
         let csv = table.csv();
         assert!(csv.starts_with("problem,kind,size,solver,status"), "{csv}");

@@ -1,14 +1,20 @@
 //! Problems from files, solved by one method or by all, with everything a report or a performance profile needs.
 
-use crate::archive::{self, ArchiveError, Point, Problem};
+mod folder;
+mod start;
+
+pub use folder::{FolderRequest, Run, solve_folder};
+pub use start::{NoStart, Start};
+
+use crate::archive::{ArchiveError, Point, Problem};
 use crate::friction::{
-    self, FrictionContact, FrictionSolver, GlobalFriction, Limits, Measure, ProblemError, Residual,
+    self, FrictionContact, FrictionOutcome, FrictionSolver, GlobalFriction, Limits, ProblemError,
+    Residual,
 };
 use crate::lcp::{self, LcpSolver};
 use crate::mlcp::Mlcp;
 use crate::outcome::{Status, Tolerance};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// A problem could not be posed or solved at all.
@@ -28,6 +34,25 @@ pub enum BatchError {
         name: String,
         /// The names there are, separated by commas.
         known: String,
+    },
+    /// The file holds no such point.
+    #[error("there is no {start} in the file, which holds {guesses} guesses and {} solution; start from zero or from one of these",
+        if *.solution { "a" } else { "no" })]
+    Start {
+        /// What was asked for.
+        start: Start,
+        /// Number of stored guesses.
+        guesses: usize,
+        /// Whether there is a stored solution.
+        solution: bool,
+    },
+    /// The point to start from has another size than the problem.
+    #[error("the point to start from has {found} unknowns, the problem {expected}")]
+    StartSize {
+        /// What was given.
+        found: usize,
+        /// What the problem has.
+        expected: usize,
     },
 }
 
@@ -117,14 +142,34 @@ pub fn solver_names(problem: &Problem) -> Vec<&'static str> {
     }
 }
 
-/// Solves `problem` with the method called `solver`.
+/// Solves `problem` with the method called `solver`, starting from zero.
 ///
 /// # Errors
 /// [`BatchError`] where there is no such method or the problem cannot be reduced.
 pub fn solve(problem: &Problem, solver: &str, request: &Request) -> Result<Solution, BatchError> {
+    solve_from(problem, &[], solver, request)
+}
+
+/// Solves `problem` with the method called `solver`, starting from the unknowns `start` (`z` or `r`), from zero where
+/// that is empty.
+///
+/// # Errors
+/// [`BatchError`] where there is no such method, the sizes differ or the problem cannot be reduced.
+pub fn solve_from(
+    problem: &Problem,
+    start: &[f64],
+    solver: &str,
+    request: &Request,
+) -> Result<Solution, BatchError> {
     let unknown = || BatchError::Solver {
         name: solver.into(),
         known: solver_names(problem).join(", "),
+    };
+    let expected = problem.unknowns();
+    let start = match start.len() {
+        0 => vec![0.0; expected],
+        found if found == expected => start.to_vec(),
+        found => return Err(BatchError::StartSize { found, expected }),
     };
     match problem {
         Problem::Mixed {
@@ -133,24 +178,20 @@ pub fn solve(problem: &Problem, solver: &str, request: &Request) -> Result<Solut
             q,
         } => {
             let method = LcpSolver::named(solver).ok_or_else(unknown)?;
-            Ok(solve_mixed(
-                &Mlcp {
-                    equalities: *equalities,
-                    matrix,
-                    q,
-                },
-                solver,
-                method,
-                request,
-            ))
+            let problem = Mlcp {
+                equalities: *equalities,
+                matrix,
+                q,
+            };
+            Ok(solve_mixed(&problem, start, solver, method, request))
         }
         Problem::Friction(p) => {
             let method = FrictionSolver::named(solver).ok_or_else(unknown)?;
-            Ok(solve_friction(p, solver, method, request))
+            Ok(solve_friction(p, start, solver, method, request))
         }
         Problem::Global(p) => {
             let method = FrictionSolver::named(solver).ok_or_else(unknown)?;
-            solve_global(p, solver, method, request)
+            solve_global(p, start, solver, method, request)
         }
     }
 }
@@ -166,8 +207,13 @@ fn word(status: Status) -> String {
     text
 }
 
-fn solve_mixed(problem: &Mlcp<'_>, name: &str, method: LcpSolver, request: &Request) -> Solution {
-    let mut z = vec![0.0; problem.q.len()];
+fn solve_mixed(
+    problem: &Mlcp<'_>,
+    mut z: Vec<f64>,
+    name: &str,
+    method: LcpSolver,
+    request: &Request,
+) -> Solution {
     let max_iterations = u32::try_from(request.max_iterations.min(100_000)).unwrap_or(100_000);
     let tolerance = Tolerance {
         residual: request.tolerance,
@@ -202,44 +248,67 @@ fn solve_mixed(problem: &Mlcp<'_>, name: &str, method: LcpSolver, request: &Requ
     }
 }
 
-fn solve_friction(
-    p: &FrictionContact,
-    name: &str,
-    method: FrictionSolver,
-    request: &Request,
-) -> Solution {
-    let mut r = vec![0.0; p.dimension() * p.contacts()];
-    let limits = Limits {
+fn limits(request: &Request) -> Limits<'static> {
+    Limits {
         tolerance: request.tolerance,
         max_iterations: request.max_iterations,
         max_work: request.max_work,
         cancel: None,
-    };
-    let start = Instant::now();
-    let end = friction::solve(p, method, limits, &mut r);
-    let time_s = start.elapsed().as_secs_f64();
-    let mut residual: Residual = end.residual;
-    if request.canonical
-        && end.outcome.is_solved()
-        && friction::canonical_reaction(p, request.tolerance, &mut r)
+    }
+}
+
+fn solve_friction(
+    p: &FrictionContact,
+    mut r: Vec<f64>,
+    name: &str,
+    method: FrictionSolver,
+    request: &Request,
+) -> Solution {
+    let clock = Instant::now();
+    let mut end = friction::solve(p, method, limits(request), &mut r);
+    let time_s = clock.elapsed().as_secs_f64();
+    if wants_canonical(request, &end) && friction::canonical_reaction(p, request.tolerance, &mut r)
     {
-        residual = Measure::new(p).residual_of(p, &r);
+        end.residual = p.residual(&r);
     }
     let mut u = vec![0.0; r.len()];
     p.velocity(&r, &mut u);
+    let certificate = match end.outcome.status {
+        Status::Infeasible => p.infeasibility(),
+        _ => None,
+    };
     Solution {
         kind: "friction",
-        size: p.contacts(),
+        time_s,
+        certificate,
+        ..friction_solution(name, p.contacts(), &end, r, u)
+    }
+}
+
+fn wants_canonical(request: &Request, end: &FrictionOutcome) -> bool {
+    request.canonical && end.outcome.is_solved()
+}
+
+fn friction_solution(
+    name: &str,
+    size: usize,
+    end: &FrictionOutcome,
+    r: Vec<f64>,
+    u: Vec<f64>,
+) -> Solution {
+    Solution {
+        kind: "",
+        size,
         solver: name.into(),
         status: word(end.outcome.status),
         solved: end.outcome.is_solved(),
         iterations: end.outcome.iterations,
-        residual: residual.eta,
-        residual_impulse: Some(residual.impulse),
-        residual_velocity: Some(residual.velocity),
-        residual_unscaled: Some(residual.unscaled),
+        residual: end.residual.eta,
+        residual_impulse: Some(end.residual.impulse),
+        residual_velocity: Some(end.residual.velocity),
+        residual_unscaled: Some(end.residual.unscaled),
         residual_dynamics: None,
-        time_s,
+        time_s: 0.0,
         unknowns: r,
         dual: u,
         velocity: None,
@@ -247,36 +316,60 @@ fn solve_friction(
     }
 }
 
-/// Solves the reduced form and recovers `v`; `u = Hᵀ v + w` is evaluated from it.
+/// Solves the global form and recovers `v`; `u = Hᵀ v + w` is evaluated from it.
 fn solve_global(
     p: &GlobalFriction,
+    mut r: Vec<f64>,
     name: &str,
     method: FrictionSolver,
     request: &Request,
 ) -> Result<Solution, BatchError> {
-    let mut solution = solve_friction(&p.reduce()?, name, method, request);
+    // Methods that need `W` are timed without the time it takes to form it.
+    let reduced = match method {
+        FrictionSolver::ProximalNewtonBodies(_) => None,
+        _ => Some(p.reduce()?),
+    };
+    let clock = Instant::now();
+    let mut end = match &reduced {
+        Some(reduced) => friction::solve(reduced, method, limits(request), &mut r),
+        None => friction::solve_global(p, method, limits(request), &mut r)?,
+    };
+    let time_s = clock.elapsed().as_secs_f64();
+    if wants_canonical(request, &end) {
+        let reduced = reduced.map_or_else(|| p.reduce(), Ok)?;
+        if friction::canonical_reaction(&reduced, request.tolerance, &mut r) {
+            end.residual = reduced.residual(&r);
+        }
+    }
+    let certificate = match end.outcome.status {
+        Status::Infeasible => p.infeasibility()?,
+        _ => None,
+    };
     let mass = p.factorised_mass()?;
-    let v = p.generalised_velocity(&mass, &solution.unknowns);
+    let v = p.generalised_velocity(&mass, &r);
     let mut u = p.bias().to_vec();
     p.directions().apply_transposed_add(1.0, &v, &mut u);
     let size = |x: &[f64]| x.iter().map(|v| v * v).sum::<f64>().sqrt();
     let (mut inertia, mut impulse) = (vec![0.0; v.len()], vec![0.0; v.len()]);
     p.mass().apply_add(1.0, &v, &mut inertia);
-    p.directions()
-        .apply_add(1.0, &solution.unknowns, &mut impulse);
+    p.directions().apply_add(1.0, &r, &mut impulse);
     let scale = size(&inertia).max(size(&impulse)).max(size(p.force()));
     let defect: Vec<f64> = (0..v.len())
         .map(|i| inertia[i] - impulse[i] - p.force()[i])
         .collect();
-    solution.kind = "global-friction";
-    solution.residual_dynamics = Some(if scale > 0.0 {
+    let residual_dynamics = if scale > 0.0 {
         size(&defect) / scale
     } else {
         0.0
-    });
-    solution.dual = u;
-    solution.velocity = Some(v);
-    Ok(solution)
+    };
+    Ok(Solution {
+        kind: "global-friction",
+        time_s,
+        certificate,
+        residual_dynamics: Some(residual_dynamics),
+        velocity: Some(v),
+        ..friction_solution(name, p.contacts(), &end, r, u)
+    })
 }
 
 impl Solution {
@@ -314,80 +407,4 @@ pub fn judge(problem: &Problem, point: &Point) -> Result<(f64, Option<f64>), Bat
         Problem::Friction(p) => friction(p.residual(&point.unknowns)),
         Problem::Global(p) => friction(p.residual(&point.unknowns)?),
     })
-}
-
-/// One row of the table solver × problem.
-#[derive(Debug, Clone, Serialize)]
-pub struct Run {
-    /// The file.
-    pub problem: PathBuf,
-    /// What came out; the vectors are dropped to keep a table small.
-    pub solution: Solution,
-}
-
-/// Solves every problem file in `folder` (and below) with the methods `solvers`, or with all there are for its kind.
-/// Files that cannot be read are reported with their errors; the order is that of the names.
-///
-/// # Errors
-/// [`ArchiveError`] where the folder cannot be listed.
-pub fn solve_folder(
-    folder: &Path,
-    solvers: Option<&[String]>,
-    request: &Request,
-    mut each: impl FnMut(&Path, &Result<Solution, BatchError>),
-) -> Result<Vec<Run>, ArchiveError> {
-    let mut runs = Vec::new();
-    for path in problem_files(folder)? {
-        let problem = match archive::read(&path) {
-            Ok(problem) => problem,
-            Err(error) => {
-                each(&path, &Err(error.into()));
-                continue;
-            }
-        };
-        let names: Vec<String> = match solvers {
-            Some(list) => list.to_vec(),
-            None => solver_names(&problem)
-                .into_iter()
-                .map(String::from)
-                .collect(),
-        };
-        for name in names {
-            let result = solve(&problem, &name, request);
-            each(&path, &result);
-            if let Ok(mut solution) = result {
-                solution.unknowns.clear();
-                solution.dual.clear();
-                solution.velocity = None;
-                runs.push(Run {
-                    problem: path.clone(),
-                    solution,
-                });
-            }
-        }
-    }
-    Ok(runs)
-}
-
-/// Files of a folder and below that may hold a problem, by name.
-fn problem_files(folder: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
-    let refused = |source| ArchiveError::Io {
-        path: folder.into(),
-        source,
-    };
-    let mut list = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(refused)? {
-        let path = entry.map_err(refused)?.path();
-        if path.is_dir() {
-            list.extend(problem_files(&path)?);
-        } else if path
-            .extension()
-            .and_then(|e| e.to_str())
-            .is_some_and(|e| matches!(e, "dat" | "hdf5" | "h5" | "json"))
-        {
-            list.push(path);
-        }
-    }
-    list.sort();
-    Ok(list)
 }
