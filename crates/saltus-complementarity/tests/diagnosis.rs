@@ -5,8 +5,8 @@
 mod support;
 
 use saltus_complementarity::friction::{
-    DIAGNOSIS_LIMIT, Feasibility, FrictionContact, FrictionSolver, Limits, Measure, feasibility,
-    infeasibility, solve,
+    DIAGNOSIS_LIMIT, Feasibility, FrictionContact, FrictionSolver, Limits, Measure,
+    canonical_reaction, feasibility, infeasibility, solve, solve_convex,
 };
 use saltus_complementarity::{BlockMatrix, Status};
 use saltus_linear::dot;
@@ -149,4 +149,110 @@ fn what_has_a_solution_is_never_infeasible() {
     }
     println!("strictly feasible {}, open {}", counts[0], counts[1]);
     assert!(counts.iter().all(|c| *c > 10), "{counts:?}");
+}
+
+/// Singular, zero, unsymmetric and indefinite operators, no friction, tiny and huge numbers: a word for each, nothing that is
+/// not finite, and the canonical reaction never costs the solution.
+#[test]
+fn fuzzed_problems_are_diagnosed() {
+    let mut random = Random::new(109);
+    let (mut counts, mut replaced) = ([0; 3], 0);
+    for case in 0..3000 {
+        let (n, d) = (random.below(5), [2, 3, 5][case % 3]);
+        let size = n * d;
+        let scale = 10.0_f64.powi(random.below(13) as i32 - 6);
+        let rank = random.below(size + 2);
+        let h: Vec<Vec<f64>> = (0..rank)
+            .map(|_| (0..size).map(|_| random.signed()).collect())
+            .collect();
+        let skew = [0.0, 0.0, 0.5][random.below(3)];
+        let mut entries = Vec::new();
+        for i in 0..size {
+            for j in 0..size {
+                let v: f64 = h.iter().map(|r| r[i] * r[j]).sum();
+                entries.push((i, j, scale * (v + skew * random.signed())));
+            }
+        }
+        let tiny = [1.0, 1.0, 1e-17, 0.0][random.below(4)];
+        let q = (0..size).map(|_| tiny * random.signed()).collect();
+        let coefficient = |random: &mut Random| 2.0 * random.unit() * random.below(3).min(1) as f64;
+        let mu = (0..n).map(|_| coefficient(&mut random)).collect();
+        let rolling = (0..n)
+            .map(|_| coefficient(&mut random))
+            .filter(|_| d == 5)
+            .collect();
+        let w = BlockMatrix::from_triplets(d, n, entries);
+        let p = FrictionContact::new(w, q, mu, rolling).unwrap();
+        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+        match feasibility(&p).unwrap() {
+            Feasibility::Strict { x, margin } => {
+                assert!(finite(&x) && margin > 0.0, "case {case}");
+                counts[0] += 1;
+            }
+            Feasibility::Open { separating } => {
+                assert!(separating.is_none_or(|p| finite(&p)), "case {case}");
+                counts[1] += 1;
+            }
+            Feasibility::Infeasible { certificate } => {
+                assert!(finite(&certificate), "case {case}");
+                counts[2] += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+        let limits = Limits {
+            max_work: 1e6,
+            max_iterations: 2000,
+            ..Limits::default()
+        };
+        let mut r = vec![0.0; size];
+        if solve(&p, FrictionSolver::Auto, limits, &mut r)
+            .outcome
+            .is_solved()
+        {
+            replaced += usize::from(canonical_reaction(&p, 1e-8, &mut r));
+            assert!(
+                p.residual(&r).eta <= 1.001e-8,
+                "case {case}: {:?}",
+                p.residual(&r)
+            );
+        }
+    }
+    println!(
+        "strict {}, open {}, infeasible {}; {replaced} canonical",
+        counts[0], counts[1], counts[2]
+    );
+}
+
+/// The convex problems heed limits and cancelling, and refuse what does not fit.
+#[test]
+fn convex_problems_heed_their_limits() {
+    let mut random = Random::new(131);
+    let (p, _) = planted(&mut random, 3, 12, 20, false);
+    let zero = vec![0.0; 12];
+    let run = |s: &[f64], limits: Limits<'_>| {
+        let mut r = vec![0.0; 36];
+        let end = solve_convex(&p, s, limits, &mut r);
+        assert!(r.iter().all(|v| v.is_finite()));
+        end.status
+    };
+    assert_eq!(run(&zero, Limits::default()), Status::Solved);
+    assert_eq!(run(&zero[1..], Limits::default()), Status::Inconsistent);
+    assert_eq!(run(&[f64::NAN; 12], Limits::default()), Status::NotFinite);
+    let cancelled = std::sync::atomic::AtomicBool::new(true);
+    let tolerance = 1e-14;
+    let stopped = Limits {
+        tolerance,
+        cancel: Some(&cancelled),
+        ..Limits::default()
+    };
+    assert_eq!(run(&zero, stopped), Status::Cancelled);
+    for (max_iterations, max_work) in [(1, 1e10), (1_000_000, 1.0)] {
+        let limits = Limits {
+            tolerance,
+            max_iterations,
+            max_work,
+            ..Limits::default()
+        };
+        assert_eq!(run(&zero, limits), Status::IterationLimit);
+    }
 }

@@ -240,3 +240,54 @@ fn a_large_obstacle_problem_is_solved_sparsely() {
         .unwrap_err();
     assert!(error.to_string().contains("newton-min"), "{error}");
 }
+
+/// A plate on hundreds of legs: the systems of Newton's method stay as small as the one body is.
+#[test]
+fn one_body_on_many_legs_is_cheap_in_its_own_space() {
+    let legs = 150;
+    let mut entries = Vec::new();
+    for i in 0..legs {
+        let (y, x) = (0.37 * i as f64).sin_cos();
+        let place = 0.2 + 0.8 * ((i * 7) % 11) as f64 / 11.0;
+        let (x, y) = (place * x, place * y);
+        // Velocities along z, x, y, turning about x, y, z; components n, t1 = x, t2 = y.
+        for (k, row, v) in [
+            (0, 0, 1.0),
+            (0, 3, y),
+            (0, 4, -x),
+            (1, 1, 1.0),
+            (1, 5, -y),
+            (2, 2, 1.0),
+            (2, 5, x),
+        ] {
+            entries.push((row, 3 * i + k, v));
+        }
+    }
+    let h = SparseMatrix::from_triplets(6, 3 * legs, &entries);
+    let masses = [2.0, 2.0, 2.0, 0.5, 0.5, 1.0];
+    let diagonal: Vec<_> = masses.iter().enumerate().map(|(k, m)| (k, k, *m)).collect();
+    let mass = SparseMatrix::from_triplets(6, 6, &diagonal);
+    let (force, mu) = (vec![-0.2, 0.5, 0.1, 0.01, -0.02, 0.05], vec![0.3; legs]);
+    let bias = vec![0.0; 3 * legs];
+    let p = GlobalFriction::new(3, mass, h, force, bias, mu, Vec::new()).unwrap();
+    let run = |name: &str| {
+        let mut r = vec![0.0; 3 * legs];
+        let limits = Limits {
+            tolerance: 1e-10,
+            ..Limits::default()
+        };
+        let end = solve_global(&p, FrictionSolver::named(name).unwrap(), limits, &mut r).unwrap();
+        assert!(end.outcome.is_solved(), "{name}: {end:?}");
+        let v = p.generalised_velocity(&p.factorised_mass().unwrap(), &r);
+        (end.work, end.outcome.iterations, v)
+    };
+    let (bodies, contacts) = (run("proximal-newton-bodies"), run("proximal-newton"));
+    println!(
+        "{} and {} iterations, work {:.1e} and {:.1e}",
+        bodies.1, contacts.1, bodies.0, contacts.0
+    );
+    assert!(bodies.1 <= contacts.1 + 2 && 50.0 * bodies.0 < contacts.0);
+    for (a, b) in bodies.2.iter().zip(&contacts.2) {
+        assert!((a - b).abs() <= 1e-8, "{:?} {:?}", bodies.2, contacts.2);
+    }
+}

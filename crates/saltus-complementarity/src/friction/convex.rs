@@ -11,7 +11,7 @@ use super::search::{Limits, Search, Stop};
 use super::splitting::{Regularised, Splitting, lift};
 use crate::outcome::{Outcome, Status};
 
-/// Iterations between two looks at the limits.
+/// Iterations between two looks at the size of the point.
 const PAUSE: u32 = 50;
 
 /// Largest number of iterations on one convex problem of the fixed point.
@@ -48,6 +48,9 @@ impl<const D: usize> Convex<D> {
     /// Iterates until both residuals are at most `goal`.
     fn solve(&mut self, search: &mut Search<'_, D>, goal: f64, limit: u32) -> End {
         for k in 1..=limit {
+            if let Some(stop) = search.stop() {
+                return End::Stopped(stop);
+            }
             let (primal, dual) = self.state.step(search, &mut self.system, true);
             self.since += 1;
             if primal.max(dual) <= goal {
@@ -65,13 +68,8 @@ impl<const D: usize> Convex<D> {
                 self.refactored += 1;
                 self.since = 0;
             }
-            if k % PAUSE == 0 {
-                if let Some(stop) = search.stop() {
-                    return End::Stopped(stop);
-                }
-                if diverges(&self.state.z) {
-                    return End::Stopped(Stop::Diverging);
-                }
+            if k % PAUSE == 0 && diverges(&self.state.z) {
+                return End::Stopped(Stop::Diverging);
             }
         }
         End::Open
