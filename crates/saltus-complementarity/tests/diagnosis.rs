@@ -52,6 +52,31 @@ fn walls_that_close_in_are_infeasible() {
     assert!(image(&p, &normals) < 1e-14 && dot(&normals, p.free_velocity()) < 0.0);
 }
 
+/// Among any number of contacts those that squeeze something are found, if they belong to a small part.
+#[test]
+fn what_is_squeezed_is_found_in_a_crowd() {
+    let (good, bad) = (between_walls([0.5, 0.6]), between_walls([-1.0, -1.0]));
+    let (mut entries, mut q) = (Vec::new(), Vec::new());
+    for k in 0..100 {
+        let p = if k == 70 { &bad } else { &good };
+        let shift = |(i, j, v): (usize, usize, f64)| (6 * k + i, 6 * k + j, v);
+        entries.extend(p.delassus().triplets().map(shift));
+        q.extend_from_slice(p.free_velocity());
+    }
+    let w = BlockMatrix::from_triplets(3, 200, entries);
+    let p = FrictionContact::new(w, q, vec![0.5; 200], Vec::new()).unwrap();
+    let proof = infeasibility(&p).expect("two contacts squeeze a mass");
+    let at: Vec<usize> = (0..200).filter(|&i| proof[i] != 0.0).collect();
+    assert_eq!(at, [140, 141]);
+    let mut r = vec![0.0; 600];
+    let limits = Limits {
+        max_work: 1e7,
+        ..Limits::default()
+    };
+    let end = solve(&p, FrictionSolver::Auto, limits, &mut r);
+    assert_eq!(end.outcome.status, Status::Infeasible);
+}
+
 /// Walls that keep their distance, and a contact that passes by: Slater's condition fails, a solution exists, and no
 /// solver says that there is none.
 #[test]

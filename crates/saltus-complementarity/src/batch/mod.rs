@@ -335,16 +335,17 @@ fn solve_global(
         None => friction::solve_global(p, method, limits(request), &mut r)?,
     };
     let time_s = clock.elapsed().as_secs_f64();
+    let certificate = match (end.outcome.status, &reduced) {
+        (Status::Infeasible, Some(reduced)) => reduced.infeasibility(),
+        (Status::Infeasible, None) => p.infeasibility()?,
+        _ => None,
+    };
     if wants_canonical(request, &end) {
         let reduced = reduced.map_or_else(|| p.reduce(), Ok)?;
         if friction::canonical_reaction(&reduced, request.tolerance, &mut r) {
             end.residual = reduced.residual(&r);
         }
     }
-    let certificate = match end.outcome.status {
-        Status::Infeasible => p.infeasibility()?,
-        _ => None,
-    };
     let mass = p.factorised_mass()?;
     let v = p.generalised_velocity(&mass, &r);
     let mut u = p.bias().to_vec();

@@ -179,10 +179,7 @@ impl FrictionContact {
     /// [`infeasibility`](diagnosis::infeasibility).
     #[must_use]
     pub fn infeasibility(&self) -> Option<Vec<f64>> {
-        if self.contacts() > diagnosis::DIAGNOSIS_LIMIT {
-            return None;
-        }
-        diagnosis::infeasibility(&self.assembled())
+        diagnosis::infeasibility(self)
     }
 
     /// Velocities without reactions, `q`.

@@ -2,7 +2,7 @@
 
 use super::auto;
 use super::convex;
-use super::diagnosis::{DIAGNOSIS_LIMIT, infeasibility};
+use super::diagnosis::is_infeasible;
 use super::functions::NewtonFunction;
 use super::gradient;
 use super::interior_point;
@@ -137,7 +137,7 @@ pub struct FrictionOutcome {
 /// Where `W` is known by its products only, `ProjectedGradient` runs on those; `Auto` does so with half its work, then
 /// assembles `W` if it has at most [`ASSEMBLY_LIMIT`] rows; all other methods need the blocks and assemble it at once.
 ///
-/// `Infeasible` is said only with a proof; [`infeasibility`] gives it. `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
+/// `Infeasible` is said only with a proof; [`infeasibility`](super::infeasibility) gives it. `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
 pub fn solve(
     problem: &FrictionContact,
     solver: FrictionSolver,
@@ -248,7 +248,7 @@ pub(crate) fn in_scaled_unknowns<const D: usize>(
         limits.tolerance / 0.999,
         iterations,
         work,
-        || problem.contacts() <= DIAGNOSIS_LIMIT && infeasibility(&problem.assembled()).is_some(),
+        || is_infeasible::<D>(problem, measure, limits.tolerance, r),
     )
 }
 
