@@ -156,7 +156,7 @@ pub(crate) struct BodySpace<const D: usize> {
     /// `N⁻¹` and `B` of the active contacts.
     inverse: Vec<Block<D>>,
     slope: Vec<Block<D>>,
-    /// Velocities (nv).
+    /// Velocities that contacts act on.
     dv: Vec<f64>,
     flops: f64,
 }
@@ -164,8 +164,7 @@ pub(crate) struct BodySpace<const D: usize> {
 impl<const D: usize> BodySpace<D> {
     /// `measure` is that of the reduced problem.
     pub fn new(problem: &GlobalFriction, measure: &Measure) -> Self {
-        let size = problem.force().len();
-        let directions: Vec<Directions<D>> = measure
+        let mut directions: Vec<Directions<D>> = measure
             .scales()
             .iter()
             .enumerate()
@@ -186,7 +185,17 @@ impl<const D: usize> BodySpace<D> {
                 Directions { rows, lines }
             })
             .collect();
-        let mass: Vec<_> = problem.mass().triplets().collect();
+        // Bodies that touch nothing take no part.
+        let place = numbers(problem, &directions);
+        let size = place.iter().filter(|k| **k != usize::MAX).count();
+        for row in directions.iter_mut().flat_map(|d| &mut d.rows) {
+            *row = place[*row];
+        }
+        let entries = problem.mass().triplets();
+        let mass: Vec<_> = entries
+            .filter(|(i, _, _)| place[*i] != usize::MAX)
+            .map(|(i, j, value)| (place[i], place[j], value))
+            .collect();
         Self {
             flops: factorisation_flops(size, &mass, &directions),
             mass,
@@ -276,6 +285,29 @@ impl<const D: usize> BodySpace<D> {
             *x = image(&self.inverse[k], x);
         }
     }
+}
+
+/// New numbers, ascending, of the velocities that contacts act on, directly or through the mass matrix; `usize::MAX` of others.
+fn numbers<const D: usize>(problem: &GlobalFriction, directions: &[Directions<D>]) -> Vec<usize> {
+    let size = problem.force().len();
+    let mut neighbours: Vec<Vec<usize>> = vec![Vec::new(); size];
+    for (i, j, _) in problem.mass().triplets() {
+        neighbours[i].push(j);
+        neighbours[j].push(i);
+    }
+    let mut place = vec![usize::MAX; size];
+    let mut open: Vec<usize> = directions.iter().flat_map(|d| d.rows.clone()).collect();
+    while let Some(i) = open.pop() {
+        if place[i] == usize::MAX {
+            place[i] = 0;
+            open.extend_from_slice(&neighbours[i]);
+        }
+    }
+    let touched = place.iter_mut().filter(|k| **k != usize::MAX);
+    for (next, k) in touched.enumerate() {
+        *k = next;
+    }
+    place
 }
 
 /// Counted operations of one factorisation of `M + H C Hᵀ` with all contacts active.
