@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, render, words};
 use saltus::observe::StopFlag;
 use saltus::output::{Format, OutputError, ResultDirectory, ResultWriter, RunCard};
-use saltus::{Checkpoint, DriveError, RunError, Selection, Simulation, Stop};
+use saltus::{Checkpoint, DriveError, Fields, RunError, Selection, Simulation, Stop};
 use saltus_complementarity::archive::Problem;
 use saltus_integrators::FailedProblem;
 use saltus_linear::Dense;
@@ -98,12 +98,17 @@ fn directory(arguments: &RunArguments, model: &Model) -> Result<ResultWriter, Ou
         .every(model.output.every)
         .report(arguments.report)
         .force(arguments.force);
+    let mut selection = Selection::default();
     if let Some(columns) = &model.columns {
-        plan = plan.select(Selection {
-            positions: Some(columns.positions.clone()),
-            velocities: Some(columns.velocities.clone()),
-        });
+        selection.positions = Some(columns.positions.clone());
+        selection.velocities = Some(columns.velocities.clone());
     }
+    if let Some(assembly) = &model.assembly
+        && !model.fields.is_empty()
+    {
+        selection.fields = Some(Fields::at(assembly.clone(), &model.fields));
+    }
+    plan = plan.select(selection);
     if let Some(assembly) = &model.assembly {
         plan = plan.shapes(assembly.clone());
     }

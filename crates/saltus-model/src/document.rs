@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 pub mod parts;
+pub mod solids;
 
 /// The version of the format that this code reads.
 pub const VERSION: i64 = 1;
@@ -48,6 +49,9 @@ pub struct Document {
     /// Beams.
     #[serde(default)]
     pub beam: Vec<parts::Beam>,
+    /// Elastic bodies of a mesh.
+    #[serde(default)]
+    pub solid: Vec<solids::Solid>,
     /// Point masses.
     #[serde(default)]
     pub mass: Vec<parts::PointMass>,
@@ -308,6 +312,9 @@ pub struct Output {
     pub formats: Vec<OutputFormat>,
     /// Nodes of flexible parts whose coordinates become columns; all where there are few.
     pub nodes: Option<parts::Places>,
+    /// Nodes of flexible parts whose stresses, strains and resultants become columns, and with them those of all nodes
+    /// a part of the "vtk" format: means of the elements around each node.
+    pub fields: Option<parts::Places>,
 }
 
 impl Default for Output {
@@ -316,6 +323,7 @@ impl Default for Output {
             every: 1,
             formats: vec![OutputFormat::Csv],
             nodes: None,
+            fields: None,
         }
     }
 }

@@ -1,11 +1,14 @@
-//! The assembled system at its initial state: is it regular, consistent, free of overlap?
+//! The initial state of a system of formulas, and of any assembled system: is it regular, consistent, free of overlap?
 
 use crate::FormulaSystem;
-use crate::build::path;
+use crate::build::{self, path};
+use crate::definition::Scope;
 use crate::diagnostic::Diagnostic;
-use crate::document::{self, Document, MassEntry, Overlap};
+use crate::document::{self, Document, MassEntry, Overlap, Quantity};
+use crate::evaluate::evaluate;
 use crate::findings::Findings;
 use crate::number::general;
+use crate::suggest;
 use crate::tree::Path;
 use saltus_integrators::consistent::{self, Consistency, Projection};
 use saltus_linear::{Dense, MatrixSink, max_abs};
@@ -21,6 +24,49 @@ pub(crate) struct Start {
     pub projection: Option<Projection>,
     /// What is worth knowing.
     pub notes: Vec<String>,
+}
+
+/// The state at time `start` that the document gives for a system of formulas.
+pub(crate) fn read(
+    document: &Document,
+    system: &document::System,
+    scope: &Scope,
+    start: f64,
+    findings: &mut Findings<'_>,
+) -> State {
+    let coordinates = &system.coordinates;
+    let mut read = |values: &indexmap::IndexMap<String, Quantity>, key: &str| {
+        let at = path(["initial", key]);
+        let mut state = vec![0.0; coordinates.len()];
+        for (name, quantity) in values {
+            let place = at.key(name);
+            let value = evaluate(
+                &build::formula(quantity, &place),
+                scope,
+                |_| true,
+                "a finite number",
+                findings,
+            );
+            match coordinates.iter().position(|c| c == name) {
+                Some(k) => state[k] = value.unwrap_or(0.0),
+                None => {
+                    let known = || coordinates.iter().map(String::as_str);
+                    let message = format!(
+                        "unknown coordinate \"{name}\"{}",
+                        suggest::did_you_mean(name, known())
+                    );
+                    let diagnostic = Diagnostic::new(message)
+                        .label(format!("not a coordinate, in {at}"))
+                        .help(format!("the coordinates are {}", suggest::list(known())));
+                    findings.at_key(&place, diagnostic);
+                }
+            }
+        }
+        state
+    };
+    let q = read(&document.initial.q, "q");
+    let v = read(&document.initial.v, "v");
+    State::new(start, q, v)
 }
 
 /// Checks `system` at `state`, in the terms of the document it was written in, and moves `state` to the

@@ -12,12 +12,11 @@ use crate::initial::{self, Start};
 use crate::number::general;
 use crate::read;
 use crate::set::{self, Override};
-use crate::suggest;
 use crate::tree::{Format, Node, Path, Value};
 use crate::validate::{self, Validated};
 use saltus_integrators::consistent::Projection;
 use saltus_integrators::{Plan, Scheme, StepError};
-use saltus_mechanics::flexible::Assembly;
+use saltus_mechanics::flexible::{Assembly, NodeId};
 use saltus_system::{State, System};
 use std::fmt;
 use std::path::Path as FilePath;
@@ -40,6 +39,8 @@ pub struct Model {
     pub assembly: Option<Arc<Assembly>>,
     /// The coordinates that are written; all where nothing is chosen.
     pub columns: Option<Columns>,
+    /// Nodes whose stresses and resultants are written.
+    pub fields: Vec<NodeId>,
     /// Its parameters, evaluated.
     pub parameters: Vec<(String, f64)>,
     /// How.
@@ -85,7 +86,10 @@ impl Model {
         let path = path.as_ref();
         let source = path.display().to_string();
         match read::read(path) {
-            Ok((text, format)) => Self::parse(&name_of(path), &source, text, format, overrides),
+            Ok((text, format)) => {
+                let folder = path.parent().unwrap_or(FilePath::new(""));
+                Self::parse_in(folder, &name_of(path), &source, text, format, overrides)
+            }
             Err(diagnostic) => Err(ModelErrors::new(
                 vec![SourceText {
                     name: source,
@@ -96,11 +100,24 @@ impl Model {
         }
     }
 
-    /// Checks and assembles the model written in `text`; `source` is what messages call the text.
+    /// Checks and assembles the model written in `text`; `source` is what messages call the text. Files that it
+    /// names are looked for in the current directory.
     ///
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse(
+        name: &str,
+        source: &str,
+        text: String,
+        format: Format,
+        overrides: &[Override],
+    ) -> Result<Self, ModelErrors> {
+        Self::parse_in(FilePath::new(""), name, source, text, format, overrides)
+    }
+
+    /// As [`parse`](Self::parse), with the files that the model names in `folder`.
+    fn parse_in(
+        folder: &FilePath,
         name: &str,
         source: &str,
         text: String,
@@ -143,7 +160,7 @@ impl Model {
             }
         };
         let mut findings = Findings::new(&tree, &sources, mended, diagnostics);
-        let parts = Parts::of(&document, &mut findings);
+        let parts = Parts::of(&document, folder, &mut findings);
         let Findings {
             mut diagnostics,
             refusals,
@@ -183,6 +200,7 @@ impl Model {
             system: parts.system,
             assembly: parts.assembly,
             columns: parts.columns,
+            fields: parts.fields,
             parameters: parts.parameters,
             scheme: parts.scheme,
             plan: parts.plan,
@@ -259,6 +277,7 @@ struct Parts {
     system: Arc<dyn System>,
     assembly: Option<Arc<Assembly>>,
     columns: Option<Columns>,
+    fields: Vec<NodeId>,
     parameters: Vec<(String, f64)>,
     scheme: Scheme,
     plan: Plan,
@@ -268,10 +287,10 @@ struct Parts {
 
 impl Parts {
     /// `None` where something is missing; what and why is in `findings`.
-    fn of(document: &Document, findings: &mut Findings<'_>) -> Option<Self> {
+    fn of(document: &Document, folder: &FilePath, findings: &mut Findings<'_>) -> Option<Self> {
         match (&document.system, one_of_two(document, findings)?) {
             (Some(system), Kind::Formulas) => Self::of_formulas(document, system, findings),
-            _ => Self::of_flexible(document, findings),
+            _ => Self::of_flexible(document, folder, findings),
         }
     }
 
@@ -292,7 +311,7 @@ impl Parts {
         constants(&definition, &scope, findings);
         friction::check(document, written, &definition, &scope, findings);
         let plan = plan(document, &scope, findings);
-        let mut initial = initial(document, written, &scope, plan.start, findings);
+        let mut initial = initial::read(document, written, &scope, plan.start, findings);
         let system = match definition.assemble() {
             Ok(system) => system,
             Err(errors) => {
@@ -308,6 +327,7 @@ impl Parts {
             system: Arc::new(system),
             assembly: None,
             columns: None,
+            fields: Vec::new(),
             parameters: scope.parameters().to_vec(),
             scheme: scheme?,
             plan,
@@ -316,7 +336,11 @@ impl Parts {
         })
     }
 
-    fn of_flexible(document: &Document, findings: &mut Findings<'_>) -> Option<Self> {
+    fn of_flexible(
+        document: &Document,
+        folder: &FilePath,
+        findings: &mut Findings<'_>,
+    ) -> Option<Self> {
         let definition = build::named(document, findings);
         let scheme = scheme(document, findings);
         if !findings.names_complete() {
@@ -325,7 +349,7 @@ impl Parts {
         let (scope, errors) = definition.survey();
         errors.iter().for_each(|error| findings.formula(error));
         let plan = plan(document, &scope, findings);
-        let flexible = flexible::assemble(document, &scope, findings)?;
+        let flexible = flexible::assemble(document, folder, &scope, findings)?;
         let mut initial = flexible::initial(&flexible, document, &scope, plan.start, findings);
         let mut start = Start::default();
         if findings.diagnostics.is_empty() {
@@ -339,11 +363,13 @@ impl Parts {
             start.notes = notes;
         }
         let columns = flexible::columns(&flexible, document, findings, &mut start.notes);
+        let fields = flexible::fields(&flexible, document, findings);
         let assembly = Arc::new(flexible.assembly);
         Some(Self {
             system: assembly.clone(),
             assembly: Some(assembly),
             columns,
+            fields,
             parameters: scope.parameters().to_vec(),
             scheme: scheme?,
             plan,
@@ -378,7 +404,7 @@ fn one_of_two(document: &Document, findings: &mut Findings<'_>) -> Option<Kind> 
         (None, None) => {
             let diagnostic = Diagnostic::new("missing key \"system\" in the file")
                 .label("needs \"system\": a table, or flexible parts")
-                .help("[system] holds formulas; [[bar]], [[beam]] and [[mass]] are flexible parts");
+                .help("[system] holds formulas; [[bar]], [[beam]], [[solid]] and [[mass]] are flexible parts");
             findings.at(&Path::default(), diagnostic);
             None
         }
@@ -528,48 +554,6 @@ fn plan(document: &Document, scope: &Scope, findings: &mut Findings<'_>) -> Plan
         findings.at(&at.key("step"), diagnostic);
     }
     plan
-}
-
-fn initial(
-    document: &Document,
-    system: &document::System,
-    scope: &Scope,
-    start: f64,
-    findings: &mut Findings<'_>,
-) -> State {
-    let coordinates = &system.coordinates;
-    let mut read = |values: &indexmap::IndexMap<String, Quantity>, key: &str| {
-        let at = build::path(["initial", key]);
-        let mut state = vec![0.0; coordinates.len()];
-        for (name, quantity) in values {
-            let place = at.key(name);
-            let value = evaluate(
-                &build::formula(quantity, &place),
-                scope,
-                |_| true,
-                "a finite number",
-                findings,
-            );
-            match coordinates.iter().position(|c| c == name) {
-                Some(k) => state[k] = value.unwrap_or(0.0),
-                None => {
-                    let known = || coordinates.iter().map(String::as_str);
-                    let message = format!(
-                        "unknown coordinate \"{name}\"{}",
-                        suggest::did_you_mean(name, known())
-                    );
-                    let diagnostic = Diagnostic::new(message)
-                        .label(format!("not a coordinate, in {at}"))
-                        .help(format!("the coordinates are {}", suggest::list(known())));
-                    findings.at_key(&place, diagnostic);
-                }
-            }
-        }
-        state
-    };
-    let q = read(&document.initial.q, "q");
-    let v = read(&document.initial.v, "v");
-    State::new(start, q, v)
 }
 
 /// The name of a model file: its stem, or its folder where the stem is just `model`.

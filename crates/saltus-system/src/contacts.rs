@@ -48,6 +48,8 @@ pub struct ContactSet {
     pub gap: Vec<f64>,
     /// First row of each contact in `directions` and `rate`.
     pub first_row: Vec<usize>,
+    /// Where on its obstacle each contact is, for systems that search it in `detect`; 0 elsewhere.
+    pub feature: Vec<u32>,
     /// `Wᵀ`: one row (nv) per direction.
     pub directions: SparseRows,
     /// `∂gap/∂t` and tangential counterparts, one per row: `u = Wᵀ v + rate`.
@@ -67,6 +69,7 @@ impl Clone for ContactSet {
         self.law.clone_from(&source.law);
         self.gap.clone_from(&source.gap);
         self.first_row.clone_from(&source.first_row);
+        self.feature.clone_from(&source.feature);
         self.directions.clone_from(&source.directions);
         self.rate.clone_from(&source.rate);
     }
@@ -91,6 +94,7 @@ impl ContactSet {
         self.law.clear();
         self.gap.clear();
         self.first_row.clear();
+        self.feature.clear();
         self.directions.clear();
         self.rate.clear();
     }
@@ -101,6 +105,7 @@ impl ContactSet {
         self.law.push(law);
         self.gap.push(gap);
         self.first_row.push(self.directions.len());
+        self.feature.push(0);
     }
 
     /// Normal relative velocity `u_N = W_Nᵀ v + ∂gap/∂t` [m/s] of contact `i`.

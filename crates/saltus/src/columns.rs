@@ -3,7 +3,9 @@
 //! Every output (memory, CSV, NumPy, HDF5, report) reads the same row, so that they cannot differ.
 
 use saltus_integrators::{Frame, RunInfo};
+use saltus_mechanics::flexible::{Assembly, NodeId, Probe};
 use saltus_system::Names;
+use std::sync::Arc;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,6 +33,10 @@ pub enum Quantity {
     TotalEnergy,
     /// Correction solves of the step.
     Iterations,
+    /// A stress at a node of a solid \[Pa\].
+    Stress,
+    /// A strain at a node of a solid \[-\].
+    Strain,
     /// A column of a file that was not written by this version.
     Other,
 }
@@ -46,7 +52,8 @@ impl Quantity {
             Self::Impulse => "N·s",
             Self::Force => "N",
             Self::KineticEnergy | Self::PotentialEnergy | Self::TotalEnergy => "J",
-            Self::Iterations => "1",
+            Self::Iterations | Self::Strain => "1",
+            Self::Stress => "Pa",
             Self::Position | Self::Velocity | Self::Other => "",
         }
     }
@@ -66,6 +73,8 @@ impl Quantity {
                 Some("gap_velocity") => Self::GapVelocity,
                 Some("impulse") => Self::Impulse,
                 Some("force") => Self::Force,
+                Some(p) if p.starts_with("stress_") || p == "von_mises" => Self::Stress,
+                Some(p) if p.starts_with("strain_") => Self::Strain,
                 _ => Self::Other,
             },
         }
@@ -121,12 +130,52 @@ impl Column {
 const PER_CONSTRAINT: usize = 4;
 
 /// Which coordinates become columns, by their numbers; all where nothing is chosen.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Positions.
     pub positions: Option<Vec<usize>>,
     /// Velocities.
     pub velocities: Option<Vec<usize>>,
+    /// Stresses and resultants at nodes.
+    pub fields: Option<Fields>,
+}
+
+/// Stresses and resultants at nodes of flexible parts, as columns `stress_xx.NODE`.
+#[derive(Debug, Clone)]
+pub struct Fields {
+    assembly: Arc<Assembly>,
+    probes: Vec<Probe>,
+}
+
+impl Fields {
+    /// Those at these nodes: means of the elements around each.
+    #[must_use]
+    pub fn at(assembly: Arc<Assembly>, nodes: &[NodeId]) -> Self {
+        Self {
+            probes: Probe::at(&assembly, nodes),
+            assembly,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.probes.iter().map(|probe| probe.names().len()).sum()
+    }
+
+    fn columns(&self) -> impl Iterator<Item = Column> + '_ {
+        self.probes.iter().flat_map(|probe| {
+            let node = self.assembly.node_name(probe.node());
+            let names = probe.names().iter();
+            names.map(move |name| Column::new(format!("{name}.{node}")))
+        })
+    }
+
+    fn fill(&self, q: &[f64], mut row: &mut [f64]) {
+        for probe in &self.probes {
+            let (cells, rest) = row.split_at_mut(probe.names().len());
+            probe.values(&self.assembly, q, cells);
+            row = rest;
+        }
+    }
 }
 
 /// Some of a vector, or all of it.
@@ -185,6 +234,7 @@ pub(crate) struct Layout {
     velocities: Choice,
     ng: usize,
     contacts: usize,
+    fields: Option<Fields>,
     /// What stands for a contact that is not near: 0 N, or nothing where the scheme has no forces.
     no_force: f64,
 }
@@ -198,6 +248,7 @@ impl Layout {
             velocities: Choice::new(selection.velocities.as_ref(), names.velocities.len()),
             ng: names.bilateral.len(),
             contacts: names.contacts.len(),
+            fields: selection.fields.clone(),
             no_force: if info.has_forces { 0.0 } else { f64::NAN },
         };
         let columns = layout.columns(names);
@@ -209,6 +260,7 @@ impl Layout {
         1 + self.positions.len()
             + self.velocities.len()
             + PER_CONSTRAINT * (self.ng + self.contacts)
+            + self.fields.as_ref().map_or(0, Fields::len)
             + 4
     }
 
@@ -252,6 +304,10 @@ impl Layout {
             cells[2] = reactions.impulse[i];
             cells[3] = reactions.force.get(i).copied().unwrap_or(f64::NAN);
         }
+        let (fields, row) = row.split_at_mut(self.fields.as_ref().map_or(0, Fields::len));
+        if let Some(chosen) = &self.fields {
+            chosen.fill(&frame.state.q, fields);
+        }
         row[0] = report.energy.kinetic;
         row[1] = report.energy.potential;
         row[2] = report.energy.total();
@@ -279,6 +335,7 @@ impl Layout {
                     .map(|p| Column::new(format!("{p}.{name}"))),
             );
         }
+        columns.extend(self.fields.iter().flat_map(Fields::columns));
         columns.extend(
             [
                 "energy.kinetic",

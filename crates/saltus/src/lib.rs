@@ -17,7 +17,7 @@ mod simulation;
 mod trajectory;
 
 pub use checkpoint::Checkpoint;
-pub use columns::{Column, Quantity, Selection};
+pub use columns::{Column, Fields, Quantity, Selection};
 pub use observe::{Outcome, Recorder};
 pub use report::Diagram;
 pub use saltus_integrators::{

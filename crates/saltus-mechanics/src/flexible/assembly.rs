@@ -8,6 +8,7 @@ use super::element::{Cell, NodeKind};
 use super::group::{Part, View};
 use super::loads::Load;
 use super::places::{HELD, Places};
+use super::surfaces::Touching;
 use crate::rotation;
 use saltus_linear::{MatrixSink, axpy, dot};
 
@@ -33,6 +34,7 @@ pub struct Assembly {
     pub(super) motions: Vec<Motion>,
     pub(super) ties: Vec<Tie>,
     pub(super) contacts: Vec<ContactPair>,
+    pub(super) touching: Vec<Touching>,
     /// Place of the quaternion in `q` and of the rotation in `v` of each free triad.
     triads: Vec<(u32, u32)>,
     structure: Structure,
@@ -63,6 +65,7 @@ impl Assembly {
             motions,
             ties,
             contacts,
+            touching,
         } = from;
         for part in &mut parts {
             part.place(&places);
@@ -112,7 +115,7 @@ impl Assembly {
                 ForceKind::General
             },
             linear_constraints: true,
-            linear_contacts: true,
+            linear_contacts: touching.is_empty(),
         };
         Self {
             places,
@@ -126,6 +129,7 @@ impl Assembly {
             motions,
             ties,
             contacts,
+            touching,
             triads,
             structure,
         }
@@ -232,6 +236,16 @@ impl Assembly {
             .collect()
     }
 
+    /// Group number `g`, if there is one.
+    #[must_use]
+    pub fn group(&self, g: usize) -> Option<GroupView<'_>> {
+        let part = self.parts.get(g)?;
+        Some(GroupView {
+            assembly: self,
+            part: part.as_ref(),
+        })
+    }
+
     fn loads(&self, t: f64, view: View<'_>, f: &mut [f64]) {
         for load in &self.loads {
             load.add(t, &self.places, view, f);
@@ -291,6 +305,11 @@ impl GroupView<'_> {
     /// Resultants or stresses at the centres, element by element, appended to `values`.
     pub fn fields(&self, q: &[f64], values: &mut Vec<f64>) {
         self.part.fields(self.assembly.view(q, &[]), values);
+    }
+
+    /// Resultants or stresses at the centre of element `e`, one value per name.
+    pub fn field(&self, q: &[f64], e: usize, values: &mut [f64]) {
+        self.part.field(e, self.assembly.view(q, &[]), values);
     }
 
     /// Strain energy of the group \[J\].
@@ -464,7 +483,7 @@ impl System for Assembly {
             positions: vec![String::new(); self.places.nq],
             velocities: vec![String::new(); self.places.nv],
             bilateral: Vec::new(),
-            contacts: self.contacts.iter().map(|c| c.name.clone()).collect(),
+            contacts: self.contact_names(),
         };
         for (n, kind) in self.places.kinds.iter().enumerate() {
             let (positions, velocities) = component_names(*kind);

@@ -6,6 +6,8 @@ use super::element::{Element, NodeKind};
 use super::group::{Group, Part};
 use super::loads::Load;
 use super::places::Places;
+use super::surfaces::{SurfaceContact, Touching};
+use crate::gap::GapError;
 use crate::signal::Signal;
 use saltus_system::ContactLaw;
 use std::fmt;
@@ -80,6 +82,25 @@ pub enum AssemblyError {
         /// Its name.
         name: String,
     },
+    /// A surface that nothing can touch.
+    #[error("the surface of contact \"{name}\": {error}")]
+    Surface {
+        /// The contact.
+        name: String,
+        /// What is wrong with it.
+        error: GapError,
+    },
+    /// A node over a surface that it belongs to.
+    #[error(
+        "contact \"{name}\": node {node} is a corner of the surface that it should touch; a body does not touch itself, \
+         choose nodes of another"
+    )]
+    OwnSurface {
+        /// The contact.
+        name: String,
+        /// The node.
+        node: u32,
+    },
     /// Nothing can move.
     #[error("no coordinate is free; release a node")]
     NothingMoves,
@@ -113,6 +134,7 @@ pub struct Builder {
     pub(super) motions: Vec<Motion>,
     pub(super) ties: Vec<Tie>,
     contacts: Vec<ContactPair>,
+    surfaces: Vec<(String, SurfaceContact)>,
     massive: Vec<bool>,
 }
 
@@ -121,7 +143,7 @@ impl fmt::Debug for Builder {
         f.debug_struct("Builder")
             .field("nodes", &self.kinds.len())
             .field("groups", &self.parts.len())
-            .field("contacts", &self.contacts.len())
+            .field("contacts", &(self.contacts.len() + self.surfaces.len()))
             .finish_non_exhaustive()
     }
 }
@@ -352,6 +374,11 @@ impl Builder {
         });
     }
 
+    /// Adds contacts of nodes with the faces of other bodies; they are called `NAME.K` from 0.
+    pub fn surface(&mut self, name: impl Into<String>, contact: SurfaceContact) {
+        self.surfaces.push((name.into(), contact));
+    }
+
     /// Puts everything together.
     ///
     /// # Errors
@@ -376,8 +403,17 @@ impl Builder {
         if places.nv == 0 {
             return Err(AssemblyError::NothingMoves);
         }
+        let position = |n: NodeId| {
+            let start = self.start[n.index()];
+            &self.reference[start..start + self.kinds[n.index()].positions()]
+        };
+        let mut touching = Vec::with_capacity(self.surfaces.len());
+        for (name, contact) in self.surfaces {
+            touching.push(Touching::new(name, contact, &self.kinds, position)?);
+        }
         Ok(Assembly::assemble(Ingredients {
             places,
+            touching,
             names: self.names,
             reference: self.reference,
             start: self.start,
@@ -432,4 +468,5 @@ pub(super) struct Ingredients {
     pub motions: Vec<Motion>,
     pub ties: Vec<Tie>,
     pub contacts: Vec<ContactPair>,
+    pub touching: Vec<Touching>,
 }

@@ -63,6 +63,8 @@ pub(crate) trait Part: Send + Sync {
     );
     /// Fields of every element, element by element.
     fn fields(&self, view: View<'_>, values: &mut Vec<f64>);
+    /// Fields of element `e`, one value per name.
+    fn field(&self, e: usize, view: View<'_>, values: &mut [f64]);
     /// Adds `M a` of an acceleration field that is `acceleration[c]` on translational component `c` of
     /// every node, held ones included.
     fn body_force(&self, acceleration: &[f64; 3], f: &mut [f64]);
@@ -309,6 +311,12 @@ impl<E: Element> Part for Group<E> {
             values.resize(start + width, 0.0);
             self.element(e).fields(&q[..E::NQ], &mut values[start..]);
         }
+    }
+
+    fn field(&self, e: usize, view: View<'_>, values: &mut [f64]) {
+        let mut q: Local = [0.0; MOST];
+        self.gather_positions(e, &view, &mut q);
+        self.element(e).fields(&q[..E::NQ], values);
     }
 
     fn body_force(&self, acceleration: &[f64; 3], f: &mut [f64]) {

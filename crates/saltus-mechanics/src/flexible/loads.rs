@@ -85,6 +85,38 @@ impl Load {
     }
 }
 
+/// Share of each corner in the area of a face, `∫ Nₐ dA`: \[m²\] of a triangle or bilinear quadrilateral, \[m\] of an edge.
+#[must_use]
+pub fn face_shares(corners: &[[f64; 3]]) -> Vec<f64> {
+    let side =
+        |a: usize, b: usize| -> [f64; 3] { std::array::from_fn(|i| corners[b][i] - corners[a][i]) };
+    let size = |x: [f64; 3]| rotation::dot(&x, &x).sqrt();
+    match corners.len() {
+        2 => vec![0.5 * size(side(0, 1)); 2],
+        3 => vec![size(rotation::cross(&side(0, 1), &side(0, 2))) / 6.0; 3],
+        4 => {
+            let mut shares = vec![0.0; 4];
+            let (p, q) = ([-1.0, 1.0, 1.0, -1.0], [-1.0, -1.0, 1.0, 1.0]);
+            let at = 1.0 / 3.0_f64.sqrt();
+            for (s, t) in [(-at, -at), (at, -at), (at, at), (-at, at)] {
+                let mut e = [[0.0; 3]; 2];
+                for a in 0..4 {
+                    for i in 0..3 {
+                        e[0][i] += 0.25 * p[a] * (1.0 + q[a] * t) * corners[a][i];
+                        e[1][i] += 0.25 * q[a] * (1.0 + p[a] * s) * corners[a][i];
+                    }
+                }
+                let area = size(rotation::cross(&e[0], &e[1]));
+                for a in 0..4 {
+                    shares[a] += 0.25 * (1.0 + p[a] * s) * (1.0 + q[a] * t) * area;
+                }
+            }
+            shares
+        }
+        n => vec![0.0; n],
+    }
+}
+
 /// Quaternion of a spatial node.
 fn triad(places: &Places, n: usize, view: View<'_>) -> [f64; 4] {
     let at = places.positions(n);

@@ -96,6 +96,39 @@ fn surface_at<const D: usize, const N: usize>(
     )
 }
 
+/// The corners as an array.
+#[inline]
+fn array<const D: usize, const N: usize>(corners: &[[f64; D]]) -> [[f64; D]; N] {
+    std::array::from_fn(|a| corners[a.min(corners.len() - 1)])
+}
+
+/// Normal of a facet with these two, three or four corners at the middle of its coordinates.
+#[must_use]
+pub fn normal_of<const D: usize>(corners: &[[f64; D]]) -> Option<[f64; D]> {
+    let third = [1.0 / 3.0; 2];
+    let e = match corners.len() {
+        2 => surface_at(&third, &array::<D, 2>(corners)).1,
+        3 => surface_at(&third, &array::<D, 3>(corners)).1,
+        _ => surface_at(&[0.0; 2], &array::<D, 4>(corners)).1,
+    };
+    normal(&e)
+}
+
+/// [`hessian`] for any number of corners.
+pub fn hessian_of<const D: usize>(
+    x: &[f64; D],
+    corners: &[[f64; D]],
+    closest: &Closest<D>,
+    factor: f64,
+    out: &mut [f64],
+) {
+    match corners.len() {
+        2 => hessian(x, &array::<D, 2>(corners), closest, factor, out),
+        3 => hessian(x, &array::<D, 3>(corners), closest, factor, out),
+        _ => hessian(x, &array::<D, 4>(corners), closest, factor, out),
+    }
+}
+
 /// Left of a segment; `e₁ × e₂` of a surface; unit.
 fn normal<const D: usize>(e: &Vectors<D>) -> Option<[f64; D]> {
     let n = std::array::from_fn(|i| {
@@ -122,17 +155,22 @@ fn solve<const D: usize>(a: &[[f64; 2]; 2], b: &[f64; 2]) -> Option<[f64; 2]> {
     })
 }
 
-fn is_inside<const N: usize>(xi: &[f64; 2]) -> bool {
+fn is_inside<const N: usize>(xi: &[f64; 2], slack: f64) -> bool {
     let [s, t] = *xi;
     match N {
-        2 => (-EDGE..=1.0 + EDGE).contains(&s),
-        3 => s >= -EDGE && t >= -EDGE && s + t <= 1.0 + EDGE,
-        _ => s.abs() <= 1.0 + EDGE && t.abs() <= 1.0 + EDGE,
+        2 => (-slack..=1.0 + slack).contains(&s),
+        3 => s >= -slack && t >= -slack && s + t <= 1.0 + slack,
+        _ => s.abs() <= 1.0 + 2.0 * slack && t.abs() <= 1.0 + 2.0 * slack,
     }
 }
 
-/// `ξ` where `r` is normal to the facet, if that is inside. Flat facets need one step, others Newton's method.
-fn foot<const D: usize, const N: usize>(x: &[f64; D], corners: &[[f64; D]; N]) -> Option<[f64; 2]> {
+/// `ξ` where `r` is normal to the facet, if that is inside, or outside by no more than `slack` of its size. Flat facets
+/// need one step, others Newton's method.
+fn foot<const D: usize, const N: usize>(
+    x: &[f64; D],
+    corners: &[[f64; D]; N],
+    slack: f64,
+) -> Option<[f64; 2]> {
     let mut xi = [0.0; 2];
     for _ in 0..30 {
         let (place, e, twist) = surface_at(&xi, corners);
@@ -166,10 +204,10 @@ fn foot<const D: usize, const N: usize>(x: &[f64; D], corners: &[[f64; D]; N]) -
             return None;
         }
         if N < 4 || size < 1e-14 {
-            return is_inside::<N>(&xi).then_some(xi);
+            return is_inside::<N>(&xi, slack).then_some(xi);
         }
     }
-    is_inside::<N>(&xi).then_some(xi)
+    is_inside::<N>(&xi, slack).then_some(xi)
 }
 
 /// Closest point of the boundary: corner weights, `ξ`, part and vector to `x`.
@@ -221,21 +259,7 @@ pub fn closest<const D: usize, const N: usize>(
     corners: &[[f64; D]; N],
 ) -> Option<Closest<D>> {
     const { assert!((D == 2 && N == 2) || (D == 3 && (N == 3 || N == 4))) };
-    let wide = |xi: &[f64; 2]| -> [f64; 4] {
-        let (w, _, _) = weights::<N>(xi);
-        std::array::from_fn(|a| w.get(a).copied().unwrap_or(0.0))
-    };
-    let inside = foot(x, corners).and_then(|xi| {
-        let (place, e, _) = surface_at(&xi, corners);
-        let n = normal(&e)?;
-        Some(Closest {
-            gap: dot(&n, &minus(x, &place)),
-            normal: n,
-            weights: wide(&xi),
-            xi,
-            region: Region::Interior,
-        })
-    });
+    let inside = over(x, corners, EDGE);
     // Over a flat facet the foot is the closest point; over a warped one the rim may be closer.
     if N < 4 && inside.is_some() {
         return inside;
@@ -257,10 +281,36 @@ pub fn closest<const D: usize, const N: usize>(
     distance.is_finite().then(|| Closest {
         gap: sign * distance,
         normal: direction,
-        weights: wide(&xi),
+        weights: four_weights::<N>(&xi),
         xi,
         region,
     })
+}
+
+/// The point over the facet where it, extended by `slack` of its size beyond its edges, has its normal towards `x`;
+/// `None` where there is no such point.
+#[must_use]
+pub fn over<const D: usize, const N: usize>(
+    x: &[f64; D],
+    corners: &[[f64; D]; N],
+    slack: f64,
+) -> Option<Closest<D>> {
+    let xi = foot(x, corners, slack)?;
+    let (place, e, _) = surface_at(&xi, corners);
+    let n = normal(&e)?;
+    Some(Closest {
+        gap: dot(&n, &minus(x, &place)),
+        normal: n,
+        weights: four_weights::<N>(&xi),
+        xi,
+        region: Region::Interior,
+    })
+}
+
+/// Weights of the corners, zero beyond their number.
+fn four_weights<const N: usize>(xi: &[f64; 2]) -> [f64; 4] {
+    let (w, _, _) = weights::<N>(xi);
+    std::array::from_fn(|a| w.get(a).copied().unwrap_or(0.0))
 }
 
 /// Gradient of the gap by the point, then by each corner (`(1 + N)·D` numbers).

@@ -10,10 +10,13 @@
 //! | [`plane::BodyPlane`] | a plane on a rigid body |
 //! | [`facet`] | a segment, triangle or bilinear quadrilateral with moving corners |
 //! | [`surface::Surface`] | the nearest of many facets |
+//!
+//! [`third`] differentiates the bias of a facet once more, for schemes that solve for accelerations.
 
 pub mod facet;
 pub mod plane;
 pub mod surface;
+pub mod third;
 
 /// What is wrong with the data of an obstacle.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

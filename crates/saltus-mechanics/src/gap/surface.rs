@@ -3,7 +3,7 @@
 //! The tree is built once in the reference shape (`O(n log n)`) and fitted to other positions in one pass, so a query
 //! costs `O(log n)` on a surface that is not folded. Nothing is allocated after it is built.
 
-use super::facet::{Closest, Region, closest};
+use super::facet::{Closest, Region, closest, over};
 use super::{GapError, dot, minus, unit};
 
 /// A surface of facets over nodes: segments in the plane, triangles and quadrilaterals in space.
@@ -14,9 +14,16 @@ pub struct Surface<const D: usize> {
     tree: Vec<Branch<D>>,
     /// Facets in the order of the leaves.
     order: Vec<u32>,
+    /// Facets that share a node with each, itself first: `ring[ring_start[f]..ring_start[f + 1]]`.
+    ring: Vec<u32>,
+    ring_start: Vec<u32>,
+    /// Where the surface ends: bit `a` for the edge from corner `a`, bit `4 + a` for corner `a`.
+    rim: Vec<u8>,
 }
 
 const NONE: u32 = u32::MAX;
+/// Part of the size of a facet that the surface goes on beyond its rim.
+const REACH: f64 = 0.05;
 /// Facets in a leaf, at most.
 const LEAF: usize = 4;
 /// Depth of the stack of a query: trees are halved, so this is enough for any number of facets.
@@ -99,9 +106,14 @@ impl<const D: usize> Surface<D> {
         }
         let mut surface = Self {
             order: (0..corners.len() as u32).collect(),
+            rim: vec![0; corners.len()],
             facets: corners,
             tree: Vec::new(),
+            ring: Vec::new(),
+            ring_start: Vec::new(),
         };
+        surface.connect(positions.len());
+        surface.find_rim();
         let centres: Vec<[f64; D]> = (0..surface.facets.len())
             .map(|f| {
                 let nodes = surface.facet(f);
@@ -134,6 +146,102 @@ impl<const D: usize> Surface<D> {
         let corners = &self.facets[facet];
         let count = corners.iter().take_while(|&&n| n != NONE).count();
         &corners[..count]
+    }
+
+    /// Finds the facets around each.
+    fn connect(&mut self, nodes: usize) {
+        let mut start = vec![0_u32; nodes + 1];
+        for facet in 0..self.facets.len() {
+            for &n in self.facet(facet) {
+                start[n as usize + 1] += 1;
+            }
+        }
+        for n in 0..nodes {
+            start[n + 1] += start[n];
+        }
+        let mut fill = start.clone();
+        let mut of_node = vec![0_u32; start[nodes] as usize];
+        for facet in 0..self.facets.len() {
+            for &n in self.facet(facet) {
+                let place = &mut fill[n as usize];
+                of_node[*place as usize] = facet as u32;
+                *place += 1;
+            }
+        }
+        self.ring_start.push(0);
+        for facet in 0..self.facets.len() {
+            let first = self.ring.len();
+            self.ring.push(facet as u32);
+            let corners = self.facets[facet];
+            for &n in corners.iter().take_while(|&&n| n != NONE) {
+                let around = start[n as usize] as usize..start[n as usize + 1] as usize;
+                for &other in &of_node[around] {
+                    if !self.ring[first..].contains(&other) {
+                        self.ring.push(other);
+                    }
+                }
+            }
+            self.ring_start.push(self.ring.len() as u32);
+        }
+    }
+
+    /// Marks the edges (in the plane: the ends) that belong to one facet only.
+    fn find_rim(&mut self) {
+        for facet in 0..self.facets.len() {
+            let corners = self.facet(facet);
+            let sides = if D == 2 { 2 } else { corners.len() };
+            let shared = |nodes: &[u32]| {
+                let others = self.around(facet).iter().filter(|&&f| f as usize != facet);
+                let mut having = others.filter(|&&f| {
+                    let other = self.facet(f as usize);
+                    nodes.iter().all(|n| other.contains(n))
+                });
+                having.next().is_some()
+            };
+            let mut marks = 0;
+            for a in 0..sides {
+                let b = (a + 1) % sides;
+                if D == 2 {
+                    if !shared(&corners[a..=a]) {
+                        marks |= 1 << (4 + a);
+                    }
+                } else if !shared(&[corners[a], corners[b]]) {
+                    marks |= 1 << a | 1 << (4 + a) | 1 << (4 + b);
+                }
+            }
+            self.rim[facet] = marks;
+        }
+        if D == 2 {
+            return;
+        }
+        // A corner on the rim is one for every facet that has it, also where none of its own edges is.
+        let mut ends = vec![
+            false;
+            self.facets
+                .iter()
+                .flatten()
+                .filter(|&&n| n != NONE)
+                .fold(0, |m, &n| m.max(n as usize + 1))
+        ];
+        for facet in 0..self.facets.len() {
+            for (a, &n) in self.facet(facet).iter().enumerate() {
+                ends[n as usize] |= self.rim[facet] >> (4 + a) & 1 == 1;
+            }
+        }
+        for facet in 0..self.facets.len() {
+            let mut marks = self.rim[facet];
+            for (a, &n) in self.facet(facet).iter().enumerate() {
+                marks |= u8::from(ends[n as usize]) << (4 + a);
+            }
+            self.rim[facet] = marks;
+        }
+    }
+
+    /// Facets that share a node with `facet`, itself first.
+    #[must_use]
+    pub fn around(&self, facet: usize) -> &[u32] {
+        let place = self.ring_start[facet] as usize..self.ring_start[facet + 1] as usize;
+        &self.ring[place]
     }
 
     /// Splits the facets `from..to` of the order at the middle of their longest extent. Halving bounds the depth.
@@ -205,27 +313,104 @@ impl<const D: usize> Surface<D> {
         x: &[f64; D],
         positions: &[[f64; D]],
     ) -> Option<Closest<D>> {
+        self.on_facet_at(facet, x, &|n| positions[n as usize])
+    }
+
+    /// The same with the positions of nodes as a function.
+    ///
+    /// Where the surface ends there is no back side: beside its rim the distance is positive. Up to a twentieth of the size of the facet beyond the
+    /// rim the surface goes on straight, so that a node on the very rim does not slip off by round-off.
+    #[inline]
+    pub fn on_facet_at(
+        &self,
+        facet: usize,
+        x: &[f64; D],
+        place: &impl Fn(u32) -> [f64; D],
+    ) -> Option<Closest<D>> {
         let nodes = self.facet(facet);
-        let at = |a: usize| positions[nodes[a] as usize];
+        let at = |a: usize| place(nodes[a]);
+        let rim = self.rim[facet];
+        let ends = |found: &Closest<D>| match found.region {
+            Region::Interior => false,
+            Region::Edge(a) => rim >> a & 1 == 1,
+            Region::Vertex(a) => rim >> (4 + a) & 1 == 1,
+        };
         // Each call below is compiled for the dimension it is made for.
-        match (D, nodes.len()) {
+        let (mut found, extended) = match (D, nodes.len()) {
             (2, _) => {
                 let plane = |p: [f64; D]| [p[0], p[1]];
-                let found = closest::<2, 2>(&plane(*x), &[plane(at(0)), plane(at(1))])?;
-                Some(widen(&found))
+                let (x, corners) = (plane(*x), [plane(at(0)), plane(at(1))]);
+                let found = widen(&closest::<2, 2>(&x, &corners)?);
+                let extended = ends(&found).then(|| over::<2, 2>(&x, &corners, REACH));
+                (found, extended.flatten().map(|e| widen(&e)))
             }
             (_, count) => {
                 let space = |p: [f64; D]| [p[0], p[1], p[2]];
+                let x = space(*x);
                 let corners = [0, 1, 2].map(|a| space(at(a)));
-                let found = if count == 3 {
-                    closest::<3, 3>(&space(*x), &corners)?
+                if count == 3 {
+                    let found = widen(&closest::<3, 3>(&x, &corners)?);
+                    let extended = ends(&found).then(|| over::<3, 3>(&x, &corners, REACH));
+                    (found, extended.flatten().map(|e| widen(&e)))
                 } else {
                     let [a, b, c] = corners;
-                    closest::<3, 4>(&space(*x), &[a, b, c, space(at(3))])?
-                };
-                Some(widen(&found))
+                    let corners = [a, b, c, space(at(3))];
+                    let found = widen(&closest::<3, 4>(&x, &corners)?);
+                    let extended = ends(&found).then(|| over::<3, 4>(&x, &corners, REACH));
+                    (found, extended.flatten().map(|e| widen(&e)))
+                }
             }
+        };
+        if extended.is_some() {
+            return extended;
         }
+        if ends(&found) && found.gap < 0.0 {
+            found.gap = -found.gap;
+            found.normal = found.normal.map(|n| -n);
+        }
+        Some(found)
+    }
+
+    /// The nearest of `facets`; where several share the closest point, the one that faces the point most decides on
+    /// which side it is.
+    #[inline]
+    pub fn nearest_of(
+        &self,
+        facets: impl Iterator<Item = usize>,
+        x: &[f64; D],
+        place: &impl Fn(u32) -> [f64; D],
+    ) -> Option<Nearest<D>> {
+        let mut best = Best::within(f64::INFINITY);
+        for facet in facets {
+            self.consider(facet, x, place, &mut best);
+        }
+        best.found.map(|(nearest, _)| nearest)
+    }
+
+    /// Takes a facet where it is nearer than the best so far, or as near and faces the point more.
+    #[inline]
+    fn consider(
+        &self,
+        facet: usize,
+        x: &[f64; D],
+        place: &impl Fn(u32) -> [f64; D],
+        best: &mut Best<D>,
+    ) {
+        let Some(closest) = self.on_facet_at(facet, x, place) else {
+            return;
+        };
+        let distance = closest.gap.abs();
+        if distance > best.bound * (1.0 + 1e-10) {
+            return;
+        }
+        let facing = self.facing(facet, &closest, x, place);
+        let as_near =
+            |(found, _): &(Nearest<D>, f64)| distance >= found.closest.gap.abs() * (1.0 - 1e-10);
+        let tie = best.found.as_ref().is_some_and(as_near);
+        if !tie || best.found.is_none_or(|(_, other)| facing > other) {
+            best.found = Some((Nearest { facet, closest }, facing));
+        }
+        best.bound = best.bound.min(distance);
     }
 
     /// The nearest facet within `limit` \[m\]; facets that have the node `skip` as a corner are left out.
@@ -239,15 +424,14 @@ impl<const D: usize> Surface<D> {
         limit: f64,
         skip: Option<usize>,
     ) -> Option<Nearest<D>> {
-        let mut best: Option<(Nearest<D>, f64)> = None;
-        let mut bound = limit;
+        let mut best = Best::within(limit);
         let mut stack = [0_u32; DEPTH];
         let mut depth = 1;
         while depth > 0 {
             depth -= 1;
             let at = stack[depth] as usize;
             let branch = &self.tree[at];
-            if branch.distance(x) > bound * bound * (1.0 + 1e-9) {
+            if branch.distance(x) > best.bound * best.bound * (1.0 + 1e-9) {
                 continue;
             }
             if branch.count == 0 {
@@ -264,32 +448,12 @@ impl<const D: usize> Surface<D> {
             let leaf = branch.link as usize..(branch.link + branch.count) as usize;
             for &facet in &self.order[leaf] {
                 let facet = facet as usize;
-                if skip.is_some_and(|n| self.facet(facet).contains(&(n as u32))) {
-                    continue;
+                if !skip.is_some_and(|n| self.facet(facet).contains(&(n as u32))) {
+                    self.consider(facet, x, &|n| positions[n as usize], &mut best);
                 }
-                let Some(found) = self.on_facet(facet, x, positions) else {
-                    continue;
-                };
-                let distance = found.gap.abs();
-                if distance > bound * (1.0 + 1e-10) {
-                    continue;
-                }
-                let facing = self.facing(facet, &found, x, positions);
-                let tie =
-                    best.is_some_and(|(b, _)| distance >= b.closest.gap.abs() * (1.0 - 1e-10));
-                if !tie || best.is_none_or(|(_, other)| facing > other) {
-                    best = Some((
-                        Nearest {
-                            facet,
-                            closest: found,
-                        },
-                        facing,
-                    ));
-                }
-                bound = bound.min(distance);
             }
         }
-        best.map(|(nearest, _)| nearest)
+        best.found.map(|(nearest, _)| nearest)
     }
 
     /// How much a facet faces the point: the cosine between its normal and the way to the point, without sign.
@@ -298,7 +462,7 @@ impl<const D: usize> Surface<D> {
         facet: usize,
         found: &Closest<D>,
         x: &[f64; D],
-        positions: &[[f64; D]],
+        place: &impl Fn(u32) -> [f64; D],
     ) -> f64 {
         if found.region == Region::Interior {
             return 1.0;
@@ -306,8 +470,9 @@ impl<const D: usize> Surface<D> {
         let nodes = self.facet(facet);
         let mut foot = [0.0; D];
         for (w, &n) in found.weights.iter().zip(nodes) {
+            let at = place(n);
             for i in 0..D {
-                foot[i] += w * positions[n as usize][i];
+                foot[i] += w * at[i];
             }
         }
         let Some((way, _)) = unit(&minus(x, &foot)) else {
@@ -317,8 +482,7 @@ impl<const D: usize> Surface<D> {
         let mut flat = way;
         let mut basis = [[0.0; D]; 2];
         for k in 0..D - 1 {
-            let a = positions[nodes[0] as usize];
-            let mut e = minus(&positions[nodes[1 + k] as usize], &a);
+            let mut e = minus(&place(nodes[1 + k]), &place(nodes[0]));
             for other in basis.iter().take(k) {
                 let along = dot(&e, other);
                 e = std::array::from_fn(|i| e[i] - along * other[i]);
@@ -329,6 +493,19 @@ impl<const D: usize> Surface<D> {
             basis[k] = e;
         }
         dot(&flat, &flat).sqrt()
+    }
+}
+
+/// The nearest facet so far.
+struct Best<const D: usize> {
+    found: Option<(Nearest<D>, f64)>,
+    /// Distance beyond which a facet does not count \[m\].
+    bound: f64,
+}
+
+impl<const D: usize> Best<D> {
+    fn within(bound: f64) -> Self {
+        Self { found: None, bound }
     }
 }
 

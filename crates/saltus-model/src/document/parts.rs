@@ -1,6 +1,7 @@
 //! Flexible parts of a model file: materials, bars, beams, supports, loads, contacts.
 
 use super::Quantity;
+use crate::tree::Path;
 use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -194,38 +195,40 @@ pub struct Support {
     pub hold: Words,
 }
 
-/// A coordinate of a node that follows a function of time.
+/// A coordinate of nodes that follows a function of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Motion {
-    /// Its name in results.
+    /// Its name in results; on a set of nodes, `NAME.K` for each from `NAME.0`.
     pub name: String,
-    /// The node.
-    pub at: String,
+    /// A node or a set of nodes, or several.
+    pub at: Places,
     /// "x", "y", "z" or "angle".
     pub component: String,
     /// Position \[m\] or angle \[rad\], a formula of the time; rate and acceleration follow from it.
-    pub position: Quantity,
+    pub position: Option<Quantity>,
+    /// Displacement from the stress-free shape \[m\] or \[rad\], instead of `position`.
+    pub displacement: Option<Quantity>,
 }
 
-/// Coordinates of two nodes that keep their difference.
+/// Coordinates of two nodes, or of two sets of nodes pair by pair, that keep their difference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tie {
-    /// Its name in results; with several components, `NAME.COMPONENT`.
+    /// Its name in results; on sets `NAME.K`, with several components `NAME.COMPONENT` or `NAME.K.COMPONENT`.
     pub name: String,
-    /// The nodes.
+    /// The nodes, or two sets of as many nodes at the same places.
     #[schemars(length(min = 2, max = 2))]
     pub between: Vec<String>,
     /// What they share: "x", "y", "z", "angle".
     pub components: Words,
 }
 
-/// A force or a moment on nodes.
+/// A force or a moment on nodes, a traction on faces, or a force per length along a bar or beam.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
-    /// A node or a set of nodes, or several; it acts on each.
+    /// A node or a set of nodes, or several; a force or moment acts on each.
     pub at: Places,
     /// Force \[N\], one formula of the time per coordinate.
     pub force: Option<Vec<Quantity>>,
@@ -234,18 +237,26 @@ pub struct Load {
     /// Whether a moment in space turns with the node; otherwise its axis is fixed in space.
     #[serde(default)]
     pub follower: bool,
+    /// Force per area of the stress-free faces of a solid \[Pa\], one formula of the time per coordinate; its direction
+    /// is fixed in space.
+    pub traction: Option<Vec<Quantity>>,
+    /// Force per stress-free length of a bar or beam \[N/m\], one formula of the time per coordinate; its direction is
+    /// fixed in space.
+    pub line_force: Option<Vec<Quantity>>,
 }
 
-/// Nodes over a plane, with Newton's impact law.
+/// Nodes over a plane, or over the surface of another part, with Newton's impact law.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Contact {
     /// Its name in results; on a set of nodes, `NAME.K` for each from `NAME.0`.
     pub name: String,
-    /// A node or a set of nodes, or several.
+    /// A node or a set of nodes, or several; of a whole solid the nodes of its surface.
     pub at: Places,
-    /// The plane.
-    pub plane: Plane,
+    /// The plane; or give `surface`.
+    pub plane: Option<Plane>,
+    /// A solid, or a set of its faces, or several, that the nodes may touch from outside; of another part.
+    pub surface: Option<Places>,
     /// Distance of the surface of the body from its nodes \[m\]; 0 where not given.
     pub radius: Option<Quantity>,
     /// Coefficient of restitution of a node, in [0, 1]; 0 where not given: the rebound of a body comes from its waves.
@@ -386,6 +397,18 @@ impl Words {
         match self {
             Self::One(one) => std::slice::from_ref(one),
             Self::Several(several) => several,
+        }
+    }
+
+    /// The words with their places in the document, given that of them all.
+    pub(crate) fn places(&self, at: &Path) -> Vec<(&str, Path)> {
+        match self {
+            Self::One(word) => vec![(word, at.clone())],
+            Self::Several(words) => words
+                .iter()
+                .enumerate()
+                .map(|(k, word)| (word.as_str(), at.index(k)))
+                .collect(),
         }
     }
 }

@@ -250,6 +250,7 @@ impl Work<'_, '_> {
             .map(|pair| self.reference(pair))
             .collect();
         if beam.theory == Theory::EulerBernoulli {
+            self.nodes.make_cubic(&beam.name);
             // Its reference may be any, so that an arc is one of chords.
             let all: Vec<[f64; 6]> = if axis.arc {
                 nodes.windows(2).map(|pair| self.reference(pair)).collect()

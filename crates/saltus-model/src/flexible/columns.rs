@@ -6,7 +6,7 @@ use crate::document::Document;
 use crate::document::parts::Words;
 use crate::findings::Findings;
 use saltus_mechanics::flexible::NodeId;
-use saltus_system::Contacts;
+use saltus_system::{ContactId, Contacts};
 
 /// Up to this many nodes all are written.
 const FEW: usize = 50;
@@ -30,7 +30,7 @@ pub(crate) fn columns(
 ) -> Option<Columns> {
     let count = flexible.assembly.node_count();
     let nodes = match &document.output.nodes {
-        Some(words) => chosen(flexible, words, findings),
+        Some(words) => chosen(flexible, words, "nodes", findings),
         None if count <= FEW => return None,
         None => {
             let nodes = notable(flexible);
@@ -57,15 +57,28 @@ pub(crate) fn columns(
     Some(columns)
 }
 
-/// The nodes that `words` stand for, in the order of the assembly.
-fn chosen(flexible: &Flexible, words: &Words, findings: &mut Findings<'_>) -> Vec<NodeId> {
-    let at = path(["output", "nodes"]);
+/// The nodes whose stresses and resultants the document asks for.
+pub(crate) fn fields(
+    flexible: &Flexible,
+    document: &Document,
+    findings: &mut Findings<'_>,
+) -> Vec<NodeId> {
+    match &document.output.fields {
+        Some(words) => chosen(flexible, words, "fields", findings),
+        None => Vec::new(),
+    }
+}
+
+/// The nodes that `words` of a key of the output stand for, in the order of the assembly.
+fn chosen(
+    flexible: &Flexible,
+    words: &Words,
+    key: &str,
+    findings: &mut Findings<'_>,
+) -> Vec<NodeId> {
+    let at = path(["output", key]);
     let mut nodes = Vec::new();
-    for (k, word) in words.as_slice().iter().enumerate() {
-        let place = match words {
-            Words::One(_) => at.clone(),
-            Words::Several(_) => at.index(k),
-        };
+    for (word, place) in words.places(&at) {
         match flexible.nodes.find(word) {
             Ok(found) => nodes.extend(found),
             Err(diagnostic) => findings.at(&place, diagnostic),
@@ -79,7 +92,8 @@ fn notable(flexible: &Flexible) -> Vec<NodeId> {
     let mut nodes = flexible.nodes.ends();
     let contacts = flexible.assembly.contact_count();
     if contacts <= FEW {
-        nodes.extend((0..contacts).map(|i| flexible.assembly.contact_node(i)));
+        let node = |i: usize| flexible.assembly.contact_node(ContactId(i as u64));
+        nodes.extend((0..contacts).filter_map(node));
     }
     sorted(nodes)
 }

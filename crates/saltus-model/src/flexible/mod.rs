@@ -2,12 +2,17 @@
 
 mod beams;
 mod columns;
+mod contacts;
 mod frames;
+mod guides;
 mod lines;
+mod loads;
 mod nodes;
 mod points;
 mod sections;
+mod sets;
 mod signal;
+mod solids;
 mod start;
 
 use crate::build::{self, path};
@@ -22,10 +27,12 @@ use crate::tree::Path;
 use nodes::Nodes;
 use saltus_mechanics::flexible::{Assembly, Builder, NodeId, NodeKind, component_names};
 use saltus_mechanics::signal::Signal;
+use std::collections::HashSet;
 use std::fmt::Display;
+use std::path::Path as FilePath;
 
 pub use columns::Columns;
-pub(crate) use columns::columns;
+pub(crate) use columns::{columns, fields};
 pub(crate) use start::{equilibrium, initial};
 
 /// Most elements of one part.
@@ -42,6 +49,7 @@ pub(crate) fn keys(document: &Document) -> Vec<(&'static str, bool)> {
     vec![
         ("bar", !document.bar.is_empty()),
         ("beam", !document.beam.is_empty()),
+        ("solid", !document.solid.is_empty()),
         ("mass", !document.mass.is_empty()),
         ("spring", !document.spring.is_empty()),
         ("support", !document.support.is_empty()),
@@ -55,15 +63,17 @@ pub(crate) fn keys(document: &Document) -> Vec<(&'static str, bool)> {
     ]
 }
 
-/// Builds the parts; `None` where something is wrong, which is reported.
+/// Builds the parts; `None` where something is wrong, which is reported. Mesh files are looked for in `folder`.
 pub(crate) fn assemble(
     document: &Document,
+    folder: &FilePath,
     scope: &Scope,
     findings: &mut Findings<'_>,
 ) -> Option<Flexible> {
     let before = findings.diagnostics.len();
     let mut work = Work {
         document,
+        folder,
         scope,
         findings,
         builder: Builder::new(),
@@ -73,6 +83,7 @@ pub(crate) fn assemble(
     work.gravity();
     work.bars();
     work.beams();
+    work.solids();
     work.masses();
     work.springs();
     work.supports();
@@ -97,6 +108,8 @@ pub(crate) fn assemble(
 /// What is put together, and what it is made from.
 struct Work<'a, 'f> {
     document: &'a Document,
+    /// Where the model file is.
+    folder: &'a FilePath,
     scope: &'a Scope,
     findings: &'a mut Findings<'f>,
     builder: Builder,
@@ -175,11 +188,7 @@ impl Work<'_, '_> {
     fn nodes_at(&mut self, words: &Words, at: &Path) -> Option<Vec<NodeId>> {
         let mut all = Vec::new();
         let mut sound = true;
-        for (k, word) in words.as_slice().iter().enumerate() {
-            let place = match words {
-                Words::One(_) => at.clone(),
-                Words::Several(_) => at.index(k),
-            };
+        for (word, place) in words.places(at) {
             match self.nodes.find(word) {
                 Ok(nodes) => all.extend(nodes),
                 Err(diagnostic) => {
@@ -187,6 +196,11 @@ impl Work<'_, '_> {
                     sound = false;
                 }
             }
+        }
+        // A node of several sets is there once.
+        if words.as_slice().len() > 1 {
+            let mut seen = HashSet::new();
+            all.retain(|node| seen.insert(*node));
         }
         sound.then_some(all)
     }

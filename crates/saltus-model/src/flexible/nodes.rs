@@ -1,4 +1,4 @@
-//! Nodes by name: `beam`, `beam.start`, `beam.12`, `block.left`.
+//! Nodes and faces by name: `beam`, `beam.start`, `beam.12`, `block.left`.
 
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
@@ -17,9 +17,47 @@ struct Part {
     all: Vec<NodeId>,
     /// Whether the first and last node are ends with names.
     ends: bool,
+    /// Whether its elements are beams with cubic shapes.
+    cubic: bool,
+    /// Thickness of a solid in the plane \[m\]; 1 in space.
+    thickness: f64,
     /// Sets of nodes by name.
-    sets: IndexMap<String, Vec<NodeId>>,
+    sets: IndexMap<String, Set>,
 }
+
+/// Some nodes of a part, and the faces of its surface among them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Set {
+    pub nodes: Vec<NodeId>,
+    pub faces: Vec<Face>,
+}
+
+/// A face of the surface of a solid: an edge in the plane, a triangle or quadrilateral in space.
+///
+/// The body lies to the left of an edge; the normal of a face in space by the right-hand rule points out of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Face {
+    corners: [NodeId; 4],
+    count: usize,
+}
+
+impl Face {
+    /// A face of up to four corners.
+    pub fn new(corners: &[NodeId]) -> Self {
+        let first = corners.first().copied().unwrap_or(NodeId(0));
+        Self {
+            corners: std::array::from_fn(|i| corners.get(i).copied().unwrap_or(first)),
+            count: corners.len().min(4),
+        }
+    }
+
+    pub fn corners(&self) -> &[NodeId] {
+        &self.corners[..self.count]
+    }
+}
+
+/// The set of all nodes on the surface of a solid.
+pub(super) const SURFACE: &str = "surface";
 
 impl Nodes {
     /// Whether a part of that name is there.
@@ -41,6 +79,30 @@ impl Nodes {
     pub fn point(&mut self, name: &str, node: NodeId) {
         let part = Part {
             all: vec![node],
+            ..Part::default()
+        };
+        self.parts.insert(name.to_owned(), part);
+    }
+
+    /// Says that the elements of a line are beams with cubic shapes.
+    pub fn make_cubic(&mut self, name: &str) {
+        if let Some(part) = self.parts.get_mut(name) {
+            part.cubic = true;
+        }
+    }
+
+    /// Adds a solid with its sets of nodes and faces; `thickness` \[m\] is 1 in space.
+    pub fn body(
+        &mut self,
+        name: &str,
+        all: Vec<NodeId>,
+        sets: IndexMap<String, Set>,
+        thickness: f64,
+    ) {
+        let part = Part {
+            all,
+            sets,
+            thickness,
             ..Part::default()
         };
         self.parts.insert(name.to_owned(), part);
@@ -74,7 +136,7 @@ impl Nodes {
             "start" if part.ends => part.all.first().map(|&node| vec![node]),
             "end" if part.ends => part.all.last().map(|&node| vec![node]),
             set => match part.sets.get(set) {
-                Some(nodes) => Some(nodes.clone()),
+                Some(set) => Some(set.nodes.clone()),
                 None => set
                     .parse::<usize>()
                     .ok()
@@ -108,6 +170,54 @@ impl Nodes {
         }
     }
 
+    /// The nodes of a bar or beam in their order, and whether its shapes are cubic.
+    ///
+    /// # Errors
+    /// Where `reference` is something else.
+    pub fn along(&self, reference: &str) -> Result<(&[NodeId], bool), Diagnostic> {
+        match self.parts.get(reference) {
+            Some(part) if part.ends => Ok((&part.all, part.cubic)),
+            Some(_) => Err(Diagnostic::new(format!(
+                "\"{reference}\" is no bar or beam: it has no length that a force could be spread over"
+            ))
+            .label("expected a bar or a beam")
+            .help("a traction acts on the faces of a solid, a force on nodes")),
+            None => {
+                self.find(reference)?;
+                Err(Diagnostic::new(format!(
+                    "\"{reference}\" is a node or a set of nodes, not a whole bar or beam"
+                ))
+                .label("expected a bar or a beam")
+                .help("name the part alone"))
+            }
+        }
+    }
+
+    /// The faces of a solid, or of one of its sets, and its thickness.
+    ///
+    /// # Errors
+    /// Where there are none.
+    pub fn faces(&self, reference: &str) -> Result<(&[Face], f64), Diagnostic> {
+        let (name, set) = reference.split_once('.').unwrap_or((reference, SURFACE));
+        let Some(part) = self.parts.get(name) else {
+            return Err(self.unknown(reference));
+        };
+        match part.sets.get(set) {
+            Some(set) if !set.faces.is_empty() => Ok((&set.faces, part.thickness)),
+            Some(_) => Err(Diagnostic::new(format!(
+                "\"{reference}\" has nodes, but no face of the surface between them"
+            ))
+            .label("expected a set of faces")
+            .help(part.faces_there_are(name))),
+            None => {
+                self.find(reference)?;
+                Err(Diagnostic::new(format!("\"{reference}\" has no faces"))
+                    .label("expected the surface of a solid")
+                    .help(part.faces_there_are(name)))
+            }
+        }
+    }
+
     fn unknown(&self, reference: &str) -> Diagnostic {
         let name = reference.split('.').next().unwrap_or_default();
         let known = || self.parts.keys().map(String::as_str);
@@ -130,6 +240,19 @@ impl Nodes {
 }
 
 impl Part {
+    fn faces_there_are(&self, name: &str) -> String {
+        let with_faces = self.sets.iter().filter(|(_, set)| !set.faces.is_empty());
+        let names: Vec<String> = with_faces.map(|(set, _)| format!("{name}.{set}")).collect();
+        if names.is_empty() {
+            "sets of faces belong to solids".to_owned()
+        } else {
+            format!(
+                "there is {}",
+                suggest::list(names.iter().map(String::as_str))
+            )
+        }
+    }
+
     fn describe(&self, name: &str) -> String {
         let mut text = format!("\"{name}\"");
         if self.ends {

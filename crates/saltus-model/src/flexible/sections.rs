@@ -20,11 +20,11 @@ pub(super) struct Properties {
 
 /// A material, evaluated.
 #[derive(Debug, Clone, Copy)]
-struct Values {
-    young: f64,
-    poisson: Option<f64>,
-    density: f64,
-    damping: Damping,
+pub(super) struct Values {
+    pub young: f64,
+    pub poisson: Option<f64>,
+    pub density: f64,
+    pub damping: Damping,
 }
 
 /// Area, second moments about the axes 2 and 3, torsion constant.
@@ -73,13 +73,7 @@ impl Work<'_, '_> {
     ) -> Option<Properties> {
         let document = self.document;
         let material = match material {
-            Some(name) => match document.materials.get(name) {
-                Some(found) => Some(self.material(found, &path(["materials", name]))?),
-                None => {
-                    self.unknown("material", name, &document.materials, at);
-                    return None;
-                }
-            },
+            Some(name) => Some(self.material_called(name, at)?),
             None => None,
         };
         let Some(found) = document.sections.get(section) else {
@@ -121,6 +115,18 @@ impl Work<'_, '_> {
             .label(format!("no such {what}"))
             .help(help);
         self.findings.at(&at.key(what), diagnostic);
+    }
+
+    /// The material that the part at `at` names.
+    pub(super) fn material_called(&mut self, name: &str, at: &Path) -> Option<Values> {
+        let materials = &self.document.materials;
+        match materials.get(name) {
+            Some(found) => self.material(found, &path(["materials", name])),
+            None => {
+                self.unknown("material", name, materials, at);
+                None
+            }
+        }
     }
 
     fn material(&mut self, material: &Material, at: &Path) -> Option<Values> {

@@ -187,6 +187,7 @@ impl ResultWriter {
             shapes,
             ..
         } = plan;
+        let at_nodes = selection.fields.is_some();
         let mut rows = RowStream::new(&card.model).every(every).select(selection);
         let mut drawing = None;
         let mut spooled = Vec::new();
@@ -197,7 +198,7 @@ impl ResultWriter {
                 Format::Vtk => {
                     drawing = shapes
                         .clone()
-                        .map(|assembly| VtkWriter::new(assembly, file, every));
+                        .map(|assembly| VtkWriter::new(assembly, file, every, at_nodes));
                 }
                 other => spooled.push((*other, file)),
             }

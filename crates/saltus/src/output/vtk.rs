@@ -5,7 +5,8 @@
 //!
 //! * at points: `displacement` from the stress-free shape \[m\], `velocity` \[m/s\], `angle` \[rad\] of nodes in
 //!   the plane, `axis1`, `axis2`, `axis3` of the triads in space, `contact_impulse` over the step \[N·s\];
-//! * in cells: `group`, the number of the part, and the resultants or stresses of the elements.
+//! * in cells: `group`, the number of the part, and the resultants or stresses of the elements; these on request also
+//!   at points, as means of the elements around each.
 //!
 //! What a node or an element does not have is not a number.
 
@@ -13,7 +14,7 @@ use crate::output::OutputError;
 use saltus_integrators::Frame;
 use saltus_mechanics::flexible::{Assembly, Cell, NodeId, NodeKind};
 use saltus_mechanics::rotation;
-use saltus_system::Contacts;
+use saltus_system::ContactId;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ pub(super) struct VtkWriter {
     cells: String,
     /// Names of the fields of all groups.
     fields: Vec<&'static str>,
+    /// Whether they are written at the nodes too.
+    at_nodes: bool,
     /// Time and file of each frame that was written.
     written: Vec<(f64, String)>,
     /// The last frame, where it is not written.
@@ -47,12 +50,12 @@ struct Snapshot {
     q: Vec<f64>,
     v: Vec<f64>,
     /// Contact and its impulse.
-    impulses: Vec<(usize, f64)>,
+    impulses: Vec<(ContactId, f64)>,
 }
 
 impl VtkWriter {
-    /// Frames of `assembly` beside the index file `index`.
-    pub fn new(assembly: Arc<Assembly>, index: PathBuf, every: u64) -> Self {
+    /// Frames of `assembly` beside the index file `index`; with the means of stresses `at_nodes`.
+    pub fn new(assembly: Arc<Assembly>, index: PathBuf, every: u64, at_nodes: bool) -> Self {
         let mut fields: Vec<&'static str> = Vec::new();
         for group in assembly.groups() {
             for name in group.field_names() {
@@ -67,6 +70,7 @@ impl VtkWriter {
             index,
             every: every.max(1),
             fields,
+            at_nodes,
             written: Vec::new(),
             pending: None,
         }
@@ -92,9 +96,7 @@ impl VtkWriter {
         snapshot.impulses.clear();
         let reactions = &frame.reactions;
         for (id, &impulse) in reactions.contacts.id.iter().zip(reactions.impulse) {
-            if let Ok(contact) = usize::try_from(id.0) {
-                snapshot.impulses.push((contact, impulse));
-            }
+            snapshot.impulses.push((*id, impulse));
         }
         if impact || frame.step.is_multiple_of(self.every) {
             self.write(&snapshot)
@@ -158,13 +160,22 @@ impl VtkWriter {
             }
         }
         reals(&mut text, "contact_impulse", 1, &points.impulse);
+        let cells = self.cell_data(snapshot, elements);
+        if self.at_nodes {
+            for (name, values) in self.fields.iter().zip(&cells.fields) {
+                reals(&mut text, name, 1, &self.mean_at_nodes(values));
+            }
+        }
         text.push_str("</PointData>\n<CellData>\n");
-        self.cell_data(snapshot, elements, &mut text);
+        reals(&mut text, "group", 1, &cells.group);
+        for (name, column) in self.fields.iter().zip(&cells.fields) {
+            reals(&mut text, name, 1, column);
+        }
         text.push_str("</CellData>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n");
         text
     }
 
-    fn cell_data(&self, snapshot: &Snapshot, elements: usize, text: &mut String) {
+    fn cell_data(&self, snapshot: &Snapshot, elements: usize) -> Cells {
         let mut number = Vec::with_capacity(elements);
         let mut columns = vec![vec![f64::NAN; elements]; self.fields.len()];
         let mut values = Vec::new();
@@ -185,11 +196,37 @@ impl VtkWriter {
             }
             first += group.len();
         }
-        reals(text, "group", 1, &number);
-        for (name, column) in self.fields.iter().zip(&columns) {
-            reals(text, name, 1, column);
+        Cells {
+            group: number,
+            fields: columns,
         }
     }
+
+    /// The mean over the elements around each node, of those that have a value.
+    fn mean_at_nodes(&self, values: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.assembly.node_count()];
+        let mut counts = vec![0.0; sums.len()];
+        let mut cell = values.iter();
+        for group in self.assembly.groups() {
+            for (e, value) in (0..group.len()).zip(cell.by_ref()) {
+                if !value.is_nan() {
+                    for node in group.nodes(e) {
+                        sums[node.index()] += value;
+                        counts[node.index()] += 1.0;
+                    }
+                }
+            }
+        }
+        sums.iter().zip(counts).map(|(s, n)| s / n).collect()
+    }
+}
+
+/// One value per cell.
+struct Cells {
+    /// Number of the part.
+    group: Vec<f64>,
+    /// Each field, not a number where an element does not have it.
+    fields: Vec<Vec<f64>>,
 }
 
 /// Removes the frames in `folder`, where there are any.
@@ -241,8 +278,8 @@ impl Points {
             points.turn(assembly, snapshot, node, n, count);
         }
         for &(contact, impulse) in &snapshot.impulses {
-            if contact < assembly.contact_count() {
-                points.impulse[assembly.contact_node(contact).index()] += impulse;
+            if let Some(node) = assembly.contact_node(contact) {
+                points.impulse[node.index()] += impulse;
             }
         }
         points

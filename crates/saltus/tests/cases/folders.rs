@@ -11,6 +11,7 @@ fn every_case_has_a_readme_and_a_test() {
         include_str!("mechanisms.rs"),
         include_str!("oscillators.rs"),
         include_str!("pendulums.rs"),
+        include_str!("solids.rs"),
     ]
     .concat();
     let mut cases = 0;

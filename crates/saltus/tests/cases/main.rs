@@ -9,3 +9,4 @@ mod mechanisms;
 mod oscillators;
 mod pendulums;
 mod run;
+mod solids;

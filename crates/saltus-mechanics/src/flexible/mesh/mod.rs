@@ -314,6 +314,52 @@ impl Mesh {
         kept
     }
 
+    /// What makes up a body: the cells of the highest dimension, of these groups only where some are given, with their
+    /// nodes and the cells of lower dimension between these. Groups lose the cells that go.
+    ///
+    /// # Errors
+    /// [`MeshError::Group`] with the names there are.
+    pub fn body(&self, regions: &[String]) -> Result<Self, MeshError> {
+        let dimension = self.dimension();
+        let mut kept: [Vec<bool>; 6] = CELLS.map(|kind| {
+            let whole = kind.dimension() == dimension && regions.is_empty();
+            vec![whole; self.count(kind)]
+        });
+        for name in regions {
+            for id in self.group(name)? {
+                kept[usize::from(id.slot)][id.index] |= id.kind().dimension() == dimension;
+            }
+        }
+        let mut used = vec![false; self.nodes.len()];
+        for kind in CELLS {
+            let cells = self.cells(kind).zip(&kept[kind.slot()]);
+            for (cell, _) in cells.filter(|(_, kept)| **kept) {
+                cell.iter().for_each(|&n| used[n] = true);
+            }
+        }
+        let mut part = Self::new(self.nodes.clone());
+        let mut renumbered: [Vec<usize>; 6] = Default::default();
+        for kind in CELLS {
+            let slot = kind.slot();
+            for (cell, kept) in self.cells(kind).zip(&mut kept[slot]) {
+                *kept |= kind.dimension() < dimension && cell.iter().all(|&n| used[n]);
+                renumbered[slot].push(part.count(kind));
+                if *kept {
+                    part.cells[slot].extend_from_slice(cell);
+                }
+            }
+        }
+        for (name, cells) in &self.groups {
+            let stay = cells.iter().filter_map(|id| {
+                let slot = usize::from(id.slot);
+                kept[slot][id.index].then(|| CellId::new(id.kind(), renumbered[slot][id.index]))
+            });
+            part.groups.insert(name.clone(), stay.collect());
+        }
+        part.drop_loose_nodes();
+        Ok(part)
+    }
+
     /// Drops the cells of a kind, also from groups.
     pub fn drop_cells(&mut self, kind: Cell) {
         self.cells[kind.slot()].clear();

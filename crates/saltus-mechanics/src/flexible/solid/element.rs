@@ -4,6 +4,7 @@ use super::super::differentiate::Energy;
 use super::super::element::{Cell, Element, NodeKind};
 use super::super::mesh::{CellId, Mesh, MeshError};
 use super::super::options::{ElementError, MassMatrix};
+use super::fields;
 use super::material::{Law, Response, add_geometric};
 use super::section::Section;
 use super::shape::Shape;
@@ -23,12 +24,12 @@ const FLAT: f64 = 1e-12;
 /// refuses; smaller steps are the cure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Solid<S, const D: usize, const N: usize, const Q: usize> {
-    section: Section<D>,
-    response: Response,
+    pub(super) section: Section<D>,
+    pub(super) response: Response,
     /// Gradients of the shape functions by reference coordinates in space \[1/m\], point by point.
     gradients: [[[f64; D]; N]; Q],
     /// The same at the centre.
-    centre: [[f64; D]; N],
+    pub(super) centre: [[f64; D]; N],
     /// Reference volume of each point \[m³\].
     weights: [f64; Q],
     shape: PhantomData<S>,
@@ -36,13 +37,13 @@ pub struct Solid<S, const D: usize, const N: usize, const Q: usize> {
 
 /// Positions of the nodes, or velocities, node by node.
 #[inline(always)]
-fn nodes<const D: usize, const N: usize, T: Scalar>(q: &[T]) -> [[T; D]; N] {
+pub(super) fn nodes<const D: usize, const N: usize, T: Scalar>(q: &[T]) -> [[T; D]; N] {
     std::array::from_fn(|a| std::array::from_fn(|i| q[a * D + i]))
 }
 
 /// `Σ xₐ ⊗ ∇Nₐ`.
 #[inline(always)]
-fn gradient<T: Scalar, const D: usize, const N: usize>(
+pub(super) fn gradient<T: Scalar, const D: usize, const N: usize>(
     x: &[[T; D]; N],
     gradients: &[[f64; D]; N],
 ) -> Tensor<T, D> {
@@ -217,7 +218,7 @@ impl<S: Shape<D, N, Q>, const D: usize, const N: usize, const Q: usize> Solid<S,
 
     /// Mean dilatation and its derivative by the positions.
     #[inline]
-    fn mean_dilatation(&self, x: &[[f64; D]; N]) -> (f64, [[f64; D]; N]) {
+    pub(super) fn mean_dilatation(&self, x: &[[f64; D]; N]) -> (f64, [[f64; D]; N]) {
         let (mut sum, mut slope) = (0.0, [[0.0; D]; N]);
         let inverse = 1.0 / self.volume();
         for (n, &w) in self.gradients.iter().zip(&self.weights) {
@@ -436,23 +437,9 @@ impl<S: Shape<D, N, Q>, const D: usize, const N: usize, const Q: usize> Element
     const NODES: usize = N;
     const CELL: Cell = S::CELL;
     const FIELDS: &'static [&'static str] = if D == 2 {
-        &[
-            "stress_xx",
-            "stress_yy",
-            "stress_zz",
-            "stress_xy",
-            "von_mises",
-        ]
+        &fields::IN_THE_PLANE
     } else {
-        &[
-            "stress_xx",
-            "stress_yy",
-            "stress_zz",
-            "stress_xy",
-            "stress_yz",
-            "stress_zx",
-            "von_mises",
-        ]
+        &fields::IN_SPACE
     };
 
     fn is_linear(&self) -> bool {
@@ -521,61 +508,7 @@ impl<S: Shape<D, N, Q>, const D: usize, const N: usize, const Q: usize> Element
         force.copy_from_slice(sum.as_flattened());
     }
 
-    /// Cauchy stress \[Pa\] and von Mises' equivalent stress \[Pa\].
     fn fields(&self, q: &[f64], values: &mut [f64]) {
-        let x = nodes(q);
-        let in_plane = gradient(&x, &self.centre);
-        let across = self.stretch_across(&in_plane);
-        let f: Tensor<f64, 3> = tensor(|i, j| {
-            if i < D && j < D {
-                in_plane[i][j]
-            } else {
-                delta(i, j) * across
-            }
-        });
-        let response = self.section.space_response();
-        let mut stress = response.stress(&f);
-        if response.mean {
-            let (mean, _) = self.mean_dilatation(&x);
-            let pressure = response.volume_derivatives(mean).0;
-            let slope = response.dilatation_gradient(&f);
-            stress = tensor(|i, j| stress[i][j] + pressure * slope[i][j]);
-        }
-        if response.law != Law::Linear {
-            let j = determinant(&f, &cofactor(&f));
-            stress = product_transposed(&stress, &f).map(|row| row.map(|p| p / j));
-        }
-        let s = &stress;
-        let mises = (0.5
-            * ((s[0][0] - s[1][1]).powi(2)
-                + (s[1][1] - s[2][2]).powi(2)
-                + (s[2][2] - s[0][0]).powi(2))
-            + 3.0 * (s[0][1].powi(2) + s[1][2].powi(2) + s[2][0].powi(2)))
-        .sqrt();
-        if D == 2 {
-            values.copy_from_slice(&[s[0][0], s[1][1], s[2][2], s[0][1], mises]);
-        } else {
-            let shear = [s[0][1], s[1][2], s[2][0]];
-            values[..3].copy_from_slice(&[s[0][0], s[1][1], s[2][2]]);
-            values[3..6].copy_from_slice(&shear);
-            values[6] = mises;
-        }
-    }
-}
-
-impl<S, const D: usize, const N: usize, const Q: usize> Solid<S, D, N, Q> {
-    /// Stretch across the plane: 1 in plane strain and in space, free in plane stress.
-    fn stretch_across(&self, f: &Tensor<f64, D>) -> f64 {
-        if !self.section.plane_stress {
-            return 1.0;
-        }
-        let Response { lambda, mu, .. } = self.section.space_response();
-        let ratio = -lambda / (lambda + 2.0 * mu);
-        if self.response.law == Law::Linear {
-            let sum: f64 = (0..D).map(|i| f[i][i] - 1.0).sum();
-            return 1.0 + ratio * sum;
-        }
-        let sum = 0.5 * (contract(f, f) - D as f64);
-        (1.0 + 2.0 * ratio * sum).max(0.0).sqrt()
+        self.stress_and_strain(q, values);
     }
 }

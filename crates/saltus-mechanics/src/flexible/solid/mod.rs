@@ -13,6 +13,7 @@
 //! | nearly incompressible | [`Integration::MeanDilatation`] on quadrilaterals or hexahedra, with [`Law::Linear`] or [`Law::NeoHookeanSplit`] |
 
 mod element;
+mod fields;
 mod material;
 mod section;
 mod shape;

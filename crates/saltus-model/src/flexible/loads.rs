@@ -1,0 +1,211 @@
+//! Loads: forces and moments on nodes, tractions on faces, forces per length along bars and beams.
+
+use super::Work;
+use super::lines::distance;
+use crate::build::{self, path};
+use crate::definition::Formula;
+use crate::diagnostic::Diagnostic;
+use crate::document::Quantity;
+use crate::document::parts::{Load, Numbers};
+use crate::tree::Path;
+use saltus_mechanics::flexible::loads::face_shares;
+use saltus_mechanics::flexible::{LoadKind, NodeId, NodeKind};
+use std::collections::BTreeMap;
+
+impl Work<'_, '_> {
+    pub(super) fn loads(&mut self) {
+        for (k, load) in self.document.load.iter().enumerate() {
+            let at = path(["load"]).index(k);
+            if load.force.is_none()
+                && load.moment.is_none()
+                && load.traction.is_none()
+                && load.line_force.is_none()
+            {
+                let diagnostic = Diagnostic::new(format!(
+                    "missing key \"force\", \"moment\", \"traction\" or \"line_force\" in {at}"
+                ))
+                .label("nothing acts");
+                self.findings.at(&at, diagnostic);
+            }
+            if let Some(traction) = &load.traction {
+                let _ = self.traction(load, traction, &at);
+            }
+            if let Some(line_force) = &load.line_force {
+                let _ = self.line_force(load, line_force, &at);
+            }
+            if load.force.is_none() && load.moment.is_none() {
+                continue;
+            }
+            let Some(nodes) = self.nodes_at(&load.at, &at.key("at")) else {
+                continue;
+            };
+            for node in nodes {
+                if self.load(load, node, &at).is_none() {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn load(&mut self, load: &Load, node: NodeId, at: &Path) -> Option<()> {
+        let kind = self.builder.kind(node);
+        let dimension = kind.dimension();
+        if let Some(force) = &load.force {
+            let place = at.key("force");
+            if force.len() != dimension {
+                self.wrong_count(&place, force.len(), &dimension.to_string());
+                return None;
+            }
+            for (c, quantity) in force.iter().enumerate() {
+                self.push(node, LoadKind::Component(c), quantity, &place.index(c))?;
+            }
+        }
+        let Some(moment) = &load.moment else {
+            return Some(());
+        };
+        let place = at.key("moment");
+        let (list, expected) = (moment.as_slice(), if dimension == 3 { 3 } else { 1 });
+        if !matches!(kind, NodeKind::PlaneFrame | NodeKind::SpaceFrame) {
+            let diagnostic = Diagnostic::new("the node has no rotation")
+                .label("a moment needs a node of a beam");
+            self.findings.at(&place, diagnostic);
+            return None;
+        }
+        if list.len() != expected {
+            self.wrong_count(&place, list.len(), &expected.to_string());
+            return None;
+        }
+        for (c, quantity) in list.iter().enumerate() {
+            let inside = match moment {
+                Numbers::One(_) => place.clone(),
+                Numbers::Several(_) => place.index(c),
+            };
+            let kind = if expected == 1 {
+                LoadKind::Component(2)
+            } else if load.follower {
+                LoadKind::Component(3 + c)
+            } else {
+                let mut axis = [0.0; 3];
+                axis[c] = 1.0;
+                LoadKind::SpatialMoment(axis)
+            };
+            self.push(node, kind, quantity, &inside)?;
+        }
+        Some(())
+    }
+
+    /// A traction on the faces of solids: each node has its share of the faces that it is a corner of.
+    fn traction(&mut self, load: &Load, traction: &[Quantity], at: &Path) -> Option<()> {
+        let mut shares: BTreeMap<NodeId, f64> = BTreeMap::new();
+        for (word, place) in load.at.places(&at.key("at")) {
+            let (faces, thickness) = match self.nodes.faces(word) {
+                Ok((faces, thickness)) => (faces.to_vec(), thickness),
+                Err(diagnostic) => {
+                    self.findings.at(&place, diagnostic);
+                    return None;
+                }
+            };
+            for face in faces {
+                let corners: Vec<[f64; 3]> = face
+                    .corners()
+                    .iter()
+                    .map(|&node| self.point(node))
+                    .collect();
+                for (&node, share) in face.corners().iter().zip(face_shares(&corners)) {
+                    *shares.entry(node).or_default() += thickness * share;
+                }
+            }
+        }
+        let place = at.key("traction");
+        for (node, share) in shares {
+            self.push_vector(node, share, traction, &place)?;
+        }
+        Some(())
+    }
+
+    /// A force along bars and beams: half of that on an element to either end, and on linear beams the moments that
+    /// their cubic shapes make of it.
+    fn line_force(&mut self, load: &Load, force: &[Quantity], at: &Path) -> Option<()> {
+        let place = at.key("line_force");
+        for (word, inside) in load.at.places(&at.key("at")) {
+            let (nodes, cubic) = match self.nodes.along(word) {
+                Ok((nodes, cubic)) => (nodes.to_vec(), cubic),
+                Err(diagnostic) => {
+                    self.findings.at(&inside, diagnostic);
+                    return None;
+                }
+            };
+            let mut shares = vec![0.0; nodes.len()];
+            // Moments about z by the components of the force.
+            let mut moments = vec![[0.0; 2]; nodes.len()];
+            for (k, ends) in nodes.windows(2).enumerate() {
+                let (a, b) = (self.point(ends[0]), self.point(ends[1]));
+                let length = distance(&a, &b);
+                for (i, sign) in [(k, 1.0), (k + 1, -1.0)] {
+                    shares[i] += 0.5 * length;
+                    // q L²/12 with q across the element and L (a − b) its direction.
+                    moments[i][0] -= sign * (b[1] - a[1]) * length / 12.0;
+                    moments[i][1] += sign * (b[0] - a[0]) * length / 12.0;
+                }
+            }
+            for (i, &node) in nodes.iter().enumerate() {
+                self.push_vector(node, shares[i], force, &place)?;
+                if cubic {
+                    let terms: Vec<_> = (0..2)
+                        .map(|c| (moments[i][c], build::formula(&force[c], &place.index(c))))
+                        .filter(|(weight, _)| *weight != 0.0)
+                        .collect();
+                    self.push_terms(node, LoadKind::Component(2), &terms)?;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Stress-free place of a node in space.
+    fn point(&self, node: NodeId) -> [f64; 3] {
+        let dimension = self.builder.kind(node).dimension();
+        let mut point = [0.0; 3];
+        point[..dimension].copy_from_slice(&self.builder.position(node)[..dimension]);
+        point
+    }
+
+    /// `weight` times a force of formulas on a node.
+    fn push_vector(
+        &mut self,
+        node: NodeId,
+        weight: f64,
+        force: &[Quantity],
+        at: &Path,
+    ) -> Option<()> {
+        let dimension = self.builder.kind(node).dimension();
+        if force.len() != dimension {
+            self.wrong_count(at, force.len(), &dimension.to_string());
+            return None;
+        }
+        for (c, quantity) in force.iter().enumerate() {
+            let formula = build::formula(quantity, &at.index(c));
+            self.push_terms(node, LoadKind::Component(c), &[(weight, formula)])?;
+        }
+        Some(())
+    }
+
+    /// Adds a load unless it is zero at all times.
+    fn push(&mut self, node: NodeId, kind: LoadKind, quantity: &Quantity, at: &Path) -> Option<()> {
+        self.push_terms(node, kind, &[(1.0, build::formula(quantity, at))])
+    }
+
+    /// Adds a sum of weighted formulas unless it is zero at all times.
+    fn push_terms(&mut self, node: NodeId, kind: LoadKind, terms: &[(f64, Formula)]) -> Option<()> {
+        let amplitude = self.signal(terms, "a load")?;
+        if amplitude.is_constant() && amplitude.value(0.0) == 0.0 {
+            return Some(());
+        }
+        self.builder.load(saltus_mechanics::flexible::Load {
+            node,
+            kind,
+            amplitude,
+        });
+        Some(())
+    }
+}
