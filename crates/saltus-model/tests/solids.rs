@@ -311,3 +311,54 @@ line_force = ["-0.7*sin(0.5)", "0.7*cos(0.5)"]
         );
     }
 }
+
+#[test]
+fn a_lid_rests_on_a_block_of_another_mesh() {
+    for cells in ["tetrahedra", "hexahedra"] {
+        let model = heavy(
+            "[0, 0, -9.81]",
+            &format!(
+                r#"
+[[solid]]
+name = "block"
+box = {{ from = [0, 0, 0], to = [1, 1, 1], divisions = [3, 3, 2], cells = "{cells}" }}
+material = "rubber"
+law = "linear"
+[[solid]]
+name = "lid"
+box = {{ from = [0.1, 0.2, 1], to = [0.9, 0.8, 1.2], divisions = [4, 5, 1] }}
+material = "rubber"
+law = "linear"
+[[support]]
+at = "block.bottom"
+hold = "all"
+[[support]]
+at = "lid.left"
+hold = "x"
+[[support]]
+at = "lid.front"
+hold = "y"
+[[contact]]
+name = "seat"
+at = "lid.bottom"
+surface = "block.top"
+[initial]
+overlap = "allow"
+"#
+            ),
+        );
+        let assembly = model.assembly.unwrap();
+        let (state, found) = rest(&assembly);
+        let weight = 1000.0 * 9.81 * 0.8 * 0.6 * 0.2;
+        let carried: f64 = found.normal_forces.iter().sum();
+        // The top sags by some 1e-3: the normals lean by as much, their cosines by its square.
+        assert!(
+            (carried / weight - 1.0).abs() < 1e-4,
+            "{cells}: {carried}, not {weight}"
+        );
+        let held = found.normal_forces.iter().filter(|f| **f > 0.0).count();
+        assert!((4..=30).contains(&held), "{cells}: {held}");
+        assert!(found.normal_forces.iter().all(|f| *f >= 0.0));
+        assert!(found.residual < 1e-9 && state.v.iter().all(|v| *v == 0.0));
+    }
+}
