@@ -226,7 +226,9 @@ fn the_nearest_face_is_found_and_followed() {
     let mut state = system.reference_state(0.0);
     let mut set = detected(&system, &state.q, f64::INFINITY);
     assert_eq!(set.len(), 40);
-    // Small steps far across the floor: what is followed is what a new search finds.
+    // Small steps far across the floor: what is followed is what a new search finds, but for a node that is yet to leave
+    // its face: that goes on straight over a twentieth of its size, which differs by no more than the angle to the next.
+    let mut the_same = 0;
     for _ in 0..60 {
         for k in 0..40 {
             let [x, y, _] = random.vector(0.02);
@@ -239,10 +241,15 @@ fn the_nearest_face_is_found_and_followed() {
         let fresh = detected(&system, &state.q, f64::INFINITY);
         assert_eq!(set.id, fresh.id);
         for i in 0..40 {
-            assert!((set.gap[i] - fresh.gap[i]).abs() < 1e-14, "{i}");
-            assert_eq!(set.directions.cols(i), fresh.directions.cols(i), "{i}");
+            let apart = (set.gap[i] - fresh.gap[i]).abs();
+            assert!(apart < 3e-3, "{i}: {apart}");
+            if set.directions.cols(i) == fresh.directions.cols(i) {
+                assert!(apart < 1e-14, "{i}: {apart}");
+                the_same += 1;
+            }
         }
     }
+    assert!(the_same > 2000, "{the_same} of 2400");
     // Within a margin: those that are nearer, by their identities.
     let all = detected(&system, &state.q, f64::INFINITY);
     let near = detected(&system, &state.q, 0.25);

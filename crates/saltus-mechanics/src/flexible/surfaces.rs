@@ -1,9 +1,10 @@
 //! Contacts of many nodes with the faces of other bodies.
 //!
 //! The gap of a node is its distance from the nearest face, minus a radius; the force on it is spread over the corners of
-//! the face by their weights, so that momentum and, in touch, angular momentum are kept. A tree of boxes finds the
-//! faces near each node once per step; within the step the nearest of the faces around the last one is taken, at no more
-//! than a constant cost. Wriggers, *Computational Contact Mechanics*, 2006, ch. 4 and 9.
+//! the face by their weights, so that momentum and angular momentum are kept. A tree of boxes finds the nearest face of
+//! each node once per step. Within the step a node over a face keeps it, also a little beyond its edges, so that Newton's
+//! method sees a smooth gap; otherwise the nearest of the faces around the last one is taken, at no more than a constant
+//! cost. Wriggers, *Computational Contact Mechanics*, 2006, ch. 4 and 9.
 
 use super::builder::{AssemblyError, NodeId};
 use super::element::NodeKind;
@@ -20,6 +21,11 @@ use std::sync::{Mutex, PoisonError};
 const MOST: usize = 15;
 /// A distance from an edge or corner below this part of the size of the face has no direction of its own.
 const TOUCH: f64 = 1e-9;
+/// A face stands for an edge or corner beside it whose distance is this part of its own at least: nearly flat surfaces
+/// have no edges.
+const FLAT: f64 = 0.95;
+/// Mark of a node that is over its face, beside the number of the face in the feature of a contact.
+const OVER: u32 = 1 << 31;
 /// Below this part of it the second derivative, which grows as 1/distance, is left out.
 const CLOSE: f64 = 1e-6;
 
@@ -157,8 +163,8 @@ impl Touching {
     ) {
         either!(&self.obstacle, faces => {
             let feature = set.feature[k];
-            let touch = faces.look(self.nodes[own], feature as usize, places, view);
-            set.feature[k] = touch.facet as u32;
+            let touch = faces.look(self.nodes[own], feature, places, view);
+            set.feature[k] = touch.feature();
             set.gap[k] = touch.closest.gap - self.radius;
             touch.send(|cols, values| set.directions.push(cols, values));
         });
@@ -175,7 +181,7 @@ impl Touching {
         with: impl FnOnce(&[u32], &[f64]),
     ) {
         either!(&self.obstacle, faces => {
-            let touch = faces.look(self.nodes[own], feature as usize, places, view);
+            let touch = faces.look(self.nodes[own], feature, places, view);
             let mut matrix = [0.0; MOST * MOST];
             let n = touch.second(factor, &mut matrix);
             with(&touch.cols[..n], &matrix[..n * n]);
@@ -192,7 +198,7 @@ impl Touching {
         with: impl FnOnce(&[u32], &[f64]),
     ) {
         either!(&self.obstacle, faces => {
-            let touch = faces.look(self.nodes[own], feature as usize, places, view);
+            let touch = faces.look(self.nodes[own], feature, places, view);
             let mut row = [0.0; MOST];
             let n = touch.third(view, &mut row);
             with(&touch.cols[..n], &row[..n]);
@@ -262,26 +268,50 @@ impl<const D: usize> Faces<D> {
             let Some(near) = fitted.nearest(&x, positions, margin + contact.radius, None) else {
                 continue;
             };
-            set.push(ContactId(first + k as u64), contact.law, 0.0);
-            if let Some(feature) = set.feature.last_mut() {
-                *feature = near.facet as u32;
-            }
+            let near = self.smooth(near, &x, &|n| positions[n as usize]);
             let touch = self.touch(near, node, places, view);
-            if let Some(gap) = set.gap.last_mut() {
-                *gap = touch.closest.gap - contact.radius;
+            let gap = touch.closest.gap - contact.radius;
+            set.push(ContactId(first + k as u64), contact.law, gap);
+            if let Some(feature) = set.feature.last_mut() {
+                *feature = touch.feature();
             }
             touch.send(|cols, values| set.directions.push(cols, values));
             set.rate.push(0.0);
         }
     }
 
-    /// The node over the nearest of the facets around `facet`.
-    fn look(&self, node: u32, facet: usize, places: &Places, view: View<'_>) -> Touch<D> {
+    /// Over the face itself where its edge or corner is as near as makes no difference.
+    fn smooth(
+        &self,
+        near: Nearest<D>,
+        x: &[f64; D],
+        place: &impl Fn(u32) -> [f64; D],
+    ) -> Nearest<D> {
+        if near.closest.region == Region::Interior {
+            return near;
+        }
+        match self.surface.over_facet(near.facet, x, place) {
+            Some(over) if over.gap >= FLAT * near.closest.gap.abs() => Nearest {
+                closest: over,
+                ..near
+            },
+            _ => near,
+        }
+    }
+
+    /// The node over the face of before, or over the nearest of the faces around it.
+    fn look(&self, node: u32, feature: u32, places: &Places, view: View<'_>) -> Touch<D> {
         let x = position(node, places, view);
         let at = |n: u32| position(self.corners[n as usize], places, view);
-        let facet = facet.min(self.surface.len() - 1);
+        let facet = ((feature & !OVER) as usize).min(self.surface.len() - 1);
+        if feature & OVER != 0
+            && let Some(closest) = self.surface.over_facet(facet, &x, &at)
+        {
+            return self.touch(Nearest { facet, closest }, node, places, view);
+        }
         let around = self.surface.around(facet).iter().map(|&f| f as usize);
         let near = self.surface.nearest_of(around, &x, &at);
+        let near = near.map(|near| self.smooth(near, &x, &at));
         // Only positions that are no numbers leave none; the gap is then none either.
         let near = near.unwrap_or(Nearest {
             facet,
@@ -351,6 +381,12 @@ impl<const D: usize> Touch<D> {
         {
             self.closest.normal = normal;
         }
+    }
+
+    /// The face, and whether the node is over it.
+    fn feature(&self) -> u32 {
+        let over = self.closest.region == Region::Interior;
+        self.facet as u32 | if over { OVER } else { 0 }
     }
 
     fn size(&self) -> usize {

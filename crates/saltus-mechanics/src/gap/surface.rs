@@ -330,45 +330,61 @@ impl<const D: usize> Surface<D> {
         let nodes = self.facet(facet);
         let at = |a: usize| place(nodes[a]);
         let rim = self.rim[facet];
-        let ends = |found: &Closest<D>| match found.region {
+        let plane = |p: [f64; D]| [p[0], p[1]];
+        let space = |p: [f64; D]| std::array::from_fn(|i| if i < D { p[i] } else { 0.0 });
+        // Each call below is compiled for the dimension it is made for.
+        let mut found = match (D, nodes.len()) {
+            (2, _) => widen(&closest::<2, 2>(&plane(*x), &[plane(at(0)), plane(at(1))])?),
+            (_, 3) => widen(&closest::<3, 3>(
+                &space(*x),
+                &[0, 1, 2].map(|a| space(at(a))),
+            )?),
+            _ => widen(&closest::<3, 4>(
+                &space(*x),
+                &[0, 1, 2, 3].map(|a| space(at(a))),
+            )?),
+        };
+        let ends = match found.region {
             Region::Interior => false,
             Region::Edge(a) => rim >> a & 1 == 1,
             Region::Vertex(a) => rim >> (4 + a) & 1 == 1,
         };
-        // Each call below is compiled for the dimension it is made for.
-        let (mut found, extended) = match (D, nodes.len()) {
-            (2, _) => {
-                let plane = |p: [f64; D]| [p[0], p[1]];
-                let (x, corners) = (plane(*x), [plane(at(0)), plane(at(1))]);
-                let found = widen(&closest::<2, 2>(&x, &corners)?);
-                let extended = ends(&found).then(|| over::<2, 2>(&x, &corners, REACH));
-                (found, extended.flatten().map(|e| widen(&e)))
+        if ends {
+            if let Some(extended) = self.over_facet(facet, x, place) {
+                return Some(extended);
             }
-            (_, count) => {
-                let space = |p: [f64; D]| [p[0], p[1], p[2]];
-                let x = space(*x);
-                let corners = [0, 1, 2].map(|a| space(at(a)));
-                if count == 3 {
-                    let found = widen(&closest::<3, 3>(&x, &corners)?);
-                    let extended = ends(&found).then(|| over::<3, 3>(&x, &corners, REACH));
-                    (found, extended.flatten().map(|e| widen(&e)))
-                } else {
-                    let [a, b, c] = corners;
-                    let corners = [a, b, c, space(at(3))];
-                    let found = widen(&closest::<3, 4>(&x, &corners)?);
-                    let extended = ends(&found).then(|| over::<3, 4>(&x, &corners, REACH));
-                    (found, extended.flatten().map(|e| widen(&e)))
-                }
+            if found.gap < 0.0 {
+                found.gap = -found.gap;
+                found.normal = found.normal.map(|n| -n);
             }
-        };
-        if extended.is_some() {
-            return extended;
-        }
-        if ends(&found) && found.gap < 0.0 {
-            found.gap = -found.gap;
-            found.normal = found.normal.map(|n| -n);
         }
         Some(found)
+    }
+
+    /// The point over one facet as if that went on straight beyond its edges by a twentieth of its size; `None` where the
+    /// point is farther out.
+    #[inline]
+    pub fn over_facet(
+        &self,
+        facet: usize,
+        x: &[f64; D],
+        place: &impl Fn(u32) -> [f64; D],
+    ) -> Option<Closest<D>> {
+        let nodes = self.facet(facet);
+        let at = |a: usize| place(nodes[a]);
+        let plane = |p: [f64; D]| [p[0], p[1]];
+        let space = |p: [f64; D]| std::array::from_fn(|i| if i < D { p[i] } else { 0.0 });
+        // Each call below is compiled for the dimension it is made for.
+        match (D, nodes.len()) {
+            (2, _) => {
+                over::<2, 2>(&plane(*x), &[plane(at(0)), plane(at(1))], REACH).map(|c| widen(&c))
+            }
+            (_, 3) => {
+                over::<3, 3>(&space(*x), &[0, 1, 2].map(|a| space(at(a))), REACH).map(|c| widen(&c))
+            }
+            _ => over::<3, 4>(&space(*x), &[0, 1, 2, 3].map(|a| space(at(a))), REACH)
+                .map(|c| widen(&c)),
+        }
     }
 
     /// The nearest of `facets`; where several share the closest point, the one that faces the point most decides on
