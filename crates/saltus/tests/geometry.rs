@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-#[allow(dead_code)]
 mod support;
 
 use saltus::output::{Format, ResultDirectory, RunCard, read_csv};
