@@ -69,6 +69,16 @@ fn two([a, b, c, d]: [f64; 4], [q0, q1]: [f64; 2]) -> Option<([f64; 2], u32)> {
         let (s0, s1) = (1.0 / a.sqrt(), 1.0 / d.sqrt());
         let twice = (b * s0 * s1 - 1.0).abs() <= 1e-10 && (c * s0 * s1 - 1.0).abs() <= 1e-10;
         let (h0, h1) = (s0 * q0, s1 * q1);
+        let opposite = (b * s0 * s1 + 1.0).abs() <= 1e-10 && (c * s0 * s1 + 1.0).abs() <= 1e-10;
+        if opposite && h0 + h1 >= 0.0 {
+            // A condition and its opposite: what one needs, the other can spare. Of a segment of answers the end is the
+            // shortest.
+            return Some(if h0 < 0.0 {
+                ([-q0 / a, 0.0], 0)
+            } else {
+                ([0.0, -q1 / d], 0)
+            });
+        }
         if !twice || (h0 - h1).abs() > 1e-14 * h0.abs().max(h1.abs()) {
             return None;
         }

@@ -7,6 +7,7 @@ mod gradient;
 mod interior_point;
 mod operator;
 mod projected;
+mod tiny;
 
 pub use bounded::BoxLcp;
 pub use operator::{DENSE_LIMIT, LcpOperator, OperatorError, OperatorMlcp};
@@ -22,7 +23,7 @@ use saltus_linear::{Dense, dot, max_abs};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum LcpSolver {
-    /// [`MlcpSolver`], then Fischer–Burmeister; where nothing is found, a certificate of infeasibility is looked for.
+    /// A few unknowns on the stack; [`MlcpSolver`], then Fischer–Burmeister; where nothing is found, a certificate of infeasibility is looked for.
     Auto,
     /// Complementary pivoting with covering vector 1.
     Lemke,
@@ -177,6 +178,15 @@ pub(crate) fn farkas_certificate(m: &Dense, q: &[f64], e: usize) -> Option<Vec<f
 }
 
 fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
+    // Two unknowns and fewer have closed forms.
+    if z.len() > 2
+        && let Some(outcome) = tiny::solve(problem, tolerance, z)
+    {
+        return LcpOutcome {
+            outcome,
+            certificate: None,
+        };
+    }
     let mut outcome = MlcpSolver::default().solve(problem, z, tolerance);
     if outcome.is_solved() {
         return LcpOutcome {

@@ -1,0 +1,272 @@
+//! Problems of a few unknowns without equalities, solved on the stack.
+//!
+//! Newton's method on the active set, as in the general solver, from the set that one sweep of Gauss–Seidel leaves: of a
+//! triangular matrix that is the answer. Where sets come back, four unknowns or fewer have few enough sets to try them all.
+//! Only an answer whose multipliers are unique is given; all else is left to the general solver.
+
+use crate::mlcp::Mlcp;
+use crate::outcome::{Outcome, Status, Tolerance};
+use saltus_linear::{RANK_TOLERANCE, max_abs};
+
+/// Most unknowns.
+const MOST: usize = 32;
+/// Violations below this multiple of `‖q‖∞` are round-off.
+const ROUND_OFF: f64 = 1e-14;
+/// Rows outside the set whose `w` is below this multiple of `‖q‖∞` may carry multipliers as well.
+const WEAKLY_ACTIVE: f64 = 1e-11;
+/// Up to this many unknowns all sets are tried.
+const FEW: usize = 4;
+
+/// The solution from the guess `z` (finite) into `z`; `None` where there is none, or not only one, or it is not found.
+pub(super) fn solve(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> Option<Outcome> {
+    if problem.equalities > 0 {
+        return None;
+    }
+    match problem.q.len() {
+        0 => None,
+        1..=4 => Tiny::<4>::new(problem, z).search(problem, tolerance, z),
+        5..=10 => Tiny::<10>::new(problem, z).search(problem, tolerance, z),
+        11..=MOST => Tiny::<MOST>::new(problem, z).search(problem, tolerance, z),
+        _ => None,
+    }
+}
+
+/// `S M S`, `S q`, `s_i = M_ii^(−1/2)`, and a point.
+struct Tiny<const N: usize> {
+    n: usize,
+    m: [[f64; N]; N],
+    q: [f64; N],
+    s: [f64; N],
+    y: [f64; N],
+    w: [f64; N],
+    /// Largest `|q_i|`.
+    scale: f64,
+}
+
+impl<const N: usize> Tiny<N> {
+    fn new(problem: &Mlcp<'_>, z: &[f64]) -> Self {
+        let n = problem.q.len();
+        let zero = [0.0; N];
+        let mut t = Self {
+            n,
+            m: [zero; N],
+            q: zero,
+            s: zero,
+            y: zero,
+            w: zero,
+            scale: 0.0,
+        };
+        let matrix = problem.matrix;
+        for i in 0..n {
+            let d = matrix[(i, i)];
+            let size = if d > 0.0 { d } else { max_abs(matrix.row(i)) };
+            let s = 1.0 / size.sqrt();
+            t.s[i] = if s.is_finite() && s > 0.0 { s } else { 1.0 };
+            t.q[i] = t.s[i] * problem.q[i];
+            t.y[i] = z[i] / t.s[i];
+            t.scale = t.scale.max(t.q[i].abs());
+        }
+        for i in 0..n {
+            let s = t.s[i];
+            for ((to, from), sj) in t.m[i].iter_mut().zip(matrix.row(i)).zip(&t.s) {
+                *to = s * from * sj;
+            }
+        }
+        t
+    }
+
+    fn search(
+        mut self,
+        problem: &Mlcp<'_>,
+        tolerance: Tolerance,
+        z: &mut [f64],
+    ) -> Option<Outcome> {
+        let mut iterations = 0;
+        let mut found = self.newton(tolerance.max_iterations, &mut iterations);
+        if found.is_none() && self.n <= FEW {
+            for set in 0..1_u32 << self.n {
+                iterations += 1;
+                if self.point(set).is_some() && self.next(set).1 {
+                    found = Some(set);
+                    break;
+                }
+            }
+        }
+        let set = found?;
+        if !self.unique(set) {
+            return None;
+        }
+        for (i, z) in z.iter_mut().enumerate() {
+            *z = self.s[i] * self.y[i].max(0.0);
+        }
+        let residual = problem.residual(z);
+        (residual <= problem.bound(tolerance.residual)).then_some(Outcome {
+            status: Status::Solved,
+            iterations,
+            residual,
+            redundant: 0,
+        })
+    }
+
+    /// The set that reproduces itself, with its point in `y` and `w`.
+    fn newton(&mut self, limit: u32, iterations: &mut u32) -> Option<u32> {
+        let mut set = self.first();
+        let mut tried = [0_u32; 2 * MOST];
+        let most = (self.n + 25).min(limit as usize).min(tried.len());
+        for k in 0..most {
+            if tried[..k].contains(&set) {
+                return None;
+            }
+            tried[k] = set;
+            *iterations += 1;
+            self.point(set)?;
+            let (next, stationary) = self.next(set);
+            if stationary {
+                return Some(set);
+            }
+            set = next;
+        }
+        None
+    }
+
+    /// The set of the guess; without one, that of a sweep of Gauss–Seidel.
+    fn first(&mut self) -> u32 {
+        let n = self.n;
+        let mut set = 0;
+        let cold = self.y[..n].iter().all(|v| *v == 0.0);
+        if cold && (0..n).all(|i| self.m[i][i] > 0.0) {
+            for i in 0..n {
+                // The diagonal is 1, and `y_i` is still zero.
+                self.y[i] = (-self.velocity(i)).max(0.0);
+                set |= u32::from(self.y[i] > 0.0) << i;
+            }
+            return set;
+        }
+        for i in 0..n {
+            set |= u32::from(self.y[i] > self.velocity(i)) << i;
+        }
+        set
+    }
+
+    /// `w_i` of the present point.
+    #[inline]
+    fn velocity(&self, i: usize) -> f64 {
+        let mut w = self.q[i];
+        for (m, y) in self.m[i][..self.n].iter().zip(&self.y) {
+            w += m * y;
+        }
+        w
+    }
+
+    /// The point with `w = 0` in the rows of `set` and `y = 0` elsewhere; `None` where the block is singular.
+    fn point(&mut self, set: u32) -> Option<()> {
+        let x = self.eliminated(set)?;
+        let mut k = 0;
+        for i in 0..self.n {
+            self.y[i] = if set >> i & 1 == 1 {
+                k += 1;
+                x[k - 1]
+            } else {
+                0.0
+            };
+        }
+        for i in 0..self.n {
+            self.w[i] = if set >> i & 1 == 1 {
+                0.0
+            } else {
+                self.velocity(i)
+            };
+        }
+        Some(())
+    }
+
+    /// Newton's next set, and whether the present point is a solution.
+    fn next(&self, set: u32) -> (u32, bool) {
+        let mut next = 0;
+        let mut violation = 0.0_f64;
+        for i in 0..self.n {
+            let (y, w) = (self.y[i], self.w[i]);
+            violation = violation.max(-y.min(w));
+            next |= u32::from(y > w) << i;
+        }
+        (next, next == set || violation <= ROUND_OFF * self.scale)
+    }
+
+    /// Whether no other multipliers do the same: the block of the set and of all rows that could join it is regular.
+    fn unique(&self, set: u32) -> bool {
+        let mut wide = set;
+        for i in 0..self.n {
+            if set >> i & 1 == 1 {
+                if self.y[i] <= 0.0 {
+                    return false;
+                }
+            } else if self.w[i] <= WEAKLY_ACTIVE * self.scale {
+                wide |= 1 << i;
+            }
+        }
+        wide == set || self.eliminated(wide).is_some()
+    }
+
+    /// `−M_SS⁻¹ q_S` by elimination with row pivoting.
+    fn eliminated(&self, set: u32) -> Option<[f64; N]> {
+        let mut rows = [0; N];
+        let mut k = 0;
+        for i in (0..self.n).filter(|i| set >> i & 1 == 1) {
+            rows[k] = i;
+            k += 1;
+        }
+        let mut a = [[0.0; N]; N];
+        let mut x = [0.0; N];
+        for p in 0..k {
+            let from = &self.m[rows[p]];
+            for (to, &j) in a[p].iter_mut().zip(&rows[..k]) {
+                *to = from[j];
+            }
+            x[p] = -self.q[rows[p]];
+        }
+        let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
+        for p in 0..k {
+            let mut best = p;
+            for i in p + 1..k {
+                if a[i][p].abs() > a[best][p].abs() {
+                    best = i;
+                }
+            }
+            if best != p {
+                a.swap(p, best);
+                x.swap(p, best);
+            }
+            let pivot = a[p][p];
+            least = least.min(pivot.abs());
+            most = most.max(pivot.abs());
+            if pivot == 0.0 || !pivot.is_finite() {
+                return None;
+            }
+            let inverse = 1.0 / pivot;
+            let (done, rest) = a.split_at_mut(p + 1);
+            let lead = &done[p];
+            for (line, i) in rest[..k - p - 1].iter_mut().zip(p + 1..) {
+                if line[p] == 0.0 {
+                    continue;
+                }
+                let factor = line[p] * inverse;
+                for (to, from) in line[p + 1..k].iter_mut().zip(&lead[p + 1..k]) {
+                    *to -= factor * from;
+                }
+                x[i] -= factor * x[p];
+            }
+            a[p][p] = inverse;
+        }
+        if k > 0 && least <= RANK_TOLERANCE * most {
+            return None;
+        }
+        for p in (0..k).rev() {
+            let mut sum = x[p];
+            for j in p + 1..k {
+                sum -= a[p][j] * x[j];
+            }
+            x[p] = sum * a[p][p];
+        }
+        Some(x)
+    }
+}
