@@ -3,7 +3,7 @@
 //! Where several answers exist (`μ |w_tn| > w_nn`, Painlevé's case) the first in the order open, stick, slip with
 //! the smallest ratio `|u_t|/|r_t|` is taken.
 
-use super::modes;
+use super::{modes, rolling};
 use crate::cone::{de_saxce, norm, project};
 use crate::friction::measure::{defect, square};
 
@@ -11,7 +11,7 @@ use crate::friction::measure::{defect, square};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LocalSolver {
     /// Two components in closed form; three with the root of one nearly linear function, found by a safeguarded Newton
-    /// iteration; five by semismooth Newton.
+    /// iteration; five likewise with two such roots, by semismooth Newton where that fails.
     #[default]
     Exact,
     /// Two and three components: slip from the roots of a polynomial (of degree four with three components), the
@@ -56,8 +56,9 @@ pub(crate) fn solve<const D: usize>(
     first
         .or_else(|| match D {
             2 => plane(w, b, mu),
-            3 => spatial(w, b, mu),
-            _ => newton(w, b, mu, rolling, guess, work),
+            3 => spatial(w, b, mu, guess),
+            _ => rolling::solve(w, b, mu, rolling, guess, work)
+                .or_else(|| newton(w, b, mu, rolling, guess, work)),
         })
         .or_else(|| regularised(w, b, mu, rolling, guess, work))
         .or_else(|| fixed_point(w, b, mu, rolling, guess, work))
@@ -120,27 +121,33 @@ fn plane<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Option<[f6
 }
 
 /// Three components: stick in closed form, slip as the root of one function of `a = |u_t|/|r_t|`.
-fn spatial<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Option<[f64; D]> {
+fn spatial<const D: usize>(
+    w: &[[f64; D]; D],
+    b: &[f64; D],
+    mu: f64,
+    guess: &[f64; D],
+) -> Option<[f64; D]> {
     let mut r = [0.0; D];
     let inverse = 1.0 / w[0][0];
     if mu == 0.0 {
         r[0] = -b[0] * inverse;
         return Some(r);
     }
-    let s11 = w[1][1] - w[1][0] * w[0][1] * inverse;
-    let s12 = w[1][2] - w[1][0] * w[0][2] * inverse;
-    let s21 = w[2][1] - w[2][0] * w[0][1] * inverse;
-    let s22 = w[2][2] - w[2][0] * w[0][2] * inverse;
-    let c1 = b[1] - w[1][0] * b[0] * inverse;
-    let c2 = b[2] - w[2][0] * b[0] * inverse;
+    let (w1, w2) = (w[1][0] * inverse, w[2][0] * inverse);
+    let s11 = w[1][1] - w1 * w[0][1];
+    let s12 = w[1][2] - w1 * w[0][2];
+    let s21 = w[2][1] - w2 * w[0][1];
+    let s22 = w[2][2] - w2 * w[0][2];
+    let c1 = b[1] - w1 * b[0];
+    let c2 = b[2] - w2 * b[0];
     let (trace, product) = (s11 + s22, s12 * s21);
     let at = |a: f64| {
         let (d1, d2) = (s11 + a, s22 + a);
-        let det = d1 * d2 - product;
-        let t1 = (s12 * c2 - d2 * c1) / det;
-        let t2 = (s21 * c1 - d1 * c2) / det;
+        let scale = 1.0 / (d1 * d2 - product);
+        let t1 = (s12 * c2 - d2 * c1) * scale;
+        let t2 = (s21 * c1 - d1 * c2) * scale;
         let n = -(b[0] + w[0][1] * t1 + w[0][2] * t2) * inverse;
-        (n, t1, t2, det)
+        (n, t1, t2, scale)
     };
     if s11 * s22 - product > 1e-14 * trace * trace {
         let (n, t1, t2, _) = at(0.0);
@@ -156,12 +163,19 @@ fn spatial<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Option<[
         return Some(r);
     }
     let (mut low, mut high) = (0.0_f64, f64::INFINITY);
-    let mut a = (size * w[0][0] / (mu * -b[0]) - 0.5 * trace).max(1e-3 * trace.abs());
+    let known = ratio_of(w, b, mu, guess);
+    let mut a = known
+        .unwrap_or_else(|| (size * w[0][0] / (mu * -b[0]) - 0.5 * trace).max(1e-3 * trace.abs()));
+    // After a step that small Newton's convergence leaves nothing to correct. From a reaction that slips already, the next
+    // sweep goes on where this one ends, and both converge together.
+    let small = if known.is_some() { 1e-4 } else { 1e-9 };
+    let mut last = false;
     for _ in 0..100 {
-        let (n, t1, t2, det) = at(a);
-        let t = norm(&[t1, t2]);
+        let (n, t1, t2, scale) = at(a);
+        let square = t1 * t1 + t2 * t2;
+        let t = square.sqrt();
         let excess = t - mu * n;
-        if n > 0.0 && excess.abs() <= 4e-16 * t {
+        if n > 0.0 && (last || excess.abs() <= 4e-16 * t) {
             return Some(slipping(n, t1, t2, t, mu));
         }
         if excess > 0.0 || n <= 0.0 {
@@ -171,17 +185,17 @@ fn spatial<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Option<[
         }
         let mut next = f64::NAN;
         if n > 0.0 && t > 0.0 {
-            // r_t' = −(S + a)⁻¹ r_t, and h = 1/|r_t| − 1/(μ r_n) is nearly linear in a.
-            let (p1, p2) = (
-                (s12 * t2 - (s22 + a) * t1) / det,
-                (s21 * t1 - (s11 + a) * t2) / det,
-            );
+            // r_t' = −(S + a)⁻¹ r_t, and h = 1/|r_t| − 1/(μ r_n) is nearly linear in a: a − h/h'.
+            let p1 = (s12 * t2 - (s22 + a) * t1) * scale;
+            let p2 = (s21 * t1 - (s11 + a) * t2) * scale;
             let dn = -(w[0][1] * p1 + w[0][2] * p2) * inverse;
-            let h = 1.0 / t - 1.0 / (mu * n);
-            let slope = -(t1 * p1 + t2 * p2) / (t * t * t) + dn / (mu * n * n);
-            next = a - h / slope;
+            let along = t1 * p1 + t2 * p2;
+            let step = excess * square * n / (dn * square * t - along * mu * n * n);
+            next = a + step;
+            last = step.abs() <= small * a;
         }
         if !(next > low && next < high) {
+            last = false;
             next = if high.is_infinite() {
                 4.0 * a + trace.abs()
             } else if low > 0.0 && high > 4.0 * low {
@@ -196,6 +210,21 @@ fn spatial<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Option<[
         a = next;
     }
     None
+}
+
+/// `|u_t|/|r_t|` of the present reaction if it slips; none where several roots are possible, so that the answer does not
+/// depend on where the search for it begins.
+#[inline]
+fn ratio_of<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64, r: &[f64; D]) -> Option<f64> {
+    let size = r[1] * r[1] + r[2] * r[2];
+    let coupling = w[0][1] * w[0][1] + w[0][2] * w[0][2];
+    if size <= 0.0 || mu * mu * coupling >= w[0][0] * w[0][0] {
+        return None;
+    }
+    let u1 = b[1] + w[1][0] * r[0] + w[1][1] * r[1] + w[1][2] * r[2];
+    let u2 = b[2] + w[2][0] * r[0] + w[2][1] * r[1] + w[2][2] * r[2];
+    let a = -(u1 * r[1] + u2 * r[2]) / size;
+    (a > 0.0 && a.is_finite()).then_some(a)
 }
 
 /// The point on the cone above `(t1, t2)`.

@@ -4,7 +4,7 @@ use super::problem::FrictionContact;
 use crate::cone::{Region, de_saxce, norm, project};
 
 /// Residuals of one point, recomputed from the original data.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Residual {
     /// `√(Σ d_i |e_i|²) / √(Σ |q_i|²/d_i)` with `e_i = r_i − P_K(r_i − û_i/d_i)`: dimensionless, the
     /// same in all units and contact frames.
@@ -80,28 +80,64 @@ impl Measure {
     #[must_use]
     pub fn residual(&self, problem: &FrictionContact, r: &[f64], u: &[f64]) -> Residual {
         match problem.dimension() {
-            2 => self.sized::<2>(problem, r, u),
-            3 => self.sized::<3>(problem, r, u),
-            _ => self.sized::<5>(problem, r, u),
+            2 => self.given::<2>(problem, r, u),
+            3 => self.given::<3>(problem, r, u),
+            _ => self.given::<5>(problem, r, u),
         }
     }
 
     /// Residuals at `r`, computing `u`.
     #[must_use]
     pub fn residual_of(&self, problem: &FrictionContact, r: &[f64]) -> Residual {
-        let mut u = vec![0.0; r.len()];
-        problem.velocity(r, &mut u);
-        self.residual(problem, r, &u)
+        if problem.is_matrix_free() {
+            let mut u = vec![0.0; r.len()];
+            problem.velocity(r, &mut u);
+            return self.residual(problem, r, &u);
+        }
+        match problem.dimension() {
+            2 => self.computed::<2>(problem, r),
+            3 => self.computed::<3>(problem, r),
+            _ => self.computed::<5>(problem, r),
+        }
     }
 
-    fn sized<const D: usize>(&self, problem: &FrictionContact, r: &[f64], u: &[f64]) -> Residual {
-        let (r_blocks, _) = r.as_chunks::<D>();
+    fn given<const D: usize>(&self, problem: &FrictionContact, r: &[f64], u: &[f64]) -> Residual {
         let (u_blocks, _) = u.as_chunks::<D>();
+        self.sized(problem, r, |i| u_blocks[i])
+    }
+
+    /// Block row by block row: no velocity is kept.
+    pub(crate) fn computed<const D: usize>(
+        &self,
+        problem: &FrictionContact,
+        r: &[f64],
+    ) -> Residual {
+        let (r_blocks, _) = r.as_chunks::<D>();
+        let (q, _) = problem.free_velocity().as_chunks::<D>();
+        self.sized(problem, r, |i| {
+            let mut u = problem.delassus().row_dot::<D>(i, r_blocks);
+            for (u, q) in u.iter_mut().zip(&q[i]) {
+                *u += q;
+            }
+            u
+        })
+    }
+
+    fn sized<const D: usize>(
+        &self,
+        problem: &FrictionContact,
+        r: &[f64],
+        velocity_of: impl Fn(usize) -> [f64; D],
+    ) -> Residual {
+        let (r_blocks, _) = r.as_chunks::<D>();
         let (mut sum, mut plain) = (0.0, 0.0);
         let (mut impulse, mut velocity, mut largest, mut worst) = (0.0_f64, 0.0_f64, 0.0, 0);
-        for (i, ((r, u), &d)) in r_blocks.iter().zip(u_blocks).zip(&self.d).enumerate() {
+        let mut speeds = 0.0;
+        for (i, (r, &d)) in r_blocks.iter().zip(&self.d).enumerate() {
+            let u = velocity_of(i);
+            speeds += square(&u);
             let (mu, rolling) = (problem.friction()[i], problem.rolling_of(i));
-            let hat = de_saxce(u, mu, rolling);
+            let hat = de_saxce(&u, mu, rolling);
             let e = square(&defect(r, &hat, 1.0 / d, mu, rolling));
             sum += d * e;
             if d * e > largest || e.is_nan() {
@@ -113,7 +149,13 @@ impl Measure {
             velocity = velocity.max(d * size);
             plain += square(&defect(r, &hat, 1.0, mu, rolling));
         }
-        let scale = self.q_plain.max(norm_of(r)).max(norm_of(u));
+        let speed = if SAFE.contains(&speeds) {
+            speeds.sqrt()
+        } else {
+            let u: Vec<[f64; D]> = (0..r_blocks.len()).map(velocity_of).collect();
+            norm_of(u.as_flattened())
+        };
+        let scale = self.q_plain.max(norm_of(r)).max(speed);
         let unscaled = if scale > 0.0 {
             plain.sqrt() / scale
         } else {
@@ -166,7 +208,14 @@ pub(crate) fn square(x: &[f64]) -> f64 {
     x.iter().map(|v| v * v).sum()
 }
 
+/// Sums of squares in this range have lost nothing.
+const SAFE: std::ops::Range<f64> = 1e-280..1e280;
+
 fn norm_of(x: &[f64]) -> f64 {
+    let sum = square(x);
+    if SAFE.contains(&sum) {
+        return sum.sqrt();
+    }
     let largest = saltus_linear::max_abs(x);
     // Squares of denormal and of huge numbers leave the range.
     if largest > 0.0 && largest.is_finite() {

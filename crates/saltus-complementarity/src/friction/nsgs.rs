@@ -4,6 +4,7 @@
 use super::local::{self, LocalSolver};
 use super::scaled::{Scaled, total};
 use super::search::{Search, Stop};
+use crate::block::BlockMatrix;
 use crate::cone::project;
 
 /// In which order a sweep visits the contacts.
@@ -20,39 +21,61 @@ pub enum Order {
     Random(u64),
 }
 
-/// Visits contact `i`; returns the square of its change.
-#[inline]
-fn visit<const D: usize>(
-    p: &Scaled<D>,
-    r: &mut [[f64; D]],
-    i: usize,
-    (omega, method): (f64, LocalSolver),
-    work: &mut f64,
-) -> f64 {
-    let mut b = p.w.row_dot_off_diagonal::<D>(i, r);
-    for (b, q) in b.iter_mut().zip(&p.q[i]) {
-        *b += q;
-    }
-    let (w, _) = p.w.diagonal(i).as_chunks::<D>();
-    let Ok(w): Result<&[[f64; D]; D], _> = w.try_into() else {
-        return 0.0;
-    };
-    let old = r[i];
-    let Some(mut new) = local::solve(w, &b, p.mu[i], p.rolling[i], &old, (method, work)) else {
-        return 0.0;
-    };
-    if omega != 1.0 {
-        for (new, old) in new.iter_mut().zip(&old) {
-            *new = old + omega * (*new - old);
+/// What a sweep needs to know of a problem, scaled or not.
+#[derive(Clone, Copy)]
+pub(crate) struct Contacts<'a, const D: usize> {
+    pub w: &'a BlockMatrix,
+    pub q: &'a [[f64; D]],
+    pub mu: &'a [f64],
+    /// Empty without rolling friction.
+    pub rolling: &'a [f64],
+}
+
+impl<'a, const D: usize> Contacts<'a, D> {
+    fn of(p: &'a Scaled<D>) -> Self {
+        Self {
+            w: &p.w,
+            q: &p.q,
+            mu: &p.mu,
+            rolling: &p.rolling,
         }
-        new = project(&new, p.mu[i], p.rolling[i]).0;
     }
-    r[i] = new;
-    let mut change = 0.0;
-    for (a, b) in new.iter().zip(&old) {
-        change += (a - b) * (a - b);
+
+    /// Visits contact `i`; returns the square of its change.
+    #[inline]
+    pub fn visit(
+        &self,
+        r: &mut [[f64; D]],
+        i: usize,
+        (omega, method): (f64, LocalSolver),
+        work: &mut f64,
+    ) -> f64 {
+        let mut b = self.w.row_dot_off_diagonal::<D>(i, r);
+        for (b, q) in b.iter_mut().zip(&self.q[i]) {
+            *b += q;
+        }
+        let (w, _) = self.w.diagonal(i).as_chunks::<D>();
+        let Ok(w): Result<&[[f64; D]; D], _> = w.try_into() else {
+            return 0.0;
+        };
+        let (mu, rolling) = (self.mu[i], self.rolling.get(i).copied().unwrap_or(0.0));
+        let old = r[i];
+        let Some(mut new) = local::solve(w, &b, mu, rolling, &old, (method, work)) else {
+            return 0.0;
+        };
+        if omega != 1.0 {
+            for (new, old) in new.iter_mut().zip(&old) {
+                *new = old + omega * (*new - old);
+            }
+            new = project(&new, mu, rolling).0;
+        }
+        r[i] = new;
+        let mut change = 0.0;
+        for (a, b) in new.iter().zip(&old) {
+            change += (a - b) * (a - b);
+        }
+        change
     }
-    change
 }
 
 /// Counted operations of one sweep: those of a product, each of which has to wait for the one before, and the contacts.
@@ -109,29 +132,30 @@ impl Sweeper {
         }
         let mut look = 10;
         let how = (self.omega, self.local);
+        let contacts = Contacts::of(p);
         for sweep in 1..=count {
             let (mut change, mut local_work) = (0.0, 0.0);
             match self.order {
                 Order::Forward => {
                     for i in 0..n {
-                        change += visit(p, r, i, how, &mut local_work);
+                        change += contacts.visit(r, i, how, &mut local_work);
                     }
                 }
                 Order::Backward => {
                     for i in (0..n).rev() {
-                        change += visit(p, r, i, how, &mut local_work);
+                        change += contacts.visit(r, i, how, &mut local_work);
                     }
                 }
                 Order::Symmetric => {
                     for i in (0..n).chain((0..n).rev()) {
-                        change += visit(p, r, i, how, &mut local_work);
+                        change += contacts.visit(r, i, how, &mut local_work);
                     }
                     search.work += sweep_work(p);
                 }
                 Order::Random(_) => {
                     self.mix(n);
                     for &i in &self.shuffle {
-                        change += visit(p, r, i, how, &mut local_work);
+                        change += contacts.visit(r, i, how, &mut local_work);
                     }
                 }
             }

@@ -27,6 +27,13 @@ impl Default for Limits<'_> {
     }
 }
 
+impl Limits<'_> {
+    /// Whether another thread asked to stop.
+    pub(crate) fn cancelled(&self) -> bool {
+        self.cancel.is_some_and(|c| c.load(Ordering::Relaxed))
+    }
+}
+
 /// Why a search went no further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -98,11 +105,7 @@ impl<'a, const D: usize> Search<'a, D> {
             Some(Stop::Iterations)
         } else if self.work >= self.limits.max_work {
             Some(Stop::Work)
-        } else if self
-            .limits
-            .cancel
-            .is_some_and(|c| c.load(Ordering::Relaxed))
-        {
+        } else if self.limits.cancelled() {
             Some(Stop::Cancelled)
         } else {
             None

@@ -3,12 +3,13 @@
 use super::auto;
 use super::convex;
 use super::diagnosis::is_infeasible;
+use super::direct::{self, Direct};
 use super::functions::NewtonFunction;
 use super::gradient;
 use super::interior_point;
 use super::local::LocalSolver;
 use super::measure::{Measure, Residual};
-use super::nsgs::{self, Order, Sweeper};
+use super::nsgs::{self, Order};
 use super::problem::FrictionContact;
 use super::proximal::{Newton, Weight};
 use super::scaled::Scaled;
@@ -199,10 +200,51 @@ fn solve_sized<const D: usize>(
     limits: Limits<'_>,
     r: &mut [f64],
 ) -> FrictionOutcome {
+    let fits = r.len() == problem.free_velocity().len();
+    if fits && problem.free_velocity().iter().step_by(D).all(|v| *v >= 0.0) {
+        // Every contact opens by itself, and `û = q̂` is in the dual cones.
+        r.fill(0.0);
+        let nothing = Residual::default();
+        return judge(Stop::Solved, nothing, f64::INFINITY, 0, 0.0, || false);
+    }
     let measure = Measure::new(problem);
-    in_scaled_unknowns(problem, &measure, limits, r, |scaled, limits, guess| {
+    let mut limits = limits;
+    let mut first = Direct::default();
+    if fits {
+        for v in r.iter_mut().filter(|v| !v.is_finite()) {
+            *v = 0.0;
+        }
+        if solver == FrictionSolver::Auto {
+            let given = r.iter().any(|v| *v != 0.0).then(|| r.to_vec());
+            first = direct::sweeps::<D>(problem, &measure, limits, r);
+            if let Some(residual) = first.solved {
+                let (sweeps, tolerance) = (first.sweeps, limits.tolerance);
+                return judge(
+                    Stop::Solved,
+                    residual,
+                    tolerance,
+                    sweeps,
+                    first.work,
+                    || false,
+                );
+            }
+            limits.max_iterations = limits.max_iterations.saturating_sub(first.sweeps);
+            limits.max_work = (limits.max_work - first.work).max(0.0);
+            if let Some(given) = given {
+                let eta = |r: &[f64]| measure.computed::<D>(problem, r).eta;
+                if eta(&given) <= eta(r) {
+                    r.copy_from_slice(&given);
+                }
+            }
+        }
+    }
+    let mut end = in_scaled_unknowns(problem, &measure, limits, r, |scaled, limits, guess| {
         run::<D>(scaled, solver, limits, guess)
-    })
+    });
+    let sweeps = u32::try_from(first.sweeps).unwrap_or(u32::MAX);
+    end.outcome.iterations = end.outcome.iterations.saturating_add(sweeps);
+    end.work += first.work;
+    end
 }
 
 /// Why a method stopped, its iterations, its work and its best point.
@@ -310,9 +352,6 @@ fn into_cones<const D: usize>(p: &Scaled<D>, tolerance: f64, best: &mut Vec<[f64
     }
 }
 
-/// Up to this many contacts a few more sweeps cost less than setting up anything else.
-const FEW: usize = 10;
-
 /// Runs a method on the scaled problem; `auto` on each connected part of it.
 fn run<const D: usize>(
     p: &Scaled<D>,
@@ -326,13 +365,6 @@ fn run<const D: usize>(
     }
     let stop = match solver {
         FrictionSolver::Auto => {
-            // Many problems need no more than this.
-            let mut r = whole.best.clone();
-            let sweeps = if p.contacts() <= FEW { 40 } else { 10 };
-            Sweeper::new(1.0, Order::Forward).burst(&mut whole, &mut r, sweeps);
-            if let Some(stop) = whole.stop() {
-                return (stop, whole.iterations, whole.work, whole.best);
-            }
             let parts = p.w.components();
             if parts.len() > 1 {
                 let (stop, iterations, work, best) = by_parts(p, &parts, limits, guess, whole.work);

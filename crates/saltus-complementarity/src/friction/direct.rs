@@ -1,0 +1,113 @@
+//! The first sweeps of Gauss–Seidel, on the data as they are given and in the place where the answer goes.
+//!
+//! Most problems of a few contacts, and many easy ones of any size, need no more. Nothing is scaled, copied or set up for
+//! them: the exact solution of one contact does not depend on the unit of its impulse.
+
+use super::local::LocalSolver;
+use super::measure::{Measure, Residual};
+use super::nsgs::Contacts;
+use super::problem::FrictionContact;
+use super::search::Limits;
+use super::small_newton;
+
+/// Sweeps that may be left to do: what is set up for other methods costs as much.
+const PATIENCE: f64 = 60.0;
+
+/// What the sweeps did.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Direct {
+    pub sweeps: u64,
+    pub work: f64,
+    /// Residual of the point they ended at, if it is a solution.
+    pub solved: Option<Residual>,
+}
+
+/// Sweeps from `r` as long as they are about to end soon; where Newton's method on a few contacts costs less, that.
+pub(crate) fn sweeps<const D: usize>(
+    problem: &FrictionContact,
+    measure: &Measure,
+    limits: Limits<'_>,
+    r: &mut [f64],
+) -> Direct {
+    let n = problem.contacts();
+    let w = problem.delassus();
+    let contacts = Contacts::<D> {
+        w,
+        q: problem.free_velocity().as_chunks::<D>().0,
+        mu: problem.friction(),
+        rolling: problem.rolling(),
+    };
+    let product = (2 * D * D * w.stored()) as f64;
+    let each = 2.0 * product + (100 * D * n) as f64;
+    let how = (1.0, LocalSolver::Exact);
+    let mut newton = small_newton::predicted::<D>(n);
+    let most = limits.max_work.min(4.0 * PATIENCE * each);
+    let reference = measure.reference();
+    let mut done = Direct {
+        sweeps: 0,
+        work: 0.0,
+        solved: None,
+    };
+    if r.iter().any(|v| *v != 0.0) {
+        let residual = measure.computed::<D>(problem, r);
+        done.work += product;
+        if residual.eta <= limits.tolerance {
+            done.solved = Some(residual);
+            return done;
+        }
+    }
+    let mut threshold = limits.tolerance;
+    // The first look comes at once, because easy problems end there; the others tell how fast they go.
+    let (mut look, mut seen) = (1, 0);
+    let mut before = f64::INFINITY;
+    while done.sweeps < limits.max_iterations && done.work < most && !limits.cancelled() {
+        let (blocks, _) = r.as_chunks_mut::<D>();
+        let mut change = 0.0;
+        for (i, d) in measure.scales().iter().enumerate() {
+            change += d * contacts.visit(blocks, i, how, &mut done.work);
+        }
+        done.sweeps += 1;
+        done.work += each;
+        let change = change.sqrt() / reference;
+        let due = done.sweeps == look;
+        if !(change <= threshold || due) {
+            continue;
+        }
+        let residual = measure.computed::<D>(problem, r);
+        done.work += product;
+        if residual.eta <= limits.tolerance {
+            done.solved = Some(residual);
+            return done;
+        }
+        if !residual.eta.is_finite() {
+            return done;
+        }
+        if due {
+            let rate = (before / residual.eta).ln() / (look - seen) as f64;
+            let left = (residual.eta / limits.tolerance).ln() / rate;
+            // The first sweep may make the residual larger than that of nothing.
+            if seen > 0 {
+                let goes_on = rate > 0.0 && left <= PATIENCE;
+                if let Some(cost) = newton.take_if(|cost| !goes_on || *cost < left * each) {
+                    let (solved, steps) =
+                        small_newton::solve::<D>(problem, measure, limits.tolerance, r);
+                    done.sweeps += u64::from(steps);
+                    done.work += cost;
+                    if solved.is_some() {
+                        done.solved = solved;
+                        return done;
+                    }
+                }
+                if !goes_on {
+                    return done;
+                }
+            }
+            (before, seen) = (residual.eta, look);
+            look += if newton.is_some() { 4 } else { 9 };
+        }
+        if change <= threshold {
+            threshold *= (limits.tolerance / (2.0 * residual.eta)).clamp(0.1, 0.5);
+        }
+    }
+    done
+}
