@@ -8,6 +8,9 @@ use crate::LinearError;
 use crate::band::Band;
 use crate::vector::dot;
 
+/// Vectors that are solved for together.
+pub(crate) const LANES: usize = 8;
+
 /// The factors, reusing their storage.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BandLdlt {
@@ -213,6 +216,78 @@ impl BandLdlt {
             let value = solved[0];
             if value != 0.0 {
                 crate::vector::axpy(-value, line, &mut rest[i - count..]);
+            }
+        }
+    }
+
+    /// `X ← A⁻¹ X` for [`LANES`] vectors at once: `x[i][lane]`.
+    pub(crate) fn solve_lanes(&self, x: &mut [[f64; LANES]]) {
+        // A unit force starts late: nothing happens before.
+        let Some(first) = x.iter().position(|x| x.iter().any(|v| *v != 0.0)) else {
+            return;
+        };
+        match self.width {
+            0 => {
+                for (x, r) in x.iter_mut().zip(&self.reciprocal) {
+                    x.iter_mut().for_each(|x| *x *= r);
+                }
+            }
+            1 => self.solve_lanes_twisted(first, x),
+            _ => self.solve_lanes_rows(first, x),
+        }
+    }
+
+    fn solve_lanes_twisted(&self, first: usize, x: &mut [[f64; LANES]]) {
+        let (n, middle) = (self.n, self.n / 2);
+        let subtract = |x: &mut [[f64; LANES]], to: usize, factor: f64, from: usize| {
+            let source = x[from];
+            for (x, s) in x[to].iter_mut().zip(source) {
+                *x -= factor * s;
+            }
+        };
+        for i in first..middle {
+            subtract(x, i + 1, self.lower[i], i);
+        }
+        for i in (middle + 1..n).rev() {
+            subtract(x, i - 1, self.lower[i], i);
+        }
+        for (x, r) in x.iter_mut().zip(&self.reciprocal) {
+            x.iter_mut().for_each(|x| *x *= r);
+        }
+        for i in (0..middle).rev() {
+            subtract(x, i, self.lower[i], i + 1);
+        }
+        for i in middle + 1..n {
+            subtract(x, i, self.lower[i], i - 1);
+        }
+    }
+
+    fn solve_lanes_rows(&self, first: usize, x: &mut [[f64; LANES]]) {
+        let w = self.width;
+        for i in first.max(1)..self.n {
+            let count = i.min(w);
+            let line = &self.lower[i * w + w - count..(i + 1) * w];
+            let (solved, rest) = x.split_at_mut(i);
+            let mut sum = rest[0];
+            for (l, x) in line.iter().zip(&solved[i - count..]) {
+                for (s, x) in sum.iter_mut().zip(x) {
+                    *s -= l * x;
+                }
+            }
+            rest[0] = sum;
+        }
+        for (x, r) in x.iter_mut().zip(&self.reciprocal) {
+            x.iter_mut().for_each(|x| *x *= r);
+        }
+        for i in (1..self.n).rev() {
+            let count = i.min(w);
+            let line = &self.lower[i * w + w - count..(i + 1) * w];
+            let (rest, solved) = x.split_at_mut(i);
+            let value = solved[0];
+            for (l, x) in line.iter().zip(&mut rest[i - count..]) {
+                for (x, v) in x.iter_mut().zip(value) {
+                    *x -= l * v;
+                }
             }
         }
     }

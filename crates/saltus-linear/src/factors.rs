@@ -2,7 +2,7 @@
 
 use crate::LinearError;
 use crate::band::{Band, WIDEST};
-use crate::band_ldlt::BandLdlt;
+use crate::band_ldlt::{BandLdlt, LANES};
 use crate::band_lu::BandLu;
 use crate::compressed::Compressed;
 use crate::general::{GeneralFactors, SymmetricFactors};
@@ -288,12 +288,40 @@ impl Factors {
         match &self.kind {
             Kind::Symmetric(factors) if !self.refines => factors.solve(x),
             Kind::General(factors) if !self.refines => factors.solve(x),
+            Kind::Ldlt(ldlt) if !self.refines && x.len() > n => {
+                for x in x.chunks_mut(LANES * n.max(1)) {
+                    self.solve_lanes(ldlt, n, x);
+                }
+            }
             _ => {
                 for x in x.chunks_exact_mut(n.max(1)) {
                     self.solve(a, x);
                 }
             }
         }
+    }
+
+    /// Solves for at most [`LANES`] vectors (n each), side by side.
+    fn solve_lanes(&self, ldlt: &BandLdlt, n: usize, x: &mut [f64]) {
+        let place = |i: usize| match &self.reordered {
+            Some(reordered) => reordered.place[i] as usize,
+            None => i,
+        };
+        self.scratch.with(LANES * n, |lanes| {
+            let (lanes, _) = lanes.as_chunks_mut::<LANES>();
+            lanes.fill([0.0; LANES]);
+            for (k, x) in x.chunks_exact(n).enumerate() {
+                for (i, value) in x.iter().enumerate() {
+                    lanes[place(i)][k] = *value;
+                }
+            }
+            ldlt.solve_lanes(lanes);
+            for (k, x) in x.chunks_exact_mut(n).enumerate() {
+                for (i, value) in x.iter_mut().enumerate() {
+                    *value = lanes[place(i)][k];
+                }
+            }
+        });
     }
 
     fn once(&self, x: &mut [f64]) {

@@ -6,7 +6,7 @@
 
 use crate::LinearError;
 use crate::compressed::Compressed;
-use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use crate::workspace::Workspace;
 use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::{
     CholeskySymbolicParams, IntranodeLbltRef, SymbolicCholesky, SymmetricOrdering,
@@ -15,51 +15,7 @@ use faer::sparse::linalg::cholesky::{
 use faer::sparse::linalg::lu::{LuRef, NumericLu, SymbolicLu, factorize_symbolic_lu};
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par, Side};
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Memory that a solve behind a shared reference works in; another thread that comes meanwhile brings its own.
-struct Workspace(Mutex<Option<MemBuffer>>);
-
-fn fits(buffer: &MemBuffer, need: StackReq) -> bool {
-    buffer.len() >= need.unaligned_bytes_required()
-}
-
-impl Workspace {
-    fn new() -> Self {
-        Self(Mutex::new(None))
-    }
-
-    /// Makes room for `need`.
-    fn reserve(&mut self, need: StackReq) {
-        let held = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if held.as_ref().is_none_or(|buffer| !fits(buffer, need)) {
-            *held = Some(MemBuffer::new(need));
-        }
-    }
-
-    fn with<R>(&self, need: StackReq, work: impl FnOnce(&mut MemStack) -> R) -> R {
-        if let Ok(mut held) = self.0.try_lock()
-            && let Some(buffer) = held.as_mut()
-            && fits(buffer, need)
-        {
-            return work(MemStack::new(buffer));
-        }
-        work(MemStack::new(&mut MemBuffer::new(need)))
-    }
-}
-
-impl Clone for Workspace {
-    fn clone(&self) -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for Workspace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Workspace")
-    }
-}
+use std::sync::Arc;
 
 /// The transpose of a matrix in compressed rows, as compressed columns.
 fn transposed(a: &Compressed) -> SparseColMatRef<'_, u32, f64> {
@@ -113,7 +69,7 @@ impl SymmetricFactors {
             subdiagonal: vec![0.0; n],
             forward: vec![0; n],
             inverse: vec![0; n],
-            work: Workspace::new(),
+            work: Workspace::default(),
         })
     }
 
@@ -183,7 +139,7 @@ impl GeneralFactors {
         Ok(Self {
             symbolic,
             numeric: NumericLu::new(),
-            work: Workspace::new(),
+            work: Workspace::default(),
         })
     }
 

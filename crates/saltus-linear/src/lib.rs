@@ -9,6 +9,7 @@
 mod band;
 mod band_ldlt;
 mod band_lu;
+mod cholesky;
 mod compressed;
 mod dense;
 mod factors;
@@ -23,7 +24,9 @@ mod sink;
 mod sparse;
 mod square;
 mod vector;
+mod workspace;
 
+pub use cholesky::Cholesky;
 pub use dense::Dense;
 pub use lu::Lu;
 pub use ordering::minimum_degree;

@@ -5,8 +5,9 @@
 
 use crate::LinearError;
 use crate::dense::Dense;
+use crate::scratch::Scratch;
 use crate::vector::{dot, max_abs};
-use faer::dyn_stack::{MemBuffer, MemStack};
+use crate::workspace::Workspace;
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
 use faer::{MatMut, Par, Spec};
 
@@ -25,6 +26,9 @@ pub struct Lu {
     places: Vec<usize>,
     /// Reciprocals of the diagonal of `U`: a division costs as much as a row of a small matrix.
     reciprocals: Vec<f64>,
+    /// What a large matrix is factorised and solved in.
+    work: Workspace,
+    turned: Scratch,
 }
 
 impl Lu {
@@ -127,15 +131,11 @@ impl Lu {
         self.places.resize(n, 0);
         let spec = Spec::default();
         let scratch = lu_in_place_scratch::<usize, f64>(n, n, Par::Seq, spec);
-        let mut buffer = MemBuffer::new(scratch);
-        lu_in_place(
-            MatMut::from_column_major_slice_mut(self.factors.as_mut_slice(), n, n),
-            &mut self.pivots,
-            &mut self.places,
-            Par::Seq,
-            MemStack::new(&mut buffer),
-            spec,
-        );
+        let factors = MatMut::from_column_major_slice_mut(self.factors.as_mut_slice(), n, n);
+        let (pivots, places) = (&mut self.pivots, &mut self.places);
+        self.work.with(scratch, |stack| {
+            lu_in_place(factors, pivots, places, Par::Seq, stack, spec);
+        });
         for pivot in 0..n {
             let value = self.factors[(pivot, pivot)];
             if !value.is_finite() {
@@ -164,10 +164,12 @@ impl Lu {
             let row = &self.factors.row(i)[i + 1..];
             x[i] -= dot(row, &x[i + 1..]);
         }
-        let turned = x.to_vec();
-        for (value, &place) in turned.iter().zip(&self.pivots) {
-            x[place] = *value;
-        }
+        self.turned.with(n, |turned| {
+            turned.copy_from_slice(x);
+            for (value, &place) in turned.iter().zip(&self.pivots) {
+                x[place] = *value;
+            }
+        });
     }
 
     /// `x ← A⁻¹ x`.

@@ -58,6 +58,12 @@ impl SparseRows {
         self.len() == 0
     }
 
+    /// Whether every row is empty.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// Appends a row with entries `values` in the columns `cols`.
     pub fn push(&mut self, cols: &[usize], values: &[f64]) {
         if self.start.is_empty() {

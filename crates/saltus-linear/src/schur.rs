@@ -12,14 +12,20 @@ const NOTHING: f64 = 1e-40;
 /// Columns are kept up to this many times the number of unknowns.
 const KEPT: usize = 16;
 
+/// Columns that are solved for together.
+const TOGETHER: usize = 32;
+
+/// Most numbers in the columns that are solved for together, 64 MB.
+const ROOM: usize = 8_000_000;
+
 /// No place.
 const NONE: u32 = u32::MAX;
 
-/// Solves `A c = w` once per row `w` and factorisation, and keeps what later steps ask for: the scalar products of
-/// the rows known so far with all columns, and the columns themselves where there is room.
+/// Solves `A c = w` once per row `w` and factorisation, many at a time, and keeps what later steps ask for: the scalar
+/// products of the rows known so far with all columns, and the columns themselves where there is room.
 ///
-/// Rows are known by a number that the caller gives; the same number must mean the same row as long as the
-/// factorisation is the same.
+/// Rows are known by a number that the caller gives. Where the same number comes with another row, or the matrix was
+/// factorised again, everything is made anew.
 #[derive(Debug, Clone, Default)]
 pub struct Schur {
     /// The factorisation all belongs to.
@@ -29,6 +35,8 @@ pub struct Schur {
     symmetric: bool,
     /// Place of each number, in order of arrival.
     place: Vec<u32>,
+    /// Number by place.
+    numbers: Vec<usize>,
     /// The rows by place.
     rows: SparseRows,
     /// `W A⁻¹ Wᵀ` of the places: line `i` holds the entries `(i, 0..=i)` and then `(0..i, i)`.
@@ -37,63 +45,163 @@ pub struct Schur {
     columns: Vec<f64>,
     /// Where the part of each place is in `columns`, and its first unknown; none where it was not kept.
     parts: Vec<(Range<usize>, usize)>,
-    column: Vec<f64>,
+    /// Columns in the making, one after the other.
+    fresh: Vec<f64>,
     scratch: Scratch,
+    /// Whether columns are not kept.
+    forgetful: bool,
 }
 
+/// A factorisation: its number, its size, and whether it is of a symmetric matrix.
+type Identity<'a> = (u64, usize, &'a dyn Fn() -> bool);
+
 impl Schur {
-    /// Makes row `row` of `rows` known by `number`. Costs a solve where it is not known yet, nothing otherwise.
-    pub fn know(&mut self, a: &SquareMatrix, number: usize, rows: &SparseRows, row: usize) {
-        if self.stamp != a.stamp() {
-            self.forget(a);
+    /// Keeps no columns where it can do without: a response costs a solve.
+    #[must_use]
+    pub fn without_columns() -> Self {
+        Self {
+            forgetful: true,
+            ..Self::default()
         }
-        if self.place.len() <= number {
-            self.place.resize(number + 1, NONE);
-        }
-        if self.place[number] != NONE {
-            return;
-        }
-        let k = self.rows.len();
-        #[allow(clippy::cast_possible_truncation)]
-        {
-            self.place[number] = k as u32;
-        }
-        self.rows.push(rows.cols(row), rows.values(row));
-        self.column.fill(0.0);
-        self.rows.axpy(k, 1.0, &mut self.column);
-        a.solve(&mut self.column);
-        // (k, j) for j < k: the row against the columns there are.
-        for j in 0..k {
-            let value = if self.symmetric {
-                self.rows.dot(j, &self.column)
-            } else {
-                self.row_times_column(k, j)
-            };
-            self.products.push(value);
-        }
-        for i in std::iter::once(k).chain(0..k) {
-            self.products.push(self.rows.dot(i, &self.column));
-        }
-        self.keep();
     }
 
-    fn forget(&mut self, a: &SquareMatrix) {
-        self.stamp = a.stamp();
-        self.n = a.size();
-        self.symmetric = a.is_symmetric();
+    /// Makes row `row` of `rows` known by `number`. Costs a solve where it is not known yet, nothing otherwise.
+    pub fn know(&mut self, a: &SquareMatrix, number: usize, rows: &SparseRows, row: usize) {
+        self.know_all(a, rows, std::iter::once((number, row)));
+    }
+
+    /// Makes rows of `rows` known: `list` gives the number of each and its place.
+    pub fn know_all(
+        &mut self,
+        a: &SquareMatrix,
+        rows: &SparseRows,
+        list: impl Iterator<Item = (usize, usize)> + Clone,
+    ) {
+        let symmetric = || a.is_symmetric();
+        let identity: Identity<'_> = (a.stamp(), a.size(), &symmetric);
+        self.know_by(identity, &mut |x| a.solve_many(x), rows, list);
+    }
+
+    /// The same of any matrix: `solve` multiplies vectors (n each), one after the other, with what stands for `A⁻¹`,
+    /// for which `stamp` vouches. Nothing is taken for symmetric.
+    pub fn know_through(
+        &mut self,
+        (stamp, n): (u64, usize),
+        solve: &mut dyn FnMut(&mut [f64]),
+        rows: &SparseRows,
+        list: impl Iterator<Item = (usize, usize)> + Clone,
+    ) {
+        self.know_by((stamp, n, &|| false), solve, rows, list);
+    }
+
+    fn know_by(
+        &mut self,
+        identity: Identity<'_>,
+        solve: &mut dyn FnMut(&mut [f64]),
+        rows: &SparseRows,
+        list: impl Iterator<Item = (usize, usize)> + Clone,
+    ) {
+        let changed = |&(number, row): &(usize, usize)| {
+            self.find(number).is_some_and(|k| {
+                self.rows.cols(k) != rows.cols(row) || self.rows.values(k) != rows.values(row)
+            })
+        };
+        if self.stamp != identity.0 || list.clone().any(|entry| changed(&entry)) {
+            self.forget(identity);
+        }
+        let mut first = self.numbers.len();
+        for (number, row) in list {
+            if self.find(number).is_some() {
+                continue;
+            }
+            if self.place.len() <= number {
+                self.place.resize(number + 1, NONE);
+            }
+            #[allow(clippy::cast_possible_truncation)]
+            {
+                self.place[number] = self.numbers.len() as u32;
+            }
+            self.numbers.push(number);
+            self.rows.push(rows.cols(row), rows.values(row));
+        }
+        if self.numbers.len() == first {
+            return;
+        }
+        if !self.symmetric && self.parts.iter().any(|part| part.1 == NONE as usize) {
+            // New rows need the columns that were not kept.
+            first = 0;
+            self.parts.clear();
+            self.columns.clear();
+        }
+        self.make(first, solve);
+    }
+
+    fn find(&self, number: usize) -> Option<usize> {
+        let place = self.place.get(number)?;
+        (*place != NONE).then_some(*place as usize)
+    }
+
+    fn forget(&mut self, (stamp, n, symmetric): Identity<'_>) {
+        self.stamp = stamp;
+        self.n = n;
+        self.symmetric = symmetric();
         self.place.clear();
+        self.numbers.clear();
         self.rows.clear();
         self.products.clear();
         self.columns.clear();
         self.parts.clear();
-        self.column.resize(self.n, 0.0);
     }
 
-    /// Stores what matters of the new column, where there is room or no other way.
-    fn keep(&mut self) {
-        let least = NOTHING * crate::vector::max_abs(&self.column);
-        let first = (self.column.iter()).position(|v| v.abs() > least);
-        let last = (self.column.iter()).rposition(|v| v.abs() > least);
+    /// Makes the columns of the places from `first` on.
+    fn make(&mut self, first: usize, solve: &mut dyn FnMut(&mut [f64])) {
+        let (n, count) = (self.n, self.numbers.len());
+        self.products.resize(count * count, 0.0);
+        for j in 0..first {
+            for i in first..count {
+                // The row against the columns there are; of a symmetric matrix the new columns tell.
+                if !self.symmetric {
+                    self.products[slot(i, j)] = self.row_times_column(i, j);
+                }
+            }
+        }
+        let together = TOGETHER.min((ROOM / n.max(1)).max(1));
+        let mut fresh = std::mem::take(&mut self.fresh);
+        for begin in (first..count).step_by(together) {
+            let end = count.min(begin + together);
+            let size = (end - begin) * n;
+            if fresh.len() < size {
+                fresh.resize(size, 0.0);
+            }
+            fresh[..size].fill(0.0);
+            for (k, column) in (begin..end).zip(fresh.chunks_exact_mut(n)) {
+                self.rows.axpy(k, 1.0, column);
+            }
+            solve(&mut fresh[..size]);
+            for (k, column) in (begin..end).zip(fresh.chunks_exact(n)) {
+                let rows = if self.symmetric { k + 1 } else { count };
+                for i in 0..rows {
+                    let value = self.rows.dot(i, column);
+                    self.products[slot(i, k)] = value;
+                    if self.symmetric {
+                        self.products[slot(k, i)] = value;
+                    }
+                }
+                self.keep(column);
+            }
+        }
+        self.fresh = fresh;
+    }
+
+    /// Stores what matters of the next column, where there is room.
+    fn keep(&mut self, column: &[f64]) {
+        if self.forgetful {
+            self.parts.push((0..0, NONE as usize));
+            return;
+        }
+        let least = NOTHING * crate::vector::max_abs(column);
+        let first = column.iter().position(|v| v.abs() > least);
+        let last = column.iter().rposition(|v| v.abs() > least);
         let support = match (first, last) {
             (Some(first), Some(last)) => first..last + 1,
             _ => 0..0,
@@ -103,8 +211,7 @@ impl Schur {
             self.parts.push((0..0, NONE as usize));
             return;
         }
-        self.columns
-            .extend_from_slice(&self.column[support.clone()]);
+        self.columns.extend_from_slice(&column[support.clone()]);
         self.parts.push((begin..self.columns.len(), support.start));
     }
 
@@ -125,11 +232,7 @@ impl Schur {
     /// `w_i A⁻¹ w_jᵀ` of the known rows `i` and `j`.
     #[must_use]
     pub fn product(&self, i: usize, j: usize) -> f64 {
-        let (i, j) = (self.place[i] as usize, self.place[j] as usize);
-        let k = i.max(j);
-        // Line k begins after k² entries: 1, 3, 5, … per line.
-        let line = &self.products[k * k..(k + 1) * (k + 1)];
-        if i >= j { line[j] } else { line[k + 1 + i] }
+        self.products[slot(self.place[i] as usize, self.place[j] as usize)]
     }
 
     /// `x ← x + A⁻¹ Σ z_k w_k` over the known rows `numbers`.
@@ -160,6 +263,14 @@ impl Schur {
     }
 }
 
+/// Where the product of row `i` with column `j` is.
+fn slot(i: usize, j: usize) -> usize {
+    let k = i.max(j);
+    // Line k begins after k² entries: 1, 3, 5, … per line.
+    let line = k * k;
+    if i >= j { line + j } else { line + k + 1 + i }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,12 +294,26 @@ mod tests {
             for k in 0..40 {
                 rows.push(&[2 * k, (2 * k + 7) % n], &[1.0, -0.3 * k as f64]);
             }
-            let mut schur = Schur::default();
             // Known in another order than asked for.
             let numbers = [7, 3, 39, 0, 11];
+            let mut one_by_one = Schur::default();
             for &k in &numbers {
-                schur.know(&a, k, &rows, k);
-                schur.know(&a, k, &rows, k);
+                one_by_one.know(&a, k, &rows, k);
+                one_by_one.know(&a, k, &rows, k);
+            }
+            let mut together = Schur::without_columns();
+            let list = |numbers: &'static [usize]| numbers.iter().map(|&k| (k, k));
+            together.know_all(&a, &rows, list(&[3, 11]));
+            together.know_all(&a, &rows, list(&[7, 3, 39, 0, 11]));
+            // Known by their numbers as other rows first.
+            let mut changed = Schur::default();
+            changed.know_all(&a, &rows, numbers.iter().map(|&k| (k, (k + 1) % 40)));
+            changed.know_all(&a, &rows, numbers.iter().map(|&k| (k, k)));
+            let mut through = Schur::default();
+            let mut solve = |x: &mut [f64]| a.solve_many(x);
+            for few in [&numbers[..3], &numbers[1..]] {
+                let list = few.iter().map(|&k| (k, k));
+                through.know_through((1, n), &mut solve, &rows, list);
             }
             let column = |k: usize| {
                 let mut c = vec![0.0; n];
@@ -196,20 +321,22 @@ mod tests {
                 a.solve(&mut c);
                 c
             };
-            for &i in &numbers {
-                for &j in &numbers {
-                    let expected = rows.dot(i, &column(j));
-                    assert!((schur.product(i, j) - expected).abs() < 1e-13);
+            for schur in [one_by_one, together, changed, through] {
+                for &i in &numbers {
+                    for &j in &numbers {
+                        let expected = rows.dot(i, &column(j));
+                        assert!((schur.product(i, j) - expected).abs() < 1e-13);
+                    }
                 }
-            }
-            let z = [0.5, 0.0, -1.0, 2.0, 0.0];
-            let (mut x, mut expected) = (vec![1.0; n], vec![1.0; n]);
-            schur.respond(&a, &numbers, &z, &mut x);
-            for (&k, z) in numbers.iter().zip(z) {
-                axpy(z, &column(k), &mut expected);
-            }
-            for (x, e) in x.iter().zip(&expected) {
-                assert!((x - e).abs() < 1e-13);
+                let z = [0.5, 0.0, -1.0, 2.0, 0.0];
+                let (mut x, mut expected) = (vec![1.0; n], vec![1.0; n]);
+                schur.respond(&a, &numbers, &z, &mut x);
+                for (&k, z) in numbers.iter().zip(z) {
+                    axpy(z, &column(k), &mut expected);
+                }
+                for (x, e) in x.iter().zip(&expected) {
+                    assert!((x - e).abs() < 1e-13);
+                }
             }
         }
     }

@@ -357,4 +357,35 @@ mod tests {
             assert!(a.factorise().is_err(), "n = {n}");
         }
     }
+
+    #[test]
+    fn many_vectors_are_solved_as_one_by_one() {
+        let n = 101;
+        // Half-bandwidth, and whether the order of the unknowns hides it.
+        for (width, hidden) in [(0, false), (1, false), (3, false), (3, true)] {
+            let mut a = SquareMatrix::new(n);
+            let place = |i: usize| if hidden { 37 * i % n } else { i };
+            for i in 0..n {
+                a.entry(place(i), place(i), 4.0 + width as f64);
+                for k in 1..=width.min(i) {
+                    a.entry(place(i), place(i - k), -1.0);
+                    a.entry(place(i - k), place(i), -1.0);
+                }
+            }
+            a.factorise().unwrap();
+            assert!(a.method().contains("LDL"), "{}", a.method());
+            for count in [1, 2, 8, 19] {
+                let mut x = vec![0.0; count * n];
+                for (k, x) in x.chunks_exact_mut(n).enumerate() {
+                    x[5 * k + 3] = 1.0 + k as f64;
+                    x[(11 * k + 60) % n] -= 0.5;
+                }
+                let mut expected = x.clone();
+                a.solve_many(&mut x);
+                expected.chunks_exact_mut(n).for_each(|x| a.solve(x));
+                axpy(-1.0, &expected, &mut x);
+                assert!(max_abs(&x) < 1e-14, "{width} {hidden}: {}", max_abs(&x));
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The step that all schemes of the family share, and its buffers.
 
+use super::compliances::Compliances;
 use super::multipliers::Condensed;
 use super::response::{Momenta, Response, Tangent};
 use super::rows::Rows;
@@ -41,6 +42,7 @@ pub(super) struct Engine {
     pub(super) rows: Rows,
     pub(super) sets: Sets,
     pub(super) condensed: Condensed,
+    pub(super) compliances: Compliances,
     pub(super) watch: Watch,
     /// All unknowns at once, where that is asked for (3 nv + 3 m).
     pub(super) monolithic: Option<SquareMatrix>,
@@ -175,6 +177,7 @@ impl Engine {
             rows: Rows::default(),
             sets: Sets::default(),
             condensed: Condensed::default(),
+            compliances: Compliances::default(),
             watch: Watch::default(),
             monolithic: None,
             energy: Energy::default(),

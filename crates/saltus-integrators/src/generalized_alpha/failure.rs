@@ -158,7 +158,7 @@ impl Engine {
         let mut other = vec![0.0; size];
         let memory = self.settings.formulation.has_memory();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
-        self.condensed.forget_inverse();
+        self.condensed.make_room(self.rows.len(), self.dims.nv);
         for (p, &(level, j)) in unknowns.iter().enumerate() {
             let column = columns.row_mut(p);
             self.column(form, h, (level, j), column);

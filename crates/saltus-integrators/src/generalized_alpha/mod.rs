@@ -27,6 +27,7 @@
 
 mod certify;
 mod coefficients;
+mod compliances;
 mod correction;
 mod engine;
 mod failure;

@@ -32,11 +32,11 @@ impl Level {
 pub(super) struct Condensed {
     pub(super) unknowns: Vec<(Level, usize)>,
     columns: Dense,
-    matrix: Dense,
-    row_scale: Vec<f64>,
-    col_scale: Vec<f64>,
-    rhs: Vec<f64>,
-    z: Vec<f64>,
+    pub(super) matrix: Dense,
+    pub(super) row_scale: Vec<f64>,
+    pub(super) col_scale: Vec<f64>,
+    pub(super) rhs: Vec<f64>,
+    pub(super) z: Vec<f64>,
     /// Motion of the residual alone (5 nv).
     pub(super) base: Vec<f64>,
     pub(super) momenta: Momenta,
@@ -123,9 +123,9 @@ impl Default for Cache {
 /// Most numbers kept in columns, 256 MB.
 const COLUMN_LIMIT: usize = 32_000_000;
 /// Most numbers kept in a condensed matrix, 200 MB.
-const MATRIX_LIMIT: usize = 25_000_000;
+pub(super) const MATRIX_LIMIT: usize = 25_000_000;
 /// An equilibrated system with a smaller ratio of pivots is solved in the sense of least norm.
-const REGULAR: f64 = 1e-11;
+pub(super) const REGULAR: f64 = 1e-11;
 
 impl Condensed {
     pub(super) fn resize(&mut self, m: usize, n: usize) {
@@ -137,13 +137,16 @@ impl Condensed {
         self.cache.h = f64::NAN;
         let k = 3 * m;
         self.forgets = k * PARTS * n > COLUMN_LIMIT;
-        let kept = |all: usize| if self.forgets { all.min(1) } else { all };
-        self.inverse.reset(kept(m), n);
-        self.columns.reset(kept(k), PARTS * n);
         self.inverse_known.clear();
         self.inverse_known.resize(m, false);
-        self.matrix.reset(k, k);
+        if n <= DENSE_LIMIT {
+            self.make_room(m, n);
+            self.columns.reset(k, PARTS * n);
+            self.functional.0.clear();
+            self.functional.0.reserve(PARTS * n);
+        }
         if k <= DENSE_LIMIT {
+            self.matrix.reset(k, k);
             // Whichever factorisation is needed first allocates nothing.
             for i in 0..k {
                 self.matrix[(i, i)] = 1.0;
@@ -151,8 +154,6 @@ impl Condensed {
             let _ = self.lu.factorise(&self.matrix);
             self.minimum.factorise(&self.matrix);
         }
-        self.functional.0.clear();
-        self.functional.0.reserve(PARTS * n);
         for list in [
             &mut self.row_scale,
             &mut self.col_scale,
@@ -164,8 +165,15 @@ impl Condensed {
         }
     }
 
-    /// `M⁻¹ Gᵀ` is to be computed anew.
-    pub(super) fn forget_inverse(&mut self) {
+    /// `M⁻¹ Gᵀ` of `m` rows is to be computed anew.
+    pub(super) fn make_room(&mut self, m: usize, n: usize) {
+        let kept = if self.forgets { m.min(1) } else { m };
+        if (self.inverse.rows(), self.inverse.cols()) != (kept, n) {
+            self.inverse.reset(kept, n);
+        }
+        if self.forgets {
+            self.columns.reset(1, PARTS * n);
+        }
         self.inverse_known.fill(false);
     }
 
@@ -174,8 +182,18 @@ impl Condensed {
         self.cache.h == h
     }
 
+    /// Makes room for the system of the unknowns.
+    pub(super) fn clear_system(&mut self) {
+        let k = self.unknowns.len();
+        self.matrix.reset(k, k);
+        for list in [&mut self.rhs, &mut self.row_scale, &mut self.col_scale] {
+            list.clear();
+            list.resize(k, 0.0);
+        }
+    }
+
     /// Solves `matrix · z = rhs`, scaled as they are; returns how many rows depend on others.
-    fn solve(&mut self) -> u32 {
+    pub(super) fn solve(&mut self) -> u32 {
         let k = self.unknowns.len();
         let rank = if self.lu.factorise(&self.matrix).is_ok() && self.lu.pivot_ratio() > REGULAR {
             self.z[..k].copy_from_slice(&self.rhs[..k]);
@@ -196,6 +214,9 @@ impl Condensed {
 impl Engine {
     /// One simultaneous correction of the levels in `levels` through `form`.
     pub(super) fn pass(&mut self, form: Form, levels: &[Level], h: f64) -> Result<(), LinearError> {
+        if self.is_plain(form) {
+            return self.pass_plain(form, levels, h);
+        }
         let cached = form == self.full_form() && self.condensed.is_cached(h);
         if !cached {
             self.response.factor(form, &self.tangent)?;
@@ -261,7 +282,7 @@ impl Engine {
 
     /// The active rows of the given levels; in the order from `Λ` to `λ` most of the matrix below its
     /// diagonal is zero.
-    fn list(&mut self, levels: &[Level]) {
+    pub(super) fn list(&mut self, levels: &[Level]) {
         let (c, sets) = (&mut self.condensed, &self.sets);
         c.unknowns.clear();
         for &level in levels.iter().rev() {
@@ -273,6 +294,9 @@ impl Engine {
             let members = set.iter().enumerate().filter(|(_, active)| **active);
             c.unknowns.extend(members.map(|(j, _)| (level, j)));
         }
+        let k = c.unknowns.len();
+        c.z.clear();
+        c.z.resize(k, 0.0);
     }
 
     /// Matrix, right-hand side and scales of the condensed system.
@@ -282,12 +306,7 @@ impl Engine {
         if !cached && !forgets {
             self.fill_columns(form, h);
         }
-        let c = &mut self.condensed;
-        c.matrix.reset(k, k);
-        for list in [&mut c.rhs, &mut c.row_scale, &mut c.col_scale, &mut c.z] {
-            list.clear();
-            list.resize(k, 0.0);
-        }
+        self.condensed.clear_system();
         for p in 0..k {
             let unknown = self.condensed.unknowns[p];
             let value = self.residual_of(unknown);
@@ -347,7 +366,7 @@ impl Engine {
             values.extend(functional.0.iter().map(|term| term.1));
             functionals.push(&cols, &values);
         }
-        self.condensed.inverse_known.fill(false);
+        self.condensed.make_room(self.rows.len(), self.dims.nv);
         let mut column = std::mem::take(&mut self.condensed.columns);
         for (q, &unknown) in unknowns.iter().enumerate() {
             self.column(form, h, unknown, column.row_mut(0));
@@ -363,7 +382,7 @@ impl Engine {
         let k = self.condensed.unknowns.len();
         let mut columns = std::mem::take(&mut self.condensed.columns);
         columns.reset(k, PARTS * self.dims.nv);
-        self.condensed.forget_inverse();
+        self.condensed.make_room(self.rows.len(), self.dims.nv);
         // The column of `λ` is made of that of `ν` before it.
         for p in 0..k {
             if !self.share_column(form, p, &mut columns) {
@@ -541,7 +560,7 @@ impl Engine {
         if self.settings.modified || !fits || self.response.factor(form, &self.tangent).is_err() {
             return;
         }
-        self.condensed.forget_inverse();
+        self.condensed.make_room(m, n);
         let mut cache = std::mem::take(&mut self.condensed.cache);
         cache.matrix.reset(3 * m, 3 * m);
         if self.condensed.forgets {
@@ -574,7 +593,7 @@ impl Engine {
     }
 }
 
-fn levels_in(levels: &[Level]) -> u32 {
+pub(super) fn levels_in(levels: &[Level]) -> u32 {
     u32::try_from(levels.len()).unwrap_or(1).max(1)
 }
 

@@ -304,6 +304,25 @@ impl Response {
         Ok(())
     }
 
+    /// `M`, factored where the form asks for it.
+    pub(super) fn mass_factors(&self) -> &SquareMatrix {
+        &self.mass
+    }
+
+    /// `S`, factored where the form asks for it.
+    pub(super) fn smooth_factors(&self) -> &SquareMatrix {
+        if self.smooth_is_mass {
+            &self.mass
+        } else {
+            &self.smooth
+        }
+    }
+
+    /// Whether `S = M`.
+    pub(super) fn smooth_is_mass(&self) -> bool {
+        self.smooth_is_mass
+    }
+
     /// nv.
     pub(super) fn size(&self) -> usize {
         self.mass.size()
@@ -473,7 +492,8 @@ impl Response {
         }
     }
 
-    fn solve_smooth(&self, x: &mut [f64]) {
+    /// `x ← S⁻¹ x`.
+    pub(super) fn solve_smooth(&self, x: &mut [f64]) {
         if self.smooth_is_mass {
             self.solve_mass(x);
         } else {

@@ -1,12 +1,13 @@
 //! Before the first step and before every step: buffers, the state as it is, accelerations, activation.
 
 use super::engine::{Before, Engine, Sets, Start, Trial};
+use super::multipliers::MATRIX_LIMIT;
 use super::response::{Momenta, Response, Tangent};
 use super::rows::Rows;
 use super::settings::{Formulation, Inactive, LinearSolve, SmoothRow};
 use crate::integrator::{StepError, StepReport};
 use crate::one_step::OneStep;
-use saltus_linear::{DENSE_LIMIT, LinearError, MatrixSink, axpy, max_abs};
+use saltus_linear::{DENSE_LIMIT, LinearError, MatrixSink, Schur, axpy, max_abs};
 use saltus_system::{Point, State, System};
 
 impl Engine {
@@ -174,6 +175,7 @@ impl Engine {
             list.resize(m, 0.0);
         }
         self.condensed.resize(m, self.dims.nv);
+        self.compliances.resize(m);
         self.activation_is_known = false;
         self.monolithic = None;
     }
@@ -298,6 +300,7 @@ impl Engine {
             self.assemble_rows(system, end);
             if self.settings.linear_solve != LinearSolve::Sequential
                 && self.settings.linear_solve != LinearSolve::Monolithic
+                && !self.is_plain(self.full_form())
             {
                 self.cache_columns(h);
             }
@@ -323,14 +326,22 @@ impl Engine {
             return;
         }
         let literal = self.settings.inactive == Inactive::Literal;
-        let cheap = self.dims.nv <= DENSE_LIMIT || self.is_linear();
+        let contacts = self.rows.contacts();
+        let large = self.dims.nv > DENSE_LIMIT;
+        let cheap = !large || self.is_linear() && contacts * contacts <= MATRIX_LIMIT;
         let exact = (self.mass_is_constant() && cheap || literal)
-            && self.rows.contacts() > 0
+            && contacts > 0
             && self.response.factor_mass(&self.tangent.mass).is_ok();
+        let known = exact && cheap && large;
+        if known {
+            self.know_masses();
+        }
         let gradient = self.rows.gradient();
         let work = &mut self.trial.work;
         for j in ng..self.rows.len() {
-            let compliance: f64 = if exact {
+            let compliance: f64 = if known {
+                self.compliances.mass.product(j, j)
+            } else if exact {
                 work.fill(0.0);
                 gradient.axpy(j, 1.0, work);
                 self.response.solve_mass(work);
@@ -431,14 +442,16 @@ impl Engine {
         matrix.solve(&mut x);
         let mut z = vec![0.0; list.len()];
         if !list.is_empty() {
-            let row = |i: usize| (rows.gradient(), list[i]);
             let mut problem = OneStep::default();
-            problem.condense(list.len(), n, &matrix, &row, &row);
+            let mut schur = Schur::without_columns();
+            let places = list.iter().map(|&j| (j, j));
+            schur.know_all(&matrix, rows.gradient(), places);
+            problem.take(list.len(), |i, j| schur.product(list[i], list[j]));
             for (i, q) in problem.q_mut().iter_mut().enumerate() {
                 *q = rows.gradient().dot(list[i], &x) + rows.bias[list[i]];
             }
             problem.solve(equalities, &mut z);
-            problem.add_response(0..list.len(), &z, &mut x);
+            schur.respond(&matrix, &list, &z, &mut x);
         }
         if let Some(given) = &self.settings.initial_acceleration {
             if given.len() != n {

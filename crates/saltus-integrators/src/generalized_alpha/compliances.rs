@@ -1,0 +1,510 @@
+//! Corrections of large systems, through what their rows answer to unit multipliers.
+//!
+//! Where rows do not turn and nothing but forces couples the levels, all columns are made of three:
+//! `s = S⁻¹Gᵀ`, `m = M⁻¹Gᵀ` and, with damping, `y = S⁻¹C M⁻¹Gᵀ`, because `κK = S − M − ϱC`:
+//!
+//! ```text
+//!              x                ξ          v
+//! λ            s                κ s        ϱ s
+//! ν     (s + ϱ y − m)/κ      s + ϱ y      ϱ x
+//! Λ           −y               −κ y       m − ϱ y
+//! ```
+//!
+//! What the rows make of them, `A = G s`, `B = G m`, `E = G y`, is small, and for a constant matrix made once per step
+//! length. With `p = ν + κλ` the system then falls into symmetric ones, one per level:
+//!
+//! ```text
+//! A p = r₁ − E s̄         B s̄ = ϱ r₁ − κ r₃        (only with damping, closed positions and velocities being the same)
+//! B λ = r₂ − (r₁ − B p)/κ
+//! B Λ = r₃ − (ϱ/κ)(r₁ − B ν)
+//! ```
+//!
+//! with the right-hand sides `r₁ r₂ r₃` of gaps, accelerations and velocities. Where one of these is singular, all
+//! multipliers are solved for together.
+
+use super::engine::Engine;
+use super::multipliers::{Level, REGULAR, levels_in};
+use super::response::{CHI, Form, Response, V, X};
+use super::settings::SmoothRow;
+use saltus_linear::{Cholesky, DENSE_LIMIT, LinearError, Schur, axpy};
+
+/// What the rows answer, and the factors of the answers of the active ones.
+#[derive(Debug)]
+pub(super) struct Compliances {
+    pub(super) mass: Schur, // B
+    smooth: Schur,          // A
+    damped: Schur,          // E
+    positions: Factored,    // of A
+    velocities: Factored,   // of B
+    accelerations: Factored,
+    /// Active rows at each level.
+    position: Vec<usize>,
+    velocity: Vec<usize>,
+    acceleration: Vec<usize>,
+    /// The active rows of all levels, one level after the other.
+    active: Vec<usize>,
+    /// A right-hand side, then its solution (one per active row).
+    work: Vec<f64>,
+    /// By row (m): `r₁`, `p`, `ν`, `λ`, `Λ`.
+    gap: Vec<f64>,
+    p: Vec<f64>,
+    nu: Vec<f64>,
+    lambda: Vec<f64>,
+    jump: Vec<f64>,
+    /// Numbers of all rows (m).
+    all: Vec<usize>,
+}
+
+impl Default for Compliances {
+    fn default() -> Self {
+        Self {
+            mass: Schur::default(),
+            smooth: Schur::default(),
+            damped: Schur::without_columns(),
+            positions: Factored::default(),
+            velocities: Factored::default(),
+            accelerations: Factored::default(),
+            position: Vec::new(),
+            velocity: Vec::new(),
+            acceleration: Vec::new(),
+            active: Vec::new(),
+            work: Vec::new(),
+            gap: Vec::new(),
+            p: Vec::new(),
+            nu: Vec::new(),
+            lambda: Vec::new(),
+            jump: Vec::new(),
+            all: Vec::new(),
+        }
+    }
+}
+
+/// A compliance among some rows, factored.
+#[derive(Debug, Default)]
+struct Factored {
+    /// The factorisation and the rows it belongs to; none after a failure.
+    stamp: u64,
+    rows: Vec<usize>,
+    factors: Cholesky,
+}
+
+impl Factored {
+    fn make(
+        &mut self,
+        (stamp, compliance): (u64, &Schur),
+        rows: &[usize],
+        reach: &[f64],
+    ) -> Result<(), LinearError> {
+        if self.stamp == stamp && self.rows == rows {
+            return Ok(());
+        }
+        self.stamp = 0;
+        self.rows.clear();
+        self.rows.extend_from_slice(rows);
+        self.factors.factorise(rows.len(), REGULAR, |a, b| {
+            let (i, j) = (rows[a], rows[b]);
+            compliance.product(i, j) / (scale(reach[i]) * scale(reach[j]))
+        })?;
+        self.stamp = stamp;
+        Ok(())
+    }
+
+    fn solve(&self, reach: &[f64], x: &mut [f64]) {
+        let rescale = |x: &mut [f64]| {
+            for (x, &j) in x.iter_mut().zip(&self.rows) {
+                *x /= scale(reach[j]);
+            }
+        };
+        rescale(x);
+        self.factors.solve(x);
+        rescale(x);
+    }
+}
+
+/// What a row is divided by so that its compliance is of order one.
+fn scale(reach: f64) -> f64 {
+    if reach > 0.0 { reach } else { 1.0 }
+}
+
+impl Compliances {
+    pub(super) fn resize(&mut self, m: usize) {
+        self.all.clear();
+        self.all.extend(0..m);
+        for list in [
+            &mut self.gap,
+            &mut self.p,
+            &mut self.nu,
+            &mut self.lambda,
+            &mut self.jump,
+        ] {
+            list.clear();
+            list.resize(m, 0.0);
+        }
+    }
+
+    /// `A`.
+    fn smooth(&self, response: &Response) -> &Schur {
+        if response.smooth_is_mass() {
+            &self.mass
+        } else {
+            &self.smooth
+        }
+    }
+}
+
+/// What a row makes of the column of a multiplier: the row of `x`, `ξ` and `v` in the table above.
+fn motion(
+    (a, b, e): (f64, f64, f64),
+    level: Level,
+    (kappa, rho, tie): (f64, f64, f64),
+) -> (f64, f64, f64) {
+    let correction = |factor: f64| {
+        let x = factor * (a + rho * e - b) / kappa;
+        (x, factor * (a + rho * e), rho * x)
+    };
+    match level {
+        Level::Smooth => (a, kappa * a, rho * a),
+        Level::Position => correction(1.0),
+        Level::Velocity => {
+            let tied = correction(tie);
+            (tied.0 - e, tied.1 - kappa * e, tied.2 + b - rho * e)
+        }
+    }
+}
+
+impl Engine {
+    /// Whether the columns of `form` are made of those above.
+    pub(super) fn is_plain(&self, form: Form) -> bool {
+        let rows = &self.rows;
+        let turns = [
+            rows.bias_damping(),
+            rows.acceleration_turn(),
+            rows.smooth_turn(),
+            rows.velocity_turn(),
+        ];
+        self.dims.nv > DENSE_LIMIT
+            && self.is_flat
+            && matches!(form, Form::Smooth | Form::Triangular)
+            && !self.settings.modified
+            && turns.iter().all(|rows| rows.is_blank())
+    }
+
+    /// One simultaneous correction of the levels in `levels`, see above.
+    pub(super) fn pass_plain(
+        &mut self,
+        form: Form,
+        levels: &[Level],
+        h: f64,
+    ) -> Result<(), LinearError> {
+        self.response.factor(form, &self.tangent)?;
+        self.list(levels);
+        self.move_alone(form, h);
+        if !self.condensed.unknowns.is_empty() {
+            self.know_active(form);
+            if !self.solve_by_levels(form) {
+                self.fill_plain(form, h);
+                let redundant = self.condensed.solve();
+                self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
+            }
+            self.add_plain(form, h);
+        }
+        let n = self.dims.nv;
+        let c = std::mem::take(&mut self.condensed.base);
+        self.apply(&c[..n], &c[n..2 * n], &c[2 * n..3 * n]);
+        self.condensed.base = c;
+        Ok(())
+    }
+
+    /// `B` of every contact: `(G M⁻¹Gᵀ)ⱼⱼ` is at hand afterwards.
+    pub(super) fn know_masses(&mut self) {
+        let rows = self.dims.ng..self.rows.len();
+        let gradient = self.rows.gradient();
+        let mass = self.response.mass_factors();
+        let list = rows.map(|j| (j, j));
+        self.compliances.mass.know_all(mass, gradient, list);
+    }
+
+    /// Makes the compliances of the active rows known.
+    fn know_active(&mut self, form: Form) {
+        let (c, gradient) = (&mut self.compliances, self.rows.gradient());
+        for list in [
+            &mut c.position,
+            &mut c.velocity,
+            &mut c.acceleration,
+            &mut c.active,
+        ] {
+            list.clear();
+        }
+        for &(level, j) in &self.condensed.unknowns {
+            c.active.push(j);
+            match level {
+                Level::Smooth => c.acceleration.push(j),
+                Level::Position => c.position.push(j),
+                Level::Velocity => c.velocity.push(j),
+            }
+        }
+        let active = || c.active.iter().map(|&j| (j, j));
+        let (mass, smooth) = (self.response.mass_factors(), self.response.smooth_factors());
+        let jumps = form == Form::Triangular;
+        if jumps || self.response.smooth_is_mass() {
+            c.mass.know_all(mass, gradient, active());
+        }
+        if !self.response.smooth_is_mass() {
+            c.smooth.know_all(smooth, gradient, active());
+        }
+        if jumps && self.tangent.damped {
+            let (damping, n) = (&self.tangent.damping, self.dims.nv);
+            let work = &mut self.condensed.momenta.smooth;
+            let mut solve = |x: &mut [f64]| {
+                mass.solve_many(x);
+                for x in x.chunks_exact_mut(n) {
+                    damping.apply(x, work);
+                    x.copy_from_slice(work);
+                }
+                smooth.solve_many(x);
+            };
+            c.damped
+                .know_through((smooth.stamp(), n), &mut solve, gradient, active());
+        }
+    }
+
+    /// `A`, `B`, `E` between rows `i` and `j`.
+    fn compliance(&self, form: Form, i: usize, j: usize) -> (f64, f64, f64) {
+        let c = &self.compliances;
+        let a = c.smooth(&self.response).product(i, j);
+        if form == Form::Smooth {
+            return (a, 0.0, 0.0);
+        }
+        let e = if self.tangent.damped {
+            c.damped.product(i, j)
+        } else {
+            0.0
+        };
+        (a, c.mass.product(i, j), e)
+    }
+
+    /// What must come of the row of `unknown`, beside what the residual alone moves.
+    fn missing(&self, (level, j): (Level, usize)) -> f64 {
+        let n = self.dims.nv;
+        let (base, gradient) = (&self.condensed.base, self.rows.gradient());
+        let part = |k: usize| gradient.dot(j, &base[k * n..(k + 1) * n]);
+        let done = match (level, self.settings.formulation.smooth_row()) {
+            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => part(CHI),
+            (Level::Velocity, _) => part(V),
+            (Level::Smooth, Some(SmoothRow::Velocity)) => self.response.rho * part(X),
+            (Level::Smooth, Some(SmoothRow::Acceleration)) => part(X),
+        };
+        -self.residual_of((level, j)) - done
+    }
+
+    /// Matrix, right-hand side and scales of all multipliers together.
+    fn fill_plain(&mut self, form: Form, h: f64) {
+        self.condensed.clear_system();
+        let k = self.condensed.unknowns.len();
+        let (kappa, rho) = (self.response.kappa, self.response.rho);
+        let factors = (kappa, rho, self.tie(h));
+        let smooth = self.settings.formulation.smooth_row();
+        for p in 0..k {
+            let unknown = self.condensed.unknowns[p];
+            let (row, col) = self.scales_of(unknown, h);
+            let missing = self.missing(unknown);
+            let c = &mut self.condensed;
+            c.row_scale[p] = row;
+            c.col_scale[p] = col;
+            c.rhs[p] = row * missing;
+        }
+        for p in 0..k {
+            let (level, i) = self.condensed.unknowns[p];
+            for q in 0..k {
+                let (other, j) = self.condensed.unknowns[q];
+                let (x, xi, v) = motion(self.compliance(form, i, j), other, factors);
+                let value = match (level, smooth) {
+                    (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => xi,
+                    (Level::Velocity, _) => v,
+                    (Level::Smooth, Some(SmoothRow::Velocity)) => rho * x,
+                    (Level::Smooth, Some(SmoothRow::Acceleration)) => x,
+                };
+                let c = &mut self.condensed;
+                c.matrix[(p, q)] = c.row_scale[p] * c.col_scale[q] * value;
+            }
+        }
+    }
+
+    /// Solves for the multipliers one level after the other; `false` where that is not possible.
+    fn solve_by_levels(&mut self, form: Form) -> bool {
+        let c = &self.compliances;
+        let together = self.condensed.unknowns.len() <= DENSE_LIMIT
+            || form != Form::Triangular
+            || !self.settings.formulation.has_corrections()
+            || self.tangent.damped && c.position != c.velocity;
+        if together || !self.factor_levels() {
+            return false;
+        }
+        let (kappa, rho) = (self.response.kappa, self.response.rho);
+        let mut c = std::mem::take(&mut self.compliances);
+        let reach = &self.rows.reach;
+        for list in [&mut c.p, &mut c.nu, &mut c.lambda, &mut c.jump] {
+            list.fill(0.0);
+        }
+        let sum = |of: &Schur, i: usize, rows: &[usize], z: &[f64]| -> f64 {
+            rows.iter().map(|&j| of.product(i, j) * z[j]).sum()
+        };
+        // A p = r₁ − E s̄
+        for &i in &c.position {
+            c.gap[i] = self.missing((Level::Position, i));
+        }
+        if self.tangent.damped {
+            c.work.clear();
+            for &i in &c.velocity {
+                let law = self.missing((Level::Velocity, i));
+                c.work.push(rho * c.gap[i] - kappa * law);
+            }
+            c.velocities.solve(reach, &mut c.work);
+            scatter(&c.work, &c.velocity, &mut c.jump);
+        }
+        c.work.clear();
+        for &i in &c.position {
+            let damped = if self.tangent.damped {
+                sum(&c.damped, i, &c.velocity, &c.jump)
+            } else {
+                0.0
+            };
+            c.work.push(c.gap[i] - damped);
+        }
+        c.positions.solve(reach, &mut c.work);
+        scatter(&c.work, &c.position, &mut c.p);
+        // B λ = r₂ − (r₁ − B p)/κ
+        let velocity_row = self.settings.formulation.smooth_row() == Some(SmoothRow::Velocity);
+        let per = if velocity_row { 1.0 / rho } else { 1.0 };
+        c.work.clear();
+        for &i in &c.acceleration {
+            let row = per * self.missing((Level::Smooth, i));
+            let rest = c.gap[i] - sum(&c.mass, i, &c.position, &c.p);
+            c.work.push(row - rest / kappa);
+        }
+        c.accelerations.solve(reach, &mut c.work);
+        scatter(&c.work, &c.acceleration, &mut c.lambda);
+        for &j in &c.position {
+            c.nu[j] = c.p[j] - kappa * c.lambda[j];
+        }
+        // B Λ = r₃ − (ϱ/κ)(r₁ − B ν)
+        c.work.clear();
+        for &i in &c.velocity {
+            let law = self.missing((Level::Velocity, i));
+            let closed = self.sets.position[i];
+            let gap = if closed {
+                c.gap[i]
+            } else {
+                sum(c.smooth(&self.response), i, &c.position, &c.p)
+            };
+            let rest = gap - sum(&c.mass, i, &c.position, &c.nu);
+            c.work.push(law - rho / kappa * rest);
+        }
+        c.velocities.solve(reach, &mut c.work);
+        scatter(&c.work, &c.velocity, &mut c.jump);
+        for (z, &(level, j)) in self.condensed.z.iter_mut().zip(&self.condensed.unknowns) {
+            *z = match level {
+                Level::Smooth => c.lambda[j],
+                Level::Position => c.nu[j],
+                Level::Velocity => c.jump[j],
+            };
+        }
+        self.compliances = c;
+        true
+    }
+
+    /// Factors the compliances of the levels; `false` where one is not symmetric and positive definite.
+    fn factor_levels(&mut self) -> bool {
+        let (mass, smooth) = (self.response.mass_factors(), self.response.smooth_factors());
+        if !(mass.is_symmetric() && smooth.is_symmetric()) {
+            return false;
+        }
+        let sets = &self.sets;
+        let c = &mut self.compliances;
+        let inside = |j: &usize| sets.position[*j];
+        if !c.acceleration.iter().all(inside) {
+            return false;
+        }
+        let reach = &self.rows.reach;
+        let compliance = if self.response.smooth_is_mass() {
+            &c.mass
+        } else {
+            &c.smooth
+        };
+        let of_mass = (mass.stamp(), &c.mass);
+        c.positions
+            .make((smooth.stamp(), compliance), &c.position, reach)
+            .and_then(|()| c.velocities.make(of_mass, &c.velocity, reach))
+            .and_then(|()| c.accelerations.make(of_mass, &c.acceleration, reach))
+            .is_ok()
+    }
+
+    /// Adds the solution to the multipliers and its motion to `base`.
+    fn add_plain(&mut self, form: Form, h: f64) {
+        let tie = self.tie(h);
+        let n = self.dims.nv;
+        let (kappa, rho) = (self.response.kappa, self.response.rho);
+        let jumps = form == Form::Triangular;
+        let (c, t) = (&mut self.compliances, &mut self.trial);
+        for list in [&mut c.p, &mut c.nu, &mut c.jump] {
+            list.fill(0.0);
+        }
+        // Momenta of the corrections and the jumps, and those of the smooth motion with their forces.
+        for (&(level, j), &z) in self.condensed.unknowns.iter().zip(&self.condensed.z) {
+            match level {
+                Level::Smooth => {
+                    t.lambda[j] += z;
+                    c.p[j] += z;
+                }
+                Level::Position => {
+                    t.nu[j] += z;
+                    c.nu[j] += z;
+                }
+                Level::Velocity => {
+                    t.imp[j] += z;
+                    c.jump[j] += z;
+                    c.nu[j] += tie * z;
+                }
+            }
+        }
+        let (x, rest) = self.condensed.base.split_at_mut(n);
+        let (u, rest) = rest.split_at_mut(n);
+        let w = &mut rest[..n];
+        let mass = self.response.mass_factors();
+        let scratch = &mut self.condensed.momenta;
+        let pushed = |z: &[f64]| z.iter().any(|z| *z != 0.0);
+        let (corrected, jumped) = (jumps && pushed(&c.nu), jumps && pushed(&c.jump));
+        for (yes, z, out, total) in [
+            (corrected, &c.nu, &mut scratch.correction, u),
+            (jumped, &c.jump, &mut scratch.jump, w),
+        ] {
+            out.fill(0.0);
+            if yes {
+                c.mass.respond(mass, &c.all, z, out);
+                axpy(1.0, out, total);
+            }
+        }
+        if corrected {
+            axpy(1.0 / kappa, &c.nu, &mut c.p);
+            axpy(-1.0 / kappa, &scratch.correction, x);
+        }
+        let smooth = self.response.smooth_factors();
+        c.smooth(&self.response).respond(smooth, &c.all, &c.p, x);
+        if self.tangent.damped && (corrected || jumped) {
+            // S⁻¹ C (ϱ U/κ − W)
+            let moving = &mut scratch.jump;
+            moving.iter_mut().for_each(|w| *w = -*w);
+            axpy(rho / kappa, &scratch.correction, moving);
+            self.tangent.damping.apply(moving, &mut scratch.smooth);
+            self.response.solve_smooth(&mut scratch.smooth);
+            axpy(1.0, &scratch.smooth, x);
+        }
+    }
+}
+
+/// Puts one value per row of `rows` in its place among all rows.
+fn scatter(values: &[f64], rows: &[usize], all: &mut [f64]) {
+    for (value, &j) in values.iter().zip(rows) {
+        all[j] = *value;
+    }
+}
