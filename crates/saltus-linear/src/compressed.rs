@@ -77,6 +77,13 @@ impl Compressed {
         taken
     }
 
+    /// `d ← diag(A)`.
+    pub(crate) fn diagonal(&self, d: &mut [f64]) {
+        for (i, d) in d.iter_mut().enumerate() {
+            *d = self.place(i, i).map_or(0.0, |k| self.values[k]);
+        }
+    }
+
     /// `out ← (A x)` in the rows `rows`.
     pub(crate) fn rows_times(&self, rows: Range<usize>, x: &[f64], out: &mut [f64]) {
         let mut begin = self.start[rows.start] as usize;
@@ -155,23 +162,27 @@ impl Compressed {
         *more = Vec::new();
     }
 
-    /// Whether pattern and values are those of the transpose; `same` compares two values, `cursor` is overwritten.
+    /// Whether the matrix is its transpose: `same` compares the value at `(j, i)`, none where the pattern lacks it, with
+    /// that at `(i, j)`; `cursor` is overwritten.
     pub(crate) fn is_symmetric(
         &self,
         cursor: &mut Vec<u32>,
-        same: impl Fn(f64, f64) -> bool,
+        same: impl Fn((usize, usize), Option<f64>, f64) -> bool,
     ) -> bool {
-        // Columns visited in order: the cursor of each row stands at the entry whose transpose comes next.
+        // Columns visited in order: the cursor of each row stands where the entry whose transpose comes next would be.
         cursor.clear();
         cursor.extend_from_slice(&self.start[..self.size()]);
         (0..self.size()).all(|i| {
             self.range(i).all(|k| {
                 let j = self.cols[k] as usize;
-                let at = cursor[j] as usize;
-                cursor[j] += 1;
-                at < self.start[j + 1] as usize
-                    && self.cols[at] as usize == i
-                    && same(self.values[at], self.values[k])
+                let end = self.start[j + 1];
+                let at = &mut cursor[j];
+                while *at < end && (self.cols[*at as usize] as usize) < i {
+                    *at += 1;
+                }
+                let found = *at < end && self.cols[*at as usize] as usize == i;
+                let other = found.then(|| self.values[*at as usize]);
+                same((i, j), other, self.values[k])
             })
         })
     }

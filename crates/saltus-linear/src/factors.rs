@@ -17,6 +17,10 @@ const SOUND: f64 = 1e-6;
 /// Backward error above which every solve is followed by one of refinement.
 const SLOPPY: f64 = 1e-13;
 
+/// Entries that differ from their transposes by less than this fraction of the geometric mean of their diagonal entries
+/// do so by round-off.
+const SKEW: f64 = 16.0 * f64::EPSILON;
+
 /// Backward error that refinement must reach, else the factors are thrown away.
 const HOPELESS: f64 = 1e-9;
 
@@ -28,7 +32,6 @@ pub(crate) struct Factors {
     reordered: Option<Box<Reordered>>,
     /// Whether the pattern was looked at.
     analysed: bool,
-    pattern_is_symmetric: bool,
     /// Whether the symmetric factorisation of this pattern failed.
     symmetric_fails: bool,
     /// Whether a solve is refined.
@@ -65,6 +68,10 @@ impl Reordered {
             }
         }
     }
+}
+
+fn is_round_off(difference: f64, one: f64, other: f64) -> bool {
+    difference * difference <= SKEW * SKEW * (one * other).abs()
 }
 
 impl Factors {
@@ -129,8 +136,8 @@ impl Factors {
             return;
         }
         self.analysed = true;
-        self.pattern_is_symmetric = a.is_symmetric(&mut self.cursor, |_, _| true);
-        if !self.pattern_is_symmetric {
+        let symmetric = a.is_symmetric(&mut self.cursor, |_, other, _| other.is_some());
+        if !symmetric {
             return;
         }
         let (start, cols, values) = a.parts();
@@ -159,7 +166,10 @@ impl Factors {
                 value: 0.0,
             });
         }
-        if band.diagonal(0).iter().all(|d| *d > 0.0) && band.is_symmetric() {
+        let diagonal = band.diagonal(0);
+        let symmetric =
+            |i: usize, j: usize, a: f64, b: f64| is_round_off(a - b, diagonal[i], diagonal[j]);
+        if diagonal.iter().all(|d| *d > 0.0) && band.is_symmetric(symmetric) {
             let mut ldlt = match std::mem::take(&mut self.kind) {
                 Kind::Ldlt(ldlt) => ldlt,
                 _ => BandLdlt::default(),
@@ -188,17 +198,20 @@ impl Factors {
         rows: &Compressed,
         a: &Storage,
     ) -> Result<(), LinearError> {
-        let symmetric = self.pattern_is_symmetric
-            && !self.symmetric_fails
-            && rows.is_symmetric(&mut self.cursor, |a, b| a == b);
+        let symmetric = !self.symmetric_fails && {
+            self.probe.resize(2 * n, 0.0);
+            let diagonal = &mut self.probe[..n];
+            rows.diagonal(diagonal);
+            rows.is_symmetric(&mut self.cursor, |(i, j), a, b| {
+                let a = a.unwrap_or(0.0);
+                a == b || is_round_off(a - b, diagonal[i], diagonal[j])
+            })
+        };
         if symmetric {
             let mut factors = match std::mem::take(&mut self.kind) {
                 Kind::Symmetric(factors) => factors,
                 _ => {
-                    let positive = (0..n).all(|i| {
-                        let place = rows.place(i, i);
-                        place.is_some_and(|k| rows.values()[k] > 0.0)
-                    });
+                    let positive = self.probe[..n].iter().all(|d| *d > 0.0);
                     Box::new(SymmetricFactors::new(rows, !positive)?)
                 }
             };

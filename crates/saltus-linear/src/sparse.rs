@@ -261,11 +261,7 @@ impl Sparse {
         match &self.storage {
             Storage::Band(band) if band.is_empty() => d.fill(0.0),
             Storage::Band(band) => d.copy_from_slice(band.diagonal(0)),
-            Storage::Rows(rows) => {
-                for (i, d) in d.iter_mut().enumerate() {
-                    *d = rows.place(i, i).map_or(0.0, |k| rows.values()[k]);
-                }
-            }
+            Storage::Rows(rows) => rows.diagonal(d),
         }
         for &(i, j, value) in &self.pending {
             if i == j {

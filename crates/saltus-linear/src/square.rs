@@ -388,4 +388,38 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn what_round_off_leaves_of_symmetry_does_not_matter() {
+        let n = 300;
+        // A band and a ring; the corner of the ring is far from the diagonal.
+        for corner in [false, true] {
+            let mut a = SquareMatrix::new(n);
+            let ends = if corner { n } else { n - 1 };
+            for skew in [3e-16, 1e-10] {
+                a.clear();
+                for i in 0..n {
+                    a.entry(i, i, 2.5);
+                    // More entries than a narrow band holds.
+                    if corner {
+                        a.entry(i, (i + n / 3) % n, -0.01);
+                        a.entry((i + n / 3) % n, i, -0.01 - skew);
+                        a.entry(i, (i + n / 2) % n, skew);
+                    }
+                }
+                for i in 0..ends {
+                    a.entry((i + 1) % n, i, -1.0);
+                    a.entry(i, (i + 1) % n, -1.0 + skew);
+                }
+                a.factorise().unwrap();
+                assert_eq!(a.is_symmetric(), skew < 1e-15, "{}", a.method());
+                let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
+                let mut b = vec![0.0; n];
+                a.apply(&x, &mut b);
+                a.solve(&mut b);
+                axpy(-1.0, &x, &mut b);
+                assert!(max_abs(&b) < 1e-13, "{}", max_abs(&b));
+            }
+        }
+    }
 }
