@@ -1,7 +1,7 @@
 //! Large bodies in contact with PVA: a beam that whips against a hundred stops, a slab of 10⁵ coordinates that falls on
 //! a plane with a thousand nodes.
 //!
-//! `cargo bench -p saltus-mechanics --bench large -- whip` or `-- slab`; sizes may follow the word.
+//! `cargo bench -p saltus-mechanics --bench large -- whip` or `-- slab`; sizes may follow the word, `--each` shows every step.
 #![allow(clippy::unwrap_used)]
 
 use saltus_integrators::{
@@ -194,9 +194,11 @@ fn run(
     let begin = cpu();
     for k in 1..=steps {
         let clock = cpu();
+        let taken;
         match scheme.step(system, &mut state, h, f64::from(k) * h) {
             Ok(report) => {
-                iterations += report.iterations;
+                taken = report.iterations;
+                iterations += taken;
                 certificate.update(state.t, &report.certificate);
             }
             Err(error) => {
@@ -204,7 +206,11 @@ fn run(
                 return;
             }
         }
-        worst = worst.max(cpu() - clock);
+        let spent = cpu() - clock;
+        if std::env::args().any(|a| a == "--each") {
+            println!("    step {k}: {spent:.1?}, {} iterations", taken);
+        }
+        worst = worst.max(spent);
         let closed = scheme.reactions().impulse.iter().filter(|p| **p > 0.0);
         most = most.max(closed.count());
     }
