@@ -208,7 +208,6 @@ fn solve_sized<const D: usize>(
         return judge(Stop::Solved, nothing, f64::INFINITY, 0, 0.0, || false);
     }
     let measure = Measure::new(problem);
-    let mut limits = limits;
     let mut first = Direct::default();
     if fits {
         for v in r.iter_mut().filter(|v| !v.is_finite()) {
@@ -228,23 +227,19 @@ fn solve_sized<const D: usize>(
                     || false,
                 );
             }
-            limits.max_iterations = limits.max_iterations.saturating_sub(first.sweeps);
-            limits.max_work = (limits.max_work - first.work).max(0.0);
-            if let Some(given) = given {
-                let eta = |r: &[f64]| measure.computed::<D>(problem, r).eta;
-                if eta(&given) <= eta(r) {
-                    r.copy_from_slice(&given);
-                }
+            // Parts that do not touch begin as they were given: some are better off without the sweeps over all.
+            let apart = !problem.is_matrix_free() && problem.delassus().components().len() > 1;
+            let eta = |r: &[f64]| measure.computed::<D>(problem, r).eta;
+            match given {
+                Some(given) if apart || eta(&given) <= eta(r) => r.copy_from_slice(&given),
+                None if apart => r.fill(0.0),
+                _ => {}
             }
         }
     }
-    let mut end = in_scaled_unknowns(problem, &measure, limits, r, |scaled, limits, guess| {
-        run::<D>(scaled, solver, limits, guess)
-    });
-    let sweeps = u32::try_from(first.sweeps).unwrap_or(u32::MAX);
-    end.outcome.iterations = end.outcome.iterations.saturating_add(sweeps);
-    end.work += first.work;
-    end
+    in_scaled_unknowns(problem, &measure, limits, r, |scaled, limits, guess| {
+        run::<D>(scaled, solver, limits, guess, first)
+    })
 }
 
 /// Why a method stopped, its iterations, its work and its best point.
@@ -358,8 +353,11 @@ fn run<const D: usize>(
     solver: FrictionSolver,
     limits: Limits<'_>,
     guess: &[[f64; D]],
+    before: Direct,
 ) -> (Stop, u64, f64, Vec<[f64; D]>) {
     let mut whole = Search::new(p, limits, guess);
+    whole.iterations += before.sweeps;
+    whole.work += before.work;
     if let Some(stop) = whole.stop() {
         return (stop, whole.iterations, whole.work, whole.best);
     }
