@@ -32,7 +32,7 @@ static STAMPS: AtomicU64 = AtomicU64::new(1);
 enum Kind {
     Dense {
         matrix: Dense,
-        lu: Lu,
+        lu: Box<Lu>,
         scratch: Vec<f64>,
     },
     Sparse(Box<Sparse>),
@@ -45,7 +45,7 @@ impl SquareMatrix {
         let kind = if n <= DENSE_LIMIT {
             Kind::Dense {
                 matrix: Dense::zeros(n, n),
-                lu: Lu::default(),
+                lu: Box::default(),
                 scratch: Vec::new(),
             }
         } else {
