@@ -101,6 +101,25 @@ fn three_solvers_agree_on_monotone_problems() {
     }
 }
 
+/// Few bodies, many contacts that push each other: first-order methods can run away or come to a halt beside a
+/// solution.
+#[test]
+fn small_hyperstatic_scenes_that_have_a_solution_are_solved() {
+    let mut random = Random::new(31);
+    let mut unsolved = Vec::new();
+    for case in 0..6000 {
+        let (d, n) = (2 + random.below(2), 1 + random.below(8));
+        let rank = 1 + random.below(6);
+        let (p, _) = planted(&mut random, d, n, rank, false);
+        let mut r = vec![0.0; d * n];
+        let end = solve(&p, FrictionSolver::Auto, Limits::default(), &mut r);
+        if !end.outcome.is_solved() {
+            unsolved.push((case, d, n, rank, end));
+        }
+    }
+    assert!(unsolved.is_empty(), "{unsolved:?}");
+}
+
 /// The same scene with contacts renumbered, frames turned and units changed.
 #[test]
 fn solutions_follow_permutation_rotation_and_units() {

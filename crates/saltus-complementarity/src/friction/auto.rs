@@ -3,7 +3,7 @@
 //! Nothing here looks at a clock: the same problem takes the same path everywhere.
 
 use super::functions::NewtonFunction;
-use super::gradient::Gradient;
+use super::gradient::{self, Gradient};
 use super::measure::{ContactState, state};
 use super::nsgs::{Order, Sweeper};
 use super::proximal::{Newton, Weight};
@@ -13,6 +13,8 @@ use super::splitting::admm_while;
 
 /// First-order methods that take turns.
 const ARMS: usize = 3;
+/// Round from which a new beginning is worth its work.
+const AFRESH: u32 = 8;
 
 /// One first-order method with its own point.
 struct Arm<const D: usize> {
@@ -76,6 +78,20 @@ fn states<const D: usize>(search: &mut Search<'_, D>) -> Vec<ContactState> {
 
 /// Solves one connected problem.
 pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
+    match compete(search) {
+        // η is relative: a point that runs away can look better than all others, and lead them astray. The
+        // method whose steps the curvature bounds goes on alone.
+        Stop::Diverging => {
+            search.forget();
+            begin_anew(search, 500, &mut Newton::default())
+                .unwrap_or_else(|| gradient::solve(search))
+        }
+        stop => stop,
+    }
+}
+
+/// Lets the methods take turns.
+fn compete<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     if let Some(stop) = search.stop() {
         return stop;
     }
@@ -114,6 +130,7 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     ];
     let mut variant = 0;
     let mut length = 16.0_f64;
+    let mut afresh = false;
     let mut known = states(search);
     for round in 1_u32.. {
         if let Some(stop) = search.stop() {
@@ -121,6 +138,13 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         }
         if total(&search.best) > 1e20 {
             return Stop::Diverging;
+        }
+        if round >= AFRESH && !afresh && search.work >= 6.0 * predicted {
+            afresh = true;
+            let gradient = length as u64;
+            if let Some(stop) = begin_anew(search, gradient, &mut newton) {
+                return stop;
+            }
         }
         let (chosen, exploring) = choose(&arms, round);
         arms[chosen].catch_up(search);
@@ -185,6 +209,29 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         }
     }
     Stop::Iterations
+}
+
+/// All may be held where the first sweeps led: tries `count` gradient steps and Newton's method from zero, and keeps the best
+/// point of before unless they find a better one.
+fn begin_anew<const D: usize>(
+    search: &mut Search<'_, D>,
+    count: u64,
+    newton: &mut Newton<D>,
+) -> Option<Stop> {
+    let (best, eta) = (search.best.clone(), search.best_eta);
+    search.forget();
+    let zero = search.best.clone();
+    Gradient::new(search, &zero).burst(search, count);
+    if !search.solved() {
+        search.forget();
+        let mut weight = Weight::new(1e-2);
+        newton.proximal(search, NewtonFunction::AlartCurnier, &mut weight, 60);
+    }
+    if eta < search.best_eta {
+        search.best = best;
+        search.best_eta = eta;
+    }
+    search.stop()
 }
 
 /// The arm with the best rate; now and then another, unless it is hopelessly slower, so that a change is noticed.

@@ -93,6 +93,13 @@ impl<'a, const D: usize> Search<'a, D> {
         eta
     }
 
+    /// Leaves zero as the best point.
+    pub fn forget(&mut self) {
+        let zero = vec![[0.0; D]; self.best.len()];
+        self.best_eta = f64::INFINITY;
+        self.evaluate(&zero);
+    }
+
     pub fn solved(&self) -> bool {
         self.best_eta <= self.tolerance
     }

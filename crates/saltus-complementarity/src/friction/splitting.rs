@@ -226,7 +226,7 @@ pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
 }
 
 /// ADMM from the best point with one factorisation, as long as it gains more than `rate` (decrease of `ln η` per
-/// operation). Returns its own rate.
+/// operation) and halves η within a hundred iterations. Returns its own rate.
 pub(crate) fn admm_while<const D: usize>(search: &mut Search<'_, D>, rate: f64) -> f64 {
     let (work, before) = (search.work, search.best_eta);
     let Some(mut system) = Regularised::new(search, 0.05) else {
@@ -235,6 +235,7 @@ pub(crate) fn admm_while<const D: usize>(search: &mut Search<'_, D>, rate: f64) 
     let mut state = Splitting::new(search, system.rho);
     let (mut last, mut slow) = (search.work, 0);
     let mut eta = before;
+    let (mut half, mut idle) = (0.5 * before, 0);
     loop {
         for _ in 0..5 {
             state.step(search, &mut system, false);
@@ -243,7 +244,11 @@ pub(crate) fn admm_while<const D: usize>(search: &mut Search<'_, D>, rate: f64) 
         let gain = (eta / now).ln() / (search.work - last);
         (eta, last) = (now, search.work);
         slow = if gain > rate { 0 } else { slow + 1 };
-        if search.stop().is_some() || slow >= 3 || !now.is_finite() {
+        idle += 1;
+        if now < half {
+            (half, idle) = (0.5 * now, 0);
+        }
+        if search.stop().is_some() || slow >= 3 || idle >= 20 || !now.is_finite() {
             return (before / search.best_eta).ln() / (search.work - work);
         }
     }
