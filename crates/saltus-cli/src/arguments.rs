@@ -48,7 +48,8 @@ Examples:
   saltus solve folder/ --solver all --profile out/profile
 
 Reads FCLIB's HDF5 (local and global), Siconos' text formats (LCP, MLCP, friction) and the JSON that --convert
-writes. Exit code 0 means settled: solved, or proven to have no solution; 3 means not settled.";
+writes. Exit code 0 means settled: solved, or proven to have no solution; 3 means not settled.
+Of a folder, 0 means that its problems were tabulated.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

@@ -32,6 +32,12 @@ pub fn summary(model: &Model, files: &ResultWriter) -> String {
     if outcome.steps > 0 {
         line(format!("  {}", iterations(outcome)));
     }
+    if outcome.remedied > 0 {
+        let steps = count(outcome.remedied, "step", "steps");
+        line(format!(
+            "  {steps} took a remedy, such as another linear solve or smaller parts"
+        ));
+    }
     if outcome.max_redundant > 0 {
         line(format!("  {}", redundant(outcome.max_redundant)));
     }

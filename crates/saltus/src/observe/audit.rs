@@ -72,6 +72,9 @@ pub struct Outcome {
     pub max_active: u32,
     /// Most redundant constraint rows in one step.
     pub max_redundant: u32,
+    /// Steps that were not solved by corrections alone: activation parameters raised, contacts relaxed, another
+    /// linear solve, or the step taken in parts.
+    pub remedied: u64,
     /// Which certificate entries the scheme guarantees, and to what tolerance.
     pub guarantees: Guarantees,
     /// The largest value of each entry, and when.
@@ -121,6 +124,7 @@ pub struct Audit {
     iterations: Iterations,
     max_active: u32,
     max_redundant: u32,
+    remedied: u64,
     steps: u64,
     t: f64,
     started: Option<Instant>,
@@ -187,6 +191,7 @@ impl Audit {
             iterations: self.iterations,
             max_active: self.max_active,
             max_redundant: self.max_redundant,
+            remedied: self.remedied,
             certificate: self.certificate,
             energy: self.energy,
             events: self.log.into_events(),
@@ -230,6 +235,7 @@ impl Observer for Audit {
         self.iterations.max = self.iterations.max.max(report.iterations);
         self.max_active = self.max_active.max(report.active);
         self.max_redundant = self.max_redundant.max(report.redundant);
+        self.remedied += u64::from(report.remedies > 0);
         let total = report.energy.total();
         let gain = total - self.total - report.work_external;
         if gain > self.energy.max_gain {

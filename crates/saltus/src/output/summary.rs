@@ -9,6 +9,7 @@
 //! | `step`, `start`, `steps`, `t_end` | step \[s\], start \[s\], number of steps, time reached \[s\] |
 //! | `wall_s`, `step_us` | wall time, observers included, of the run \[s\] and of a step \[µs\] |
 //! | `iterations_mean`, `iterations_max` | correction solves of a step |
+//! | `remedied` | steps that took more than corrections: raised activation parameters, another linear solve, parts |
 //! | `constraints` | `redundant`: most multipliers of a step that are not unique |
 //! | `certificate` | per entry that applies: `guaranteed`, `tolerance` (if guaranteed; relative to the scale of the motion), `worst`, `at` \[s\], `unit` |
 //! | `events` | counts of `impacts`, `openings`, `stick`, `slip`, `accumulation`; `first_impact`, `last_impact` \[s\], or null; the `accumulations` with `contact` and `t` \[s\] |
@@ -73,6 +74,7 @@ pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
         "step_us": outcome.step_us(),
         "iterations_mean": outcome.iterations_mean(),
         "iterations_max": outcome.iterations.max,
+        "remedied": outcome.remedied,
         "constraints": { "redundant": outcome.max_redundant },
         "certificate": certificate(outcome),
         "events": events(outcome),

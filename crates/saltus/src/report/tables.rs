@@ -30,6 +30,9 @@ pub(crate) fn key_numbers(outcome: &Outcome) -> String {
         ("Wall time", duration(outcome.wall.as_secs_f64())),
         ("Wall time per step", duration(1e-6 * outcome.step_us())),
     ];
+    if outcome.remedied > 0 {
+        run.push(("Steps with a remedy", count(outcome.remedied)));
+    }
     if outcome.max_redundant > 0 {
         run.push((
             "Redundant constraints",
