@@ -207,7 +207,8 @@ impl Engine {
             return;
         }
         let (mut penetration, mut carrying) = (0.0_f64, 0.0_f64);
-        for (gap, p) in self.rows.gap[ng..].iter().zip(&self.impulse[ng..]) {
+        // Of a step in parts, each part has its own impulses: a contact may have opened since.
+        for (gap, p) in self.rows.gap[ng..].iter().zip(&self.along[ng..]) {
             penetration = penetration.max(-gap);
             if *p > 0.0 {
                 carrying = carrying.max(gap.abs());
@@ -225,6 +226,7 @@ impl Engine {
     ) -> Result<StepReport, StepError> {
         self.rows.velocity.copy_from_slice(&self.start.velocity);
         self.impulse.fill(0.0);
+        self.along.fill(0.0);
         self.energy = self.energy_at_start(system);
         let mut certificate = Certificate::EMPTY;
         self.certify_end(system, &mut certificate);
