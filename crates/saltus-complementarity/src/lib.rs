@@ -8,6 +8,7 @@ pub mod archive;
 pub mod batch;
 mod block;
 pub mod cone;
+mod elimination;
 mod enumeration;
 pub mod friction;
 pub mod lcp;

@@ -4,7 +4,7 @@
 //! block is inverted with pivoting, and the caller refines the solution with the original matrix.
 
 use super::functions::{Block, solve_small};
-use crate::block::{accumulate, row_sums};
+use crate::block::{BlockMatrix, accumulate, row_sums};
 use saltus_linear::minimum_degree;
 
 /// Symbolic and numeric factors.
@@ -102,6 +102,33 @@ impl<const D: usize> BlockLu<D> {
         self.pivots.resize(n, zero);
         self.work.clear();
         self.work.resize(n, zero);
+    }
+
+    /// Finds order and pattern of `w`.
+    pub fn analyse_matrix(&mut self, w: &BlockMatrix) {
+        let (mut start, mut index) = (vec![0], Vec::new());
+        for i in 0..w.blocks() {
+            index.extend_from_slice(w.cols(i));
+            start.push(index.len());
+        }
+        self.analyse(&start, &index);
+    }
+
+    /// Factorises `W + shift`, `W` as analysed. False where a diagonal block is singular.
+    pub fn factorise_shifted(&mut self, w: &BlockMatrix, shift: f64) -> bool {
+        self.factorise(|i, put| {
+            let (lines, _) = w.row(i).as_chunks::<D>();
+            for (lines, &j) in lines.chunks_exact(D).zip(w.cols(i)) {
+                let mut block: Block<D> = [[0.0; D]; D];
+                block.copy_from_slice(lines);
+                if i == j {
+                    for (k, row) in block.iter_mut().enumerate() {
+                        row[k] += shift;
+                    }
+                }
+                put(j, &block);
+            }
+        })
     }
 
     /// Counted operations of one factorisation.

@@ -6,6 +6,7 @@
 //! *SIAM J. Optim.* 12 (2002) for the Fischer–Burmeister function of Lorentz cones.
 
 use crate::cone::{Region, de_saxce, norm, project};
+use crate::elimination::eliminate;
 
 /// A small square matrix, by rows.
 pub(crate) type Block<const D: usize> = [[f64; D]; D];
@@ -279,34 +280,6 @@ fn arrow<const D: usize>(z: &[f64; D]) -> Block<D> {
 /// `M⁻¹ b` by elimination with row pivoting; `None` where a pivot vanishes.
 pub(crate) fn solve_small<const D: usize>(m: &Block<D>, b: &[f64; D]) -> Option<[f64; D]> {
     let (mut m, mut x) = (*m, *b);
-    for k in 0..D {
-        let mut p = k;
-        for i in k + 1..D {
-            if m[i][k].abs() > m[p][k].abs() {
-                p = i;
-            }
-        }
-        if m[p][k] == 0.0 || !m[p][k].is_finite() {
-            return None;
-        }
-        m.swap(k, p);
-        x.swap(k, p);
-        let inverse = 1.0 / m[k][k];
-        for i in k + 1..D {
-            let factor = m[i][k] * inverse;
-            if factor != 0.0 {
-                for j in k + 1..D {
-                    m[i][j] -= factor * m[k][j];
-                }
-                x[i] -= factor * x[k];
-            }
-        }
-    }
-    for k in (0..D).rev() {
-        for j in k + 1..D {
-            x[k] -= m[k][j] * x[j];
-        }
-        x[k] /= m[k][k];
-    }
+    eliminate(&mut m, &mut x, D)?;
     Some(x)
 }

@@ -269,14 +269,8 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, bent: bool) -> Stop {
             .zip(&p.rolling)
             .map(|(mu, rolling)| [mu.max(LEAST_FRICTION), rolling.max(LEAST_FRICTION)])
             .collect();
-    let mut start = vec![0];
-    let mut index = Vec::new();
-    for i in 0..n {
-        index.extend_from_slice(p.w.cols(i));
-        start.push(index.len());
-    }
     let mut lu = BlockLu::<D>::default();
-    lu.analyse(&start, &index);
+    lu.analyse_matrix(&p.w);
     let scale = 1.0 / (n as f64).sqrt();
     let mut r = vec![[0.0; D]; n];
     for (r, c) in r.iter_mut().zip(&coefficients) {

@@ -236,7 +236,8 @@ fn slipping<const D: usize>(n: f64, t1: f64, t2: f64, t: f64, mu: f64) -> [f64; 
     r
 }
 
-fn product<const D: usize>(w: &[[f64; D]; D], r: &[f64; D], b: &[f64; D]) -> [f64; D] {
+/// `W r + b`.
+pub(super) fn product<const D: usize>(w: &[[f64; D]; D], r: &[f64; D], b: &[f64; D]) -> [f64; D] {
     let mut u = *b;
     for (u, row) in u.iter_mut().zip(w) {
         for (a, x) in row.iter().zip(r) {
@@ -247,7 +248,7 @@ fn product<const D: usize>(w: &[[f64; D]; D], r: &[f64; D], b: &[f64; D]) -> [f6
 }
 
 /// Mean of the translational diagonal.
-fn mean_diagonal<const D: usize>(w: &[[f64; D]; D]) -> f64 {
+pub(super) fn mean_diagonal<const D: usize>(w: &[[f64; D]; D]) -> f64 {
     let translational = D.min(3);
     (0..translational).map(|k| w[k][k]).sum::<f64>() / translational as f64
 }

@@ -230,26 +230,9 @@ struct Ridge<'a, const D: usize> {
 impl<'a, const D: usize> Ridge<'a, D> {
     fn new(p: &'a Scaled<D>, ridge: f64) -> Option<Self> {
         let n = p.contacts();
-        let mut pattern = (vec![0], Vec::new());
-        for i in 0..n {
-            pattern.1.extend_from_slice(p.w.cols(i));
-            pattern.0.push(pattern.1.len());
-        }
         let mut lu = BlockLu::<D>::default();
-        lu.analyse(&pattern.0, &pattern.1);
-        let regular = lu.factorise(|i, put| {
-            let (lines, _) = p.w.row(i).as_chunks::<D>();
-            for (w, &j) in lines.chunks_exact(D).zip(p.w.cols(i)) {
-                let mut block: Block<D> = [[0.0; D]; D];
-                block.copy_from_slice(w);
-                if i == j {
-                    for (k, row) in block.iter_mut().enumerate() {
-                        row[k] += ridge;
-                    }
-                }
-                put(j, &block);
-            }
-        });
+        lu.analyse_matrix(&p.w);
+        let regular = lu.factorise_shifted(&p.w, ridge);
         let zero = vec![[0.0; D]; n];
         regular.then(|| Self {
             p,

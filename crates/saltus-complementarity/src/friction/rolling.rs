@@ -4,6 +4,7 @@
 //! `a_t = |u_t|/|r_t|`, `a_r = |u_r|/|r_r|`, the reactions are `x = −(S + diag(a_t, a_t, a_r, a_r))⁻¹ c`, and each ratio is
 //! zero where its disc is not reached and otherwise such that it is: `a_k ≥ 0 ⟂ μ_k r_n − |x_k| ≥ 0`.
 
+use super::local::{self, mean_diagonal};
 use super::measure::{defect, square};
 use crate::cone::{de_saxce, norm};
 
@@ -30,11 +31,8 @@ pub(crate) fn solve<const D: usize>(
         None
     };
     let r = contact.roots(known, work)?;
-    let mut u = *b;
-    for (u, line) in u.iter_mut().zip(w) {
-        *u += line.iter().zip(&r).map(|(a, x)| a * x).sum::<f64>();
-    }
-    let d = (w[0][0] + w[1][1] + w[2][2]) / 3.0;
+    let u = local::product(w, &r, b);
+    let d = mean_diagonal(w);
     let e = defect(&r, &de_saxce(&u, mu, rolling), 1.0 / d, mu, rolling);
     let scale = (norm(b) / d).max(norm(&r));
     let bound = if known.is_some() { 1e-9 } else { 1e-13 };

@@ -8,6 +8,7 @@ use super::functions::{NewtonFunction, evaluate};
 use super::measure::{Measure, Residual, square};
 use super::problem::FrictionContact;
 use crate::cone::project;
+use crate::elimination::eliminate;
 
 /// Most unknowns.
 const SIZE: usize = 20;
@@ -97,7 +98,7 @@ fn run<const D: usize>(
             return ((residual.eta <= tolerance).then_some(residual), step);
         }
         // It may rise while contacts change their mode, but not without end.
-        if merit.is_nan() || merit > 1e3 * least || !eliminate(&mut a, &mut x, r.len()) {
+        if merit.is_nan() || merit > 1e3 * least || eliminate(&mut a, &mut x, r.len()).is_none() {
             return (None, step);
         }
         least = least.min(merit);
@@ -106,46 +107,4 @@ fn run<const D: usize>(
         }
     }
     (None, STEPS)
-}
-
-/// `x ← A⁻¹ x` of the first `n` rows, with row pivoting; false where a pivot vanishes.
-fn eliminate(a: &mut [[f64; SIZE]; SIZE], x: &mut [f64; SIZE], n: usize) -> bool {
-    for p in 0..n {
-        let mut best = p;
-        for i in p + 1..n {
-            if a[i][p].abs() > a[best][p].abs() {
-                best = i;
-            }
-        }
-        if best != p {
-            a.swap(p, best);
-            x.swap(p, best);
-        }
-        let pivot = a[p][p];
-        if pivot == 0.0 || !pivot.is_finite() {
-            return false;
-        }
-        let inverse = 1.0 / pivot;
-        let (done, rest) = a.split_at_mut(p + 1);
-        let lead = &done[p];
-        for (line, i) in rest[..n - p - 1].iter_mut().zip(p + 1..) {
-            if line[p] == 0.0 {
-                continue;
-            }
-            let factor = line[p] * inverse;
-            for (to, from) in line[p + 1..n].iter_mut().zip(&lead[p + 1..n]) {
-                *to -= factor * from;
-            }
-            x[i] -= factor * x[p];
-        }
-        a[p][p] = inverse;
-    }
-    for p in (0..n).rev() {
-        let mut sum = x[p];
-        for j in p + 1..n {
-            sum -= a[p][j] * x[j];
-        }
-        x[p] = sum * a[p][p];
-    }
-    true
 }

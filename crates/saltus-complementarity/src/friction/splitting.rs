@@ -3,7 +3,6 @@
 //! for contact). `convex.rs` keeps `s` instead.
 
 use super::block_lu::BlockLu;
-use super::functions::Block;
 use super::scaled::{Scaled, total};
 use super::search::{Search, Stop};
 use crate::cone::{norm, project};
@@ -20,14 +19,8 @@ impl<const D: usize> Regularised<D> {
     pub(super) fn new(search: &mut Search<'_, D>, rho: f64) -> Option<Self> {
         let p = search.p;
         let n = p.contacts();
-        let mut start = vec![0];
-        let mut index = Vec::new();
-        for i in 0..n {
-            index.extend_from_slice(p.w.cols(i));
-            start.push(index.len());
-        }
         let mut lu = BlockLu::default();
-        lu.analyse(&start, &index);
+        lu.analyse_matrix(&p.w);
         let zero = vec![[0.0; D]; n];
         let mut this = Self {
             lu,
@@ -41,19 +34,7 @@ impl<const D: usize> Regularised<D> {
     fn factorise(&mut self, search: &mut Search<'_, D>) -> bool {
         let (p, rho) = (search.p, self.rho);
         search.work += self.lu.flops();
-        self.lu.factorise(|i, put| {
-            let (lines, _) = p.w.row(i).as_chunks::<D>();
-            for (w, &j) in lines.chunks_exact(D).zip(p.w.cols(i)) {
-                let mut block: Block<D> = [[0.0; D]; D];
-                block.copy_from_slice(w);
-                if i == j {
-                    for (k, row) in block.iter_mut().enumerate() {
-                        row[k] += rho;
-                    }
-                }
-                put(j, &block);
-            }
-        })
+        self.lu.factorise_shifted(&p.w, rho)
     }
 
     /// `x ← (W + ρ I)⁻¹ b`, refined once where rounding shows.

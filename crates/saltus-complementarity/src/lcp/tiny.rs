@@ -4,6 +4,7 @@
 //! triangular matrix that is the answer. Where sets come back, four unknowns or fewer have few enough sets to try them all.
 //! Only an answer whose multipliers are unique is given; all else is left to the general solver.
 
+use crate::elimination::eliminate;
 use crate::mlcp::Mlcp;
 use crate::outcome::{Outcome, Status, Tolerance};
 use saltus_linear::{RANK_TOLERANCE, max_abs};
@@ -224,49 +225,7 @@ impl<const N: usize> Tiny<N> {
             }
             x[p] = -self.q[rows[p]];
         }
-        let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
-        for p in 0..k {
-            let mut best = p;
-            for i in p + 1..k {
-                if a[i][p].abs() > a[best][p].abs() {
-                    best = i;
-                }
-            }
-            if best != p {
-                a.swap(p, best);
-                x.swap(p, best);
-            }
-            let pivot = a[p][p];
-            least = least.min(pivot.abs());
-            most = most.max(pivot.abs());
-            if pivot == 0.0 || !pivot.is_finite() {
-                return None;
-            }
-            let inverse = 1.0 / pivot;
-            let (done, rest) = a.split_at_mut(p + 1);
-            let lead = &done[p];
-            for (line, i) in rest[..k - p - 1].iter_mut().zip(p + 1..) {
-                if line[p] == 0.0 {
-                    continue;
-                }
-                let factor = line[p] * inverse;
-                for (to, from) in line[p + 1..k].iter_mut().zip(&lead[p + 1..k]) {
-                    *to -= factor * from;
-                }
-                x[i] -= factor * x[p];
-            }
-            a[p][p] = inverse;
-        }
-        if k > 0 && least <= RANK_TOLERANCE * most {
-            return None;
-        }
-        for p in (0..k).rev() {
-            let mut sum = x[p];
-            for j in p + 1..k {
-                sum -= a[p][j] * x[j];
-            }
-            x[p] = sum * a[p][p];
-        }
-        Some(x)
+        let pivots = eliminate(&mut a, &mut x, k)?;
+        (pivots > RANK_TOLERANCE).then_some(x)
     }
 }

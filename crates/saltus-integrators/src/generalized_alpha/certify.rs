@@ -92,7 +92,7 @@ impl Engine {
             if !self.sets.velocity[j] {
                 continue;
             }
-            let u = self.residual_of((super::multipliers::Level::Velocity, j));
+            let u = self.residual_of((super::levels::Level::Velocity, j));
             let p = self.trial.imp_star[j] / self.activation[j];
             natural = natural.max(u.min(p).abs());
             law = law.max(u.abs());

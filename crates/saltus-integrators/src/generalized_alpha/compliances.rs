@@ -23,7 +23,8 @@
 //! multipliers are solved for together.
 
 use super::engine::Engine;
-use super::multipliers::{Level, REGULAR, levels_in};
+use super::levels::Level;
+use super::multipliers::{REGULAR, levels_in};
 use super::response::{CHI, Form, Response, V, X};
 use super::settings::SmoothRow;
 use saltus_linear::{Cholesky, DENSE_LIMIT, LinearError, Schur, axpy};

@@ -1,7 +1,7 @@
 //! One correction of Newton's method, in one of the ways to solve its linear system.
 
 use super::engine::Engine;
-use super::multipliers::Level;
+use super::levels::Level;
 use super::response::{Form, Tangent};
 use super::settings::{Formulation, LinearSolve, SmoothRow};
 use super::watch::Remedy;

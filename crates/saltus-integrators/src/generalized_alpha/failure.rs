@@ -1,7 +1,7 @@
 //! A step that was not solved: its messages, and its complementarity problem for the record.
 
 use super::engine::Engine;
-use super::multipliers::{Functional, Level};
+use super::levels::{Functional, Level};
 use super::newton::{Defect, Place};
 use super::response::PARTS;
 use super::settings::Formulation;

@@ -31,6 +31,7 @@ mod compliances;
 mod correction;
 mod engine;
 mod failure;
+mod levels;
 mod monolithic;
 mod multipliers;
 mod newton;

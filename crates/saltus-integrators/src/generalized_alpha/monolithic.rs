@@ -4,7 +4,7 @@
 //! massless directions are held by the constraints.
 
 use super::engine::Engine;
-use super::multipliers::Level;
+use super::levels::Level;
 use super::settings::SmoothRow;
 use saltus_linear::{
     Dense, LinearError, MatrixSink, MinimumNorm, Shifted, SparseRows, SquareMatrix,

@@ -7,25 +7,10 @@
 //! solution is computed in one go.
 
 use super::engine::Engine;
-use super::response::{CHI, Form, Momenta, PARTS, Response, V, X};
-use super::rows::Rows;
+use super::levels::{Functional, Level};
+use super::response::{CHI, Form, Momenta, PARTS};
 use super::settings::SmoothRow;
 use saltus_linear::{DENSE_LIMIT, Dense, LinearError, Lu, MinimumNorm, SparseRows, axpy};
-
-/// Level of a multiplier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
-    /// `λ` of the smooth motion.
-    Smooth,
-    /// `ν` of the position corrections.
-    Position,
-    /// `Λ` of the jumps.
-    Velocity,
-}
-
-impl Level {
-    pub(super) const ALL: [Self; 3] = [Self::Smooth, Self::Position, Self::Velocity];
-}
 
 /// A condensed system and its buffers.
 #[derive(Debug, Default)]
@@ -51,51 +36,6 @@ pub(super) struct Condensed {
     lu: Lu,
     minimum: MinimumNorm,
     cache: Cache,
-}
-
-/// What a row makes of a motion: places in a motion ([`PARTS`] vectors) and their factors.
-#[derive(Debug, Default)]
-pub(super) struct Functional(Vec<(usize, f64)>);
-
-impl Functional {
-    /// The change of the quantity that row `j` makes vanish, times `scale`.
-    pub(super) fn gather(
-        &mut self,
-        (rows, response): (&Rows, &Response),
-        smooth: Option<SmoothRow>,
-        (level, j): (Level, usize),
-        scale: f64,
-    ) {
-        self.0.clear();
-        let mut take = |part: &SparseRows, factor: f64, offset: usize| {
-            let terms = part.cols(j).iter().zip(part.values(j));
-            self.0.extend(terms.map(|(k, g)| (offset + k, factor * g)));
-        };
-        let n = response.size();
-        let (x, chi, v) = (X * n, CHI * n, V * n);
-        match (level, smooth) {
-            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => {
-                take(rows.gradient(), scale, chi);
-            }
-            (Level::Velocity, _) => {
-                take(rows.gradient(), scale, v);
-                take(rows.velocity_turn(), scale, chi);
-            }
-            (Level::Smooth, Some(SmoothRow::Velocity)) => {
-                take(rows.gradient(), scale * response.rho, x);
-                take(rows.smooth_turn(), scale, chi);
-            }
-            (Level::Smooth, Some(SmoothRow::Acceleration)) => {
-                take(rows.gradient(), scale, x);
-                take(rows.bias_damping(), scale, v);
-                take(rows.acceleration_turn(), scale, chi);
-            }
-        }
-    }
-
-    pub(super) fn of(&self, motion: &[f64]) -> f64 {
-        self.0.iter().map(|&(k, g)| g * motion[k]).sum()
-    }
 }
 
 /// Columns and rows of a linear system, which never change while step and gradients stay.

@@ -13,7 +13,7 @@
 //! `(M + Gₚ + κK) ξ = b₂ + κ b₁` without damping, or the pair `(ξ, v)` with it, is exact however
 //! large the step. All solves are of size `nv` or `2 nv`; multipliers are solved for afterwards.
 
-use super::multipliers::Level;
+use super::levels::Level;
 use saltus_linear::{
     DENSE_LIMIT, LinearError, MatrixSink, Shifted, SparseRows, SquareMatrix, axpy,
 };
