@@ -134,6 +134,38 @@ fn a_bar_hits_a_wall() {
     }
 }
 
+/// A fine bar in total positions: its internal forces are differences of products `K q` ten million times as large as
+/// what moves it in a step, so that no solution brings the balance below the round-off of those.
+#[test]
+fn forces_of_stiff_elements_are_known_to_their_round_off() {
+    let (n, h) = (400, 4e-6);
+    let (mass, stiffness) = (1e-4, 9e6);
+    let place = |i: usize| 5.005 + 1e-4 * (i as f64 + 1.0 / 3.0);
+    let mut system = Linear {
+        n,
+        load: vec![0.0; n],
+        mass: (0..n).map(|i| (i, i, mass)).collect(),
+        ..Linear::default()
+    };
+    for i in 0..n - 1 {
+        for (j, k) in [(i, i), (i, i + 1), (i + 1, i), (i + 1, i + 1)] {
+            let k_jk = if j == k { stiffness } else { -stiffness };
+            system.stiffness.push((j, k, k_jk));
+            system.load[j] += k_jk * place(k);
+        }
+    }
+    let mut state = State::new(0.0, (0..n).map(place).collect(), vec![-10.0; n]);
+    let mut method = method(&MoreauJeanOptions::default(), Evaluation::ThetaPoint);
+    method.prepare(&system, &state, h).unwrap();
+    for k in 0..50 {
+        let report = advance(&mut method, &system, &mut state, h, k);
+        assert_eq!(report.iterations, 1);
+        // Round-off of a product is half a unit in the last place; a row has four of them, and their sums.
+        let round_off = 8.0 * f64::EPSILON * h * 4.0 * stiffness * place(n);
+        assert!(report.certificate.get(Entry::Dynamics) <= round_off);
+    }
+}
+
 /// Masses in a row on springs and dampers, each over a floor of its own; neighbours also keep a distance.
 fn row_of_masses(n: usize) -> (Linear, State) {
     let mut system = Linear {

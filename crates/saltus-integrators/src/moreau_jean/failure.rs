@@ -35,7 +35,11 @@ impl MoreauJean {
         iterations: u32,
         defect: Defect,
     ) -> StepError {
-        let tolerance = self.options.tolerance * self.scale;
+        let weight = match defect.place {
+            Place::Velocity(i) => self.weights[i],
+            Place::Bilateral(_) | Place::Contact(_) => 1.0,
+        };
+        let tolerance = self.options.tolerance * self.scale / weight;
         StepError::NotConverged {
             iterations,
             residual: defect.ratio * tolerance,

@@ -55,14 +55,7 @@ impl MoreauJean {
             self.evaluate(system, state, h, end, with_tangents);
             let mut defect = self.defect(iterations == 0);
             if defect.ratio > 1.0 && iterations == STUBBORN {
-                let s = &mut self.smooth;
-                round_off::of_force(
-                    &s.stiffness,
-                    h,
-                    &self.trial.q_eval,
-                    self.is_flat,
-                    &mut s.round_off,
-                );
+                self.measure_round_off(h);
                 defect = self.defect(false);
             }
             if defect.ratio <= 1.0 {
@@ -89,6 +82,18 @@ impl MoreauJean {
             self.correct(system, state, h, end)?;
             iterations += 1;
         }
+    }
+
+    /// How well the forces at the evaluation point can be known.
+    pub(super) fn measure_round_off(&mut self, h: f64) {
+        let s = &mut self.smooth;
+        round_off::of_force(
+            &s.stiffness,
+            h,
+            &self.trial.q_eval,
+            self.is_flat,
+            &mut s.round_off,
+        );
     }
 
     /// Factors the iteration matrix of a time-invariant system for steps of length `h`.
