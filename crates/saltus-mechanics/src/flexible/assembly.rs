@@ -27,6 +27,7 @@ pub struct Assembly {
     parts: Vec<Box<dyn Part>>,
     /// Gravity and constant loads with a potential (nv).
     weight: Vec<f64>,
+    is_weightless: bool,
     /// Position that each velocity moves, for the potential of `weight` (nv); unused where `weight` is 0.
     moved: Vec<u32>,
     /// Loads without a potential.
@@ -123,6 +124,7 @@ impl Assembly {
             reference,
             start,
             parts,
+            is_weightless: weight.iter().all(|w| *w == 0.0),
             weight,
             moved,
             loads,
@@ -408,7 +410,11 @@ impl Dynamics for Assembly {
 
     fn force(&self, at: Point<'_>, force: &mut [f64]) {
         let view = self.view(at.q, at.v);
-        force.copy_from_slice(&self.weight);
+        if self.is_weightless {
+            force.fill(0.0);
+        } else {
+            force.copy_from_slice(&self.weight);
+        }
         for part in &self.parts {
             part.subtract_force(view, force);
         }
@@ -453,6 +459,9 @@ impl Dynamics for Assembly {
     fn potential_energy(&self, _: f64, q: &[f64]) -> f64 {
         let view = self.view(q, &[]);
         let strain: f64 = self.parts.iter().map(|part| part.strain_energy(view)).sum();
+        if self.is_weightless {
+            return strain;
+        }
         let lifted: f64 = self
             .weight
             .iter()

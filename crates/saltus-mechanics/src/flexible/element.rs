@@ -123,6 +123,19 @@ pub trait Element: Send + Sync {
         force.fill(0.0);
     }
 
+    /// `f ← f − force` of a line of elements like this one, without forces of velocity, where element `e` has the
+    /// positions and forces `e` and `e + 1` of `q` and `f`; `false` where one by one is the fastest way.
+    fn subtract_line(&self, q: &[f64], f: &mut [f64]) -> bool {
+        let _ = (q, f);
+        false
+    }
+
+    /// Strain energy \[J\] of such a line; `None` where one by one is the fastest way.
+    fn line_energy(&self, q: &[f64]) -> Option<f64> {
+        let _ = q;
+        None
+    }
+
     /// Resultants or stresses at the centre of the element, one value per name in [`FIELDS`](Self::FIELDS).
     fn fields(&self, q: &[f64], values: &mut [f64]);
 }

@@ -2,7 +2,9 @@
 
 use super::element::{Cell, Element};
 use super::places::Places;
+use super::runs::{Run, Table, runs};
 use saltus_linear::MatrixSink;
+use std::ops::Range;
 
 /// The largest element: eight nodes with three coordinates each.
 const MOST: usize = 24;
@@ -78,6 +80,8 @@ pub(crate) struct Group<E> {
     elements: Vec<E>,
     /// Whether any element is damped.
     damped: bool,
+    /// Whether the force of any element depends on the velocity.
+    moved: bool,
     /// Node numbers, element by element.
     nodes: Vec<u32>,
     /// Place of each local position, element by element.
@@ -86,6 +90,8 @@ pub(crate) struct Group<E> {
     velocities: Vec<u32>,
     /// Number of free velocities of the system.
     free: usize,
+    /// The elements in runs of evenly placed ones.
+    runs: Vec<Run>,
 }
 
 impl<E: Element> Group<E> {
@@ -94,11 +100,13 @@ impl<E: Element> Group<E> {
         Self {
             name,
             damped: elements.iter().any(Element::is_damped),
+            moved: elements.iter().any(Element::has_velocity_forces),
             elements,
             nodes,
             positions: Vec::new(),
             velocities: Vec::new(),
             free: 0,
+            runs: Vec::new(),
         }
     }
 
@@ -126,20 +134,82 @@ impl<E: Element> Group<E> {
     }
 
     #[inline]
-    fn gather(&self, e: usize, view: &View<'_>, q: &mut Local, v: &mut Local) {
+    fn gather_positions(&self, e: usize, view: &View<'_>, q: &mut Local) {
         for (x, &place) in q.iter_mut().zip(self.position_places(e)) {
             *x = view.position(place);
         }
+    }
+
+    #[inline]
+    fn gather_velocities(&self, e: usize, view: &View<'_>, v: &mut Local) {
         for (x, &place) in v.iter_mut().zip(self.velocity_places(e)) {
             *x = view.velocity(place);
         }
     }
 
+    /// Positions and velocities of element `e`; velocities stay 0 where no force depends on them.
     #[inline]
-    fn gather_positions(&self, e: usize, view: &View<'_>, q: &mut Local) {
-        for (x, &place) in q.iter_mut().zip(self.position_places(e)) {
-            *x = view.position(place);
+    fn gather(&self, e: usize, view: &View<'_>, q: &mut Local, v: &mut Local) {
+        self.gather_positions(e, view, q);
+        if self.moved {
+            self.gather_velocities(e, view, v);
         }
+    }
+
+    /// Takes from `f` what `evaluate` makes of the positions and velocities of every element of a run.
+    #[inline]
+    fn subtract(
+        &self,
+        run: &Run,
+        view: &View<'_>,
+        f: &mut [f64],
+        evaluate: impl Fn(&E, &[f64], &[f64], &mut [f64]),
+    ) {
+        let (mut q, mut v, mut force) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
+        let Some((by_q, by_v)) = run.steps else {
+            for e in run.elements.clone() {
+                self.gather(e, view, &mut q, &mut v);
+                let (q, v, force) = (&q[..E::NQ], &v[..E::NV], &mut force[..E::NV]);
+                evaluate(self.element(e), q, v, force);
+                self.scatter(e, -1.0, force, f);
+            }
+            return;
+        };
+        let first = run.elements.start;
+        let positions = begin(self.position_places(first));
+        let velocities = begin(self.velocity_places(first));
+        for (k, e) in run.elements.clone().enumerate() {
+            let (at_q, at_v) = (k * by_q, k * by_v);
+            for (x, place) in q[..E::NQ].iter_mut().zip(&positions) {
+                *x = view.q[place + at_q];
+            }
+            if self.moved {
+                for (x, place) in v[..E::NV].iter_mut().zip(&velocities) {
+                    *x = view.v[place + at_v];
+                }
+            }
+            let (q, v, force) = (&q[..E::NQ], &v[..E::NV], &mut force[..E::NV]);
+            evaluate(self.element(e), q, v, force);
+            for (x, place) in force.iter().zip(&velocities) {
+                f[place + at_v] -= x;
+            }
+        }
+    }
+
+    /// The positions and velocities of a run of equal elements that share one of each with the next.
+    fn line(&self, run: &Run) -> Option<(Range<usize>, Range<usize>)> {
+        if self.elements.len() > 1 || (E::NQ, E::NV, run.steps) != (2, 2, Some((1, 1))) {
+            return None;
+        }
+        let range = |places: &[u32]| {
+            let first = places[0] as usize;
+            (places[1] == places[0] + 1).then(|| first..first + run.elements.len() + 1)
+        };
+        let first = run.elements.start;
+        Some((
+            range(self.position_places(first))?,
+            range(self.velocity_places(first))?,
+        ))
     }
 
     #[inline]
@@ -240,21 +310,40 @@ impl<E: Element> Part for Group<E> {
 
     fn strain_energy(&self, view: View<'_>) -> f64 {
         let mut q: Local = [0.0; MOST];
-        (0..self.count())
-            .map(|e| {
-                self.gather_positions(e, &view, &mut q);
-                self.element(e).energy(&q[..E::NQ])
-            })
-            .sum()
+        let mut sum = 0.0;
+        for run in &self.runs {
+            let line = self.line(run);
+            let whole = line.and_then(|(q, _)| self.elements[0].line_energy(&view.q[q]));
+            if let Some(energy) = whole {
+                sum += energy;
+                continue;
+            }
+            let Some((step, _)) = run.steps else {
+                for e in run.elements.clone() {
+                    self.gather_positions(e, &view, &mut q);
+                    sum += self.element(e).energy(&q[..E::NQ]);
+                }
+                continue;
+            };
+            let places = begin(self.position_places(run.elements.start));
+            for (k, e) in run.elements.clone().enumerate() {
+                for (x, place) in q[..E::NQ].iter_mut().zip(&places) {
+                    *x = view.q[place + k * step];
+                }
+                sum += self.element(e).energy(&q[..E::NQ]);
+            }
+        }
+        sum
     }
 
     fn subtract_force(&self, view: View<'_>, f: &mut [f64]) {
-        let (mut q, mut v, mut force) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
-        for e in 0..self.count() {
-            self.gather(e, &view, &mut q, &mut v);
-            self.element(e)
-                .force(&q[..E::NQ], &v[..E::NV], &mut force[..E::NV]);
-            self.scatter(e, -1.0, &force[..E::NV], f);
+        for run in &self.runs {
+            let line = self.line(run).filter(|_| !self.moved);
+            let is_done =
+                line.is_some_and(|(q, v)| self.elements[0].subtract_line(&view.q[q], &mut f[v]));
+            if !is_done {
+                self.subtract(run, &view, f, E::force);
+            }
         }
     }
 
@@ -262,12 +351,8 @@ impl<E: Element> Part for Group<E> {
         if !self.damped {
             return;
         }
-        let (mut q, mut v, mut force) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
-        for e in 0..self.count() {
-            self.gather(e, &view, &mut q, &mut v);
-            self.element(e)
-                .damping_force(&q[..E::NQ], &v[..E::NV], &mut force[..E::NV]);
-            self.scatter(e, -1.0, &force[..E::NV], f);
+        for run in &self.runs {
+            self.subtract(run, &view, f, E::damping_force);
         }
     }
 
@@ -347,7 +432,28 @@ impl<E: Element> Part for Group<E> {
             .copied()
             .collect();
         self.free = places.nv;
+        let positions = Table {
+            places: &self.positions,
+            width: E::NQ,
+            free: places.nq,
+        };
+        let velocities = Table {
+            places: &self.velocities,
+            width: E::NV,
+            free: places.nv,
+        };
+        self.runs = runs(self.count(), positions, velocities);
     }
+}
+
+/// The places of the first element of a run, to count on from.
+#[inline]
+fn begin(places: &[u32]) -> [usize; MOST] {
+    let mut at = [0; MOST];
+    for (at, &place) in at.iter_mut().zip(places) {
+        *at = place as usize;
+    }
+    at
 }
 
 /// Where what nobody asked for goes.

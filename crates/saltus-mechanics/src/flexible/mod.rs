@@ -21,6 +21,7 @@ pub mod point;
 pub mod probe;
 pub mod rayleigh;
 pub mod rod;
+mod runs;
 pub mod solid;
 pub mod spring;
 pub mod surfaces;

@@ -135,7 +135,70 @@ impl Element for Rod {
         force[1] = other * v[0] + own * v[1];
     }
 
+    fn subtract_line(&self, q: &[f64], f: &mut [f64]) -> bool {
+        let n = q.len();
+        let normal = |a: f64, b: f64| self.stiffness * (b - a - self.length);
+        f[0] += normal(q[0], q[1]);
+        f[n - 1] -= normal(q[n - 2], q[n - 1]);
+        let neighbours = q.iter().zip(&q[1..]).zip(&q[2..]);
+        for (f, ((before, here), after)) in f[1..].iter_mut().zip(neighbours) {
+            *f = *f - normal(*before, *here) + normal(*here, *after);
+        }
+        true
+    }
+
+    fn line_energy(&self, q: &[f64]) -> Option<f64> {
+        // Sums kept going at the same time.
+        let mut sums = [0.0; 8];
+        let ends = q.get(1..)?;
+        let (a, a_rest) = q[..ends.len()].as_chunks::<8>();
+        let (b, b_rest) = ends.as_chunks::<8>();
+        for (a, b) in a.iter().zip(b) {
+            for i in 0..8 {
+                let elongation = b[i] - a[i] - self.length;
+                sums[i] += elongation * elongation;
+            }
+        }
+        for ((a, b), sum) in a_rest.iter().zip(b_rest).zip(&mut sums) {
+            let elongation = b - a - self.length;
+            *sum += elongation * elongation;
+        }
+        Some(0.5 * self.stiffness * sums.iter().sum::<f64>())
+    }
+
     fn fields(&self, q: &[f64], values: &mut [f64]) {
         values[0] = self.stiffness * (q[1] - q[0] - self.length);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{Element, Rod};
+
+    #[test]
+    fn a_line_is_its_elements_one_by_one() {
+        for n in [2, 3, 9, 30] {
+            let rod = Rod::new(3.0, 1.0, 0.4).unwrap();
+            let q: Vec<f64> = (0..n)
+                .map(|i| 0.4 * f64::from(i) + (2.1 * f64::from(i)).sin())
+                .collect();
+            let load: Vec<f64> = (0..n).map(|i| f64::from(i).cos()).collect();
+            let (mut line, mut single) = (load.clone(), load);
+            assert!(rod.subtract_line(&q, &mut line));
+            let mut energy = 0.0;
+            for (e, ends) in q.windows(2).enumerate() {
+                let mut force = [0.0; 2];
+                rod.force(ends, &[0.0; 2], &mut force);
+                energy += rod.energy(ends);
+                single[e] -= force[0];
+                single[e + 1] -= force[1];
+            }
+            for (a, b) in line.iter().zip(&single) {
+                assert!((a - b).abs() <= 4.0 * f64::EPSILON * 20.0, "{a} {b}");
+            }
+            let whole = rod.line_energy(&q).unwrap();
+            assert!((whole - energy).abs() <= 1e-14 * energy, "{whole} {energy}");
+        }
     }
 }

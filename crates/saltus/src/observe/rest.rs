@@ -30,6 +30,9 @@ const OF_POTENTIAL: f64 = 1e-28;
 /// Round-off moves no coordinate by more than this part of the largest one in a step.
 const DISPLACEMENT: f64 = 1e-9;
 
+/// Velocities looked at together.
+const LANES: usize = 8;
+
 /// When the system was at rest.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Rest {
@@ -86,26 +89,55 @@ impl RestWatch {
     #[inline]
     fn still(&mut self, frame: &Frame<'_>) -> bool {
         let v = &frame.state.v;
-        let mut all: f64 = 0.0;
-        for (largest, v) in self.largest.iter_mut().zip(v) {
-            *largest = largest.max(v.abs());
-            all = all.max(*largest);
-        }
-        let floor = ROUND_OFF * all;
+        let (fastest, ever) = self.take(v);
+        let floor = ROUND_OFF * ever;
         let zero = |(largest, v): (&f64, &f64)| v.abs() <= floor.max(RELATIVE * largest);
-        self.largest.iter().zip(v).all(zero) || is_round_off(frame)
+        self.largest.iter().zip(v).all(zero) || is_round_off(frame, fastest)
+    }
+
+    /// Takes note of the velocities; the largest of them, and the largest of all so far.
+    fn take(&mut self, v: &[f64]) -> (f64, f64) {
+        let (mut now, mut ever) = ([0.0; LANES], [0.0; LANES]);
+        let (blocks, rest) = v.as_chunks::<LANES>();
+        let (largest, largest_rest) = self.largest.as_chunks_mut::<LANES>();
+        for (largest, v) in largest.iter_mut().zip(blocks) {
+            let mut grown = *largest;
+            for i in 0..LANES {
+                let x = v[i].abs();
+                now[i] = larger(x, now[i]);
+                grown[i] = larger(x, grown[i]);
+                ever[i] = larger(grown[i], ever[i]);
+            }
+            // Memory that did not change need not be written.
+            if grown != *largest {
+                *largest = grown;
+            }
+        }
+        for ((largest, v), i) in largest_rest.iter_mut().zip(rest).zip(0..) {
+            let x = v.abs();
+            now[i] = larger(x, now[i]);
+            *largest = larger(x, *largest);
+            ever[i] = larger(*largest, ever[i]);
+        }
+        let most = |lanes: [f64; LANES]| lanes.into_iter().fold(0.0, f64::max);
+        (most(now), most(ever))
     }
 }
 
-/// Whether all velocities together are what the balance of impulses and forces leaves over.
-fn is_round_off(frame: &Frame<'_>) -> bool {
-    let largest = |x: &[f64]| x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+/// `a` where it is larger: not where it is no number.
+#[inline]
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+/// Whether all velocities together, the largest of which is `v`, are what the balance of impulses and forces leaves
+/// over.
+fn is_round_off(frame: &Frame<'_>, v: f64) -> bool {
     let Energy { kinetic, potential } = frame.report.energy;
-    let v = largest(&frame.state.v);
-    let displacement = frame.report.h * v;
-    displacement <= DISPLACEMENT * largest(&frame.state.q).max(1.0)
-        && (2.0 * kinetic < OF_IMPULSE * v * impulses(&frame.reactions)
-            || kinetic < OF_POTENTIAL * potential.abs())
+    let nearly_nothing = 2.0 * kinetic < OF_IMPULSE * v * impulses(&frame.reactions)
+        || kinetic < OF_POTENTIAL * potential.abs();
+    let reach = |q: &[f64]| q.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
+    nearly_nothing && frame.report.h * v <= DISPLACEMENT * reach(&frame.state.q)
 }
 
 /// Sum of the absolute impulses of the step, those of contacts as they act on the velocities.
