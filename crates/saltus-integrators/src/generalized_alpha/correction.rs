@@ -25,6 +25,7 @@ impl Engine {
         self.redundant = 0;
         let together = self.watch.remedy == Remedy::Together;
         match self.settings.linear_solve {
+            _ if self.watch.remedy == Remedy::Levels => self.correct_levelled(h),
             LinearSolve::Sequential if !together => self.sweep(system, h, end),
             LinearSolve::Monolithic => {
                 self.release(h, &Level::ALL);

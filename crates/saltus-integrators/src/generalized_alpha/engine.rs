@@ -1,6 +1,7 @@
 //! The step that all schemes of the family share, and its buffers.
 
 use super::compliances::Compliances;
+use super::levelled::Levelled;
 use super::multipliers::Condensed;
 use super::response::{Momenta, Response, Tangent};
 use super::rows::Rows;
@@ -43,6 +44,7 @@ pub(super) struct Engine {
     pub(super) sets: Sets,
     pub(super) condensed: Condensed,
     pub(super) compliances: Compliances,
+    pub(super) levelled: Levelled,
     pub(super) watch: Watch,
     /// All unknowns at once, where that is asked for (3 nv + 3 m).
     pub(super) monolithic: Option<SquareMatrix>,
@@ -122,6 +124,7 @@ pub(super) struct Trial {
     pub(super) v: Vec<f64>,            // v_{n+1} (nv)
     pub(super) vt: Vec<f64>,           // ṽ_{n+1} (nv)
     pub(super) q: Vec<f64>,            // q_{n+1} (nq)
+    pub(super) extent: f64,            // max |q|, where coordinates are not flat
     pub(super) q_probe: Vec<f64>,      // q̃ (nq)
     pub(super) force: Vec<f64>,        // f (nv)
     pub(super) residual: Momenta,      // of the three momentum balances
@@ -178,6 +181,7 @@ impl Engine {
             sets: Sets::default(),
             condensed: Condensed::default(),
             compliances: Compliances::default(),
+            levelled: Levelled::default(),
             watch: Watch::default(),
             monolithic: None,
             energy: Energy::default(),

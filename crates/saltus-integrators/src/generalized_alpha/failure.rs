@@ -1,8 +1,8 @@
 //! A step that was not solved: its messages, and its complementarity problem for the record.
 
+use super::defect::{Defect, Place};
 use super::engine::Engine;
 use super::levels::{Functional, Level};
-use super::newton::{Defect, Place};
 use super::response::PARTS;
 use super::settings::Formulation;
 use crate::integrator::{FailedProblem, StepError};

@@ -117,6 +117,13 @@ impl Condensed {
         self.inverse_known.fill(false);
     }
 
+    /// Makes room for one column of `n` velocities at least.
+    pub(super) fn make_room_for_one(&mut self, n: usize) {
+        if self.columns.rows() == 0 || self.columns.cols() != PARTS * n {
+            self.columns.reset(1, PARTS * n);
+        }
+    }
+
     /// Whether the columns of a linear system are known for steps of length `h`.
     pub(super) fn is_cached(&self, h: f64) -> bool {
         self.cache.h == h
@@ -169,11 +176,16 @@ impl Engine {
             self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
             self.add_multipliers(form, h, cached);
         }
+        self.apply_base();
+        Ok(())
+    }
+
+    /// Moves by what `base` holds.
+    pub(super) fn apply_base(&mut self) {
         let n = self.dims.nv;
         let c = std::mem::take(&mut self.condensed.base);
         self.apply(&c[..n], &c[n..2 * n], &c[2 * n..3 * n]);
         self.condensed.base = c;
-        Ok(())
     }
 
     /// What the residual alone moves, all multipliers as they are; in `base`.
@@ -293,7 +305,13 @@ impl Engine {
     }
 
     /// What every row of `unknowns` makes of every column, unscaled, one column at a time.
-    fn entries_of(&mut self, form: Form, h: f64, unknowns: &[(Level, usize)], matrix: &mut Dense) {
+    pub(super) fn entries_of(
+        &mut self,
+        form: Form,
+        h: f64,
+        unknowns: &[(Level, usize)],
+        matrix: &mut Dense,
+    ) {
         let smooth = self.settings.formulation.smooth_row();
         let mut functionals = SparseRows::default();
         let (mut cols, mut values) = (Vec::new(), Vec::new());
@@ -435,7 +453,25 @@ impl Engine {
 
     /// Adds the solution to the multipliers and its motion, `x`, `U` and `W`, to `base`.
     fn add_multipliers(&mut self, form: Form, h: f64, cached: bool) {
+        self.take_multipliers(h);
+        if self.condensed.forgets {
+            self.add_motion(form, h);
+            return;
+        }
         let (m, n) = (self.rows.len(), self.dims.nv);
+        let c = &mut self.condensed;
+        for (p, (&unknown, &z)) in c.unknowns.iter().zip(&c.z).enumerate() {
+            let column = if cached {
+                c.cache.columns.row(place(unknown, m))
+            } else {
+                c.columns.row(p)
+            };
+            axpy(z, &column[..CHI * n], &mut c.base[..CHI * n]);
+        }
+    }
+
+    /// Adds the solution to the multipliers.
+    pub(super) fn take_multipliers(&mut self, h: f64) {
         for p in 0..self.condensed.unknowns.len() {
             let (level, j) = self.condensed.unknowns[p];
             let z = self.condensed.z[p];
@@ -449,24 +485,11 @@ impl Engine {
                     t.nu[j] += follows * z;
                 }
             }
-            let c = &mut self.condensed;
-            if c.forgets {
-                continue;
-            }
-            let column = if cached {
-                c.cache.columns.row(place((level, j), m))
-            } else {
-                c.columns.row(p)
-            };
-            axpy(z, &column[..CHI * n], &mut c.base[..CHI * n]);
-        }
-        if self.condensed.forgets {
-            self.add_motion(form, h);
         }
     }
 
     /// Adds the motion of all multipliers of the solution to `base`.
-    fn add_motion(&mut self, form: Form, h: f64) {
+    pub(super) fn add_motion(&mut self, form: Form, h: f64) {
         self.condensed.momenta.clear();
         for p in 0..self.condensed.unknowns.len() {
             let (level, j) = self.condensed.unknowns[p];

@@ -4,69 +4,12 @@ use super::engine::Engine;
 use super::settings::{Formulation, LinearSolve, Prediction, SmoothRow};
 use super::watch::Remedy;
 use crate::integrator::StepError;
-use crate::round_off::{self, ROUND_OFF};
+use crate::round_off;
 use saltus_linear::{axpy, is_zero, max_abs};
 use saltus_system::{DynamicsParts, Point, System, Tangents};
 
-/// Largest residual relative to its tolerance, and where it is.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Defect {
-    /// Of everything: ≤ 1 is a solution.
-    pub(super) ratio: f64,
-    /// Of the active rows, relative to the tolerance they are given as long as it can be reached.
-    pub(super) rows: f64,
-    pub(super) place: Place,
-}
-
-/// Active rows are converged to this fraction of the tolerance: a correction that brings the momentum
-/// balances there has mostly brought the constraints there too, and drift is what users look at.
-const TIGHT: f64 = 1e-5;
 /// After so many corrections the round-off of the force is looked at; after one in a linear system.
 const STUBBORN: u32 = 3;
-
-/// What counts as zero along a row: by the tolerance of the scheme, and by round-off.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Zero {
-    wanted: f64,
-    round_off: f64,
-}
-
-impl Zero {
-    /// What counts as zero, and what does by the tight tolerance.
-    fn limits(self) -> (f64, f64) {
-        let floor = self.round_off.max(f64::MIN_POSITIVE);
-        (self.wanted.max(floor), (TIGHT * self.wanted).max(floor))
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
-    Velocity(usize),
-    Row(usize),
-}
-
-impl Defect {
-    /// Notes `residual ≥ 0` relative to `limit > 0`. Divides only where that makes a difference.
-    #[inline]
-    fn worse(&mut self, residual: f64, limit: f64, place: Place) {
-        let smaller = residual <= self.ratio * limit;
-        if !smaller {
-            self.ratio = residual / limit;
-            self.place = place;
-        }
-    }
-
-    /// Notes the residual of an active row.
-    #[inline]
-    fn active(&mut self, residual: f64, zero: Zero, place: Place) {
-        let (limit, tight) = zero.limits();
-        let residual = residual.abs();
-        self.worse(residual, limit, place);
-        if residual > self.rows * tight {
-            self.rows = residual / tight;
-        }
-    }
-}
 
 impl Engine {
     /// Solves the step of length `h` \[s\] from `start` to the time `end` \[s\]; the answer is in `trial`.
@@ -98,24 +41,31 @@ impl Engine {
                 return Ok(());
             }
             settled = defect.ratio <= 1.0;
-            if !defect.ratio.is_finite() && !self.take_together() {
-                return Err(self.not_finite(system, end));
-            }
             if !defect.ratio.is_finite() || last {
-                // Nothing but a better linear solve helps against this.
-                if last && !self.take_together() {
-                    return Err(self.not_converged(system, spent, defect));
+                if !self.take_better_solve() {
+                    return Err(if defect.ratio.is_finite() {
+                        self.not_converged(system, spent, defect)
+                    } else {
+                        self.not_finite(system, end)
+                    });
                 }
                 self.predict();
                 (spent, fresh) = (0, true);
                 continue;
             }
-            if self.watch.returns(&self.sets) && self.break_cycle() {
+            let redundant = self.redundant > 0 && spent > 0;
+            if self.watch.is_lost(&self.sets, defect.ratio, redundant) && self.next_remedy() {
+                if self.watch.remedy == Remedy::Levels {
+                    self.predict();
+                    (spent, fresh) = (0, true);
+                    continue;
+                }
                 self.activate(h);
             }
             if let Err(error) = self.correct(system, h, end, with_tangents) {
                 // One block can be singular where all together are not.
-                if !self.take_together() {
+                let levels = self.watch.remedy == Remedy::None && self.has_levels();
+                if !(levels && self.next_remedy() || self.take_better_solve()) {
                     return Err(error);
                 }
                 self.predict();
@@ -139,11 +89,15 @@ impl Engine {
         );
     }
 
-    /// Goes on to the next remedy against a cycle; `false` where there is none left.
-    fn break_cycle(&mut self) -> bool {
+    /// Goes on to the next remedy against sets that do not settle; `false` where there is none left.
+    fn next_remedy(&mut self) -> bool {
         let relaxable = self.settings.formulation == Formulation::Pva(3);
         let next = match self.watch.remedy {
-            Remedy::None => Remedy::Activation,
+            Remedy::None if self.has_levels() => {
+                self.open_all();
+                Remedy::Levels
+            }
+            Remedy::None | Remedy::Levels => Remedy::Activation,
             Remedy::Activation if relaxable => Remedy::Relaxed,
             _ => return self.take_together(),
         };
@@ -151,6 +105,15 @@ impl Engine {
         self.watch.remedy();
         self.watch.restart();
         true
+    }
+
+    /// Goes on to another way to solve for a correction; `false` where there is none left.
+    fn take_better_solve(&mut self) -> bool {
+        if self.watch.remedy == Remedy::Levels {
+            self.next_remedy()
+        } else {
+            self.take_together()
+        }
     }
 
     /// Goes on to the simultaneous solve; `false` where it is in use already.
@@ -195,6 +158,9 @@ impl Engine {
         }
         t.q.copy_from_slice(&start.q);
         system.retract(&mut t.q, &t.xi);
+        if !self.is_flat {
+            t.extent = max_abs(&t.q);
+        }
         self.collect_impulses(h);
     }
 
@@ -358,6 +324,10 @@ impl Engine {
         sets.position[..ng].fill(formulation.has_corrections());
         sets.velocity[..ng].fill(formulation.has_jumps());
         sets.smooth[..ng].fill(formulation.smooth_row().is_some());
+        if self.watch.remedy == Remedy::Levels {
+            // The last correction has found them.
+            return;
+        }
         for j in ng..rows.len() {
             let r = boost * self.activation[j];
             // A gap that is zero up to round-off is closed, whichever way it was computed.
@@ -407,135 +377,6 @@ impl Engine {
             0.0
         } else {
             self.rows.set.law[j - self.dims.ng].e_n
-        }
-    }
-
-    /// The largest residual relative to its tolerance; where `any` will do, the rows are left out once the
-    /// momentum balances are not good enough.
-    pub(super) fn defect(&self, h: f64, any: bool) -> Defect {
-        let tolerance = self.settings.tolerance;
-        let momentum = (tolerance * self.scale).max(f64::MIN_POSITIVE);
-        let mut defect = Defect {
-            ratio: 0.0,
-            rows: 0.0,
-            place: Place::Velocity(0),
-        };
-        let r = &self.trial.residual;
-        for (i, w) in self.weights.iter().enumerate() {
-            let largest = (h * round_off::above(r.smooth[i], self.trial.round_off[i]))
-                .max(r.correction[i].abs() / h)
-                .max(r.jump[i].abs());
-            // `max` drops NaN; the sum keeps it.
-            let sum = r.smooth[i] + r.correction[i] + r.jump[i];
-            let largest = if sum.is_nan() { sum } else { largest };
-            defect.worse(w * largest, momentum, Place::Velocity(i));
-        }
-        if any && defect.ratio > 1.0 && self.rows.are_finite() {
-            return defect;
-        }
-        for j in 0..self.rows.len() {
-            self.row_defect(j, h, momentum, &mut defect);
-        }
-        defect
-    }
-
-    /// The residuals of row `j` at every level: of its condition where it is active, of its multiplier
-    /// where it is open.
-    fn row_defect(&self, j: usize, h: f64, momentum: f64, defect: &mut Defect) {
-        let (rows, t, formulation) = (&self.rows, &self.trial, self.settings.formulation);
-        let reach = rows.reach[j].max(f64::MIN_POSITIVE);
-        let velocity = self.velocity_zero(j, momentum);
-        let place = Place::Row(j);
-        if self.sets.smooth[j] {
-            let (residual, zero) = match formulation.smooth_row() {
-                Some(SmoothRow::Position) => (rows.gap[j], self.gap_zero(j, h * velocity.wanted)),
-                Some(SmoothRow::Velocity) => (rows.smooth_velocity[j], velocity),
-                Some(SmoothRow::Acceleration) => (rows.acceleration[j], self.acceleration_zero(j)),
-                None => (0.0, velocity),
-            };
-            defect.active(residual, zero, place);
-        } else {
-            defect.worse(h * t.lambda[j].abs() * reach, momentum, place);
-        }
-        if formulation.has_corrections() {
-            if self.sets.position[j] {
-                let zero = self.gap_zero(j, h * velocity.wanted);
-                defect.active(rows.gap[j], zero, place);
-            } else {
-                let loose = self.loose_correction(j, h).abs();
-                defect.worse(loose * reach, h * momentum, place);
-            }
-        }
-        if formulation.has_jumps() {
-            if self.sets.velocity[j] {
-                let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
-                defect.active(law, velocity, place);
-            } else {
-                defect.worse(self.loose_impulse(j).abs() * reach, momentum, place);
-            }
-        }
-    }
-
-    /// `Σ |G_jk x_k|`.
-    fn size_along(&self, j: usize, x: &[f64]) -> f64 {
-        let rows = self.rows.gradient();
-        let terms = rows.cols(j).iter().zip(rows.values(j));
-        terms.map(|(&k, g)| (g * x[k]).abs()).sum()
-    }
-
-    /// Velocity along row `j` that counts as zero.
-    fn velocity_zero(&self, j: usize, momentum: f64) -> Zero {
-        // What cancels in a velocity that vanishes is of the size of the motion.
-        let motion = self.rows.reach[j] * self.scale;
-        let size = self.size_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
-        Zero {
-            wanted: self.rows.reach[j] * momentum,
-            round_off: ROUND_OFF * size,
-        }
-    }
-
-    /// Gap that counts as zero: a distance moved by the velocity tolerance.
-    fn gap_zero(&self, j: usize, moved: f64) -> Zero {
-        let size: f64 = if self.is_flat {
-            self.size_along(j, &self.trial.q)
-        } else {
-            let row = self.rows.gradient().values(j);
-            max_abs(&self.trial.q) * row.iter().map(|g| g.abs()).sum::<f64>()
-        };
-        Zero {
-            wanted: moved,
-            round_off: (ROUND_OFF * size).max(ROUND_OFF / self.settings.tolerance * moved),
-        }
-    }
-
-    /// Acceleration along row `j` that counts as zero.
-    fn acceleration_zero(&self, j: usize) -> Zero {
-        let size = self.size_along(j, &self.trial.x) + self.rows.bias[j].abs();
-        let scale = self.rows.reach[j] * (self.force_scale + self.bias_scale);
-        Zero {
-            wanted: self.settings.tolerance * scale,
-            round_off: ROUND_OFF * (size + scale),
-        }
-    }
-
-    /// What must vanish of `ν` on a row that is open.
-    pub(super) fn loose_correction(&self, j: usize, h: f64) -> f64 {
-        let t = &self.trial;
-        if self.settings.modified && j >= self.dims.ng {
-            t.nu[j] - h * t.imp[j]
-        } else if self.settings.inactive == super::settings::Inactive::Star {
-            t.nu_star[j]
-        } else {
-            t.nu[j]
-        }
-    }
-
-    /// What must vanish of `Λ` on a row that is open.
-    pub(super) fn loose_impulse(&self, j: usize) -> f64 {
-        if self.settings.inactive == super::settings::Inactive::Star {
-            self.trial.imp_star[j]
-        } else {
-            self.trial.imp[j]
         }
     }
 

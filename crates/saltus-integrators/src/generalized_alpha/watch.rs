@@ -7,6 +7,8 @@ use super::engine::Sets;
 pub(super) enum Remedy {
     /// Nothing yet.
     None,
+    /// Sets and multipliers found together, level by level.
+    Levels,
     /// The activation parameter times 100.
     Activation,
     /// No contact at acceleration level in this step.
@@ -15,12 +17,19 @@ pub(super) enum Remedy {
     Together,
 }
 
+/// So many changes of the sets and no end of it is no way to a solution.
+const PATIENCE: u32 = 24;
+
 /// The sets met in a step.
 #[derive(Debug)]
 pub(super) struct Watch {
     /// Mark of each set, and how often the iteration came to it.
     visited: Vec<(u64, u32)>,
     last: Option<u64>,
+    /// How often the sets have changed.
+    changes: u32,
+    /// The defect of the iterate before.
+    defect: f64,
     pub(super) iterations: u32,
     pub(super) remedies: u32,
     pub(super) remedy: Remedy,
@@ -31,6 +40,8 @@ impl Default for Watch {
         Self {
             visited: Vec::with_capacity(64),
             last: None,
+            changes: 0,
+            defect: f64::INFINITY,
             iterations: 0,
             remedies: 0,
             remedy: Remedy::None,
@@ -51,6 +62,8 @@ impl Watch {
     pub(super) fn restart(&mut self) {
         self.visited.clear();
         self.last = None;
+        self.changes = 0;
+        self.defect = f64::INFINITY;
     }
 
     /// One more remedy.
@@ -58,14 +71,20 @@ impl Watch {
         self.remedies += 1;
     }
 
-    /// Notes the sets of an iterate; `true` where the iteration has left them and come back twice: once is
-    /// not unusual on the way to a solution.
-    pub(super) fn returns(&mut self, sets: &Sets) -> bool {
+    /// Notes the sets of an iterate and its defect; `true` where the iteration leads nowhere: it has left these sets and
+    /// come back twice (once is not unusual on the way to a solution), it has tried many and settled on none, or
+    /// it stays while rows of which some depend on others, `redundant`, cannot all be satisfied.
+    pub(super) fn is_lost(&mut self, sets: &Sets, defect: f64, redundant: bool) -> bool {
         let mark = fingerprint(sets);
+        let before = std::mem::replace(&mut self.defect, defect);
         if self.last == Some(mark) {
-            return false;
+            return redundant && defect > 0.5 * before;
         }
         self.last = Some(mark);
+        self.changes += 1;
+        if self.changes > PATIENCE {
+            return true;
+        }
         if let Some((_, visits)) = self.visited.iter_mut().find(|(m, _)| *m == mark) {
             *visits += 1;
             return *visits > 2;
@@ -99,8 +118,36 @@ mod tests {
         let mut b = a.clone();
         b.position[1] = true;
         watch.begin();
-        assert!(!watch.returns(&a) && !watch.returns(&a));
-        assert!(!watch.returns(&b) && !watch.returns(&a) && !watch.returns(&b));
-        assert!(watch.returns(&a));
+        let mut lost = |sets: &Sets| watch.is_lost(sets, 1.0, false);
+        assert!(!lost(&a) && !lost(&a));
+        assert!(!lost(&b) && !lost(&a) && !lost(&b));
+        assert!(lost(&a));
+    }
+
+    #[test]
+    fn sets_that_never_settle_are_noticed_although_none_returns() {
+        let mut watch = Watch::default();
+        watch.begin();
+        let mut sets = Sets::default();
+        sets.resize(64);
+        for j in 0..24 {
+            sets.position[j] = true;
+            assert!(!watch.is_lost(&sets, 1.0, false));
+        }
+        sets.position[63] = true;
+        assert!(watch.is_lost(&sets, 1.0, false));
+    }
+
+    #[test]
+    fn a_defect_that_stays_is_noticed_where_rows_depend_on_each_other() {
+        let mut sets = Sets::default();
+        sets.resize(2);
+        let mut watch = Watch::default();
+        for redundant in [false, true] {
+            watch.begin();
+            assert!(!watch.is_lost(&sets, 100.0, redundant));
+            assert!(!watch.is_lost(&sets, 3.0, redundant));
+            assert_eq!(watch.is_lost(&sets, 2.9, redundant), redundant);
+        }
     }
 }

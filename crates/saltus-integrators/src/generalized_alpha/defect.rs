@@ -1,0 +1,268 @@
+//! What a trial state lacks to a solution, and what counts as zero.
+
+use super::engine::Engine;
+use super::settings::{Formulation, Inactive, SmoothRow};
+use super::watch::Remedy;
+use crate::round_off::{self, ROUND_OFF};
+use saltus_linear::SparseRows;
+
+/// Largest residual relative to its tolerance, and where it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Defect {
+    /// Of everything: ≤ 1 is a solution.
+    pub(super) ratio: f64,
+    /// Of the active rows, relative to the tolerance they are given as long as it can be reached.
+    pub(super) rows: f64,
+    pub(super) place: Place,
+}
+
+/// Active rows are converged to this fraction of the tolerance: a correction that brings the momentum
+/// balances there has mostly brought the constraints there too, and drift is what users look at.
+const TIGHT: f64 = 1e-5;
+/// What counts as zero along a row: by the tolerance of the scheme, and by round-off.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Zero {
+    wanted: f64,
+    round_off: f64,
+}
+
+impl Zero {
+    /// What counts as zero, and what does by the tight tolerance.
+    fn limits(self) -> (f64, f64) {
+        let floor = self.round_off.max(f64::MIN_POSITIVE);
+        (self.wanted.max(floor), (TIGHT * self.wanted).max(floor))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    Velocity(usize),
+    Row(usize),
+}
+
+impl Defect {
+    /// Notes `residual ≥ 0` relative to `limit > 0`. Divides only where that makes a difference.
+    #[inline]
+    fn worse(&mut self, residual: f64, limit: f64, place: Place) {
+        let smaller = residual <= self.ratio * limit;
+        if !smaller {
+            self.ratio = residual / limit;
+            self.place = place;
+        }
+    }
+
+    /// Notes the residual of an active row.
+    #[inline]
+    fn active(&mut self, residual: f64, zero: Zero, place: Place) {
+        let (limit, tight) = zero.limits();
+        let residual = residual.abs();
+        self.worse(residual, limit, place);
+        if residual > self.rows * tight {
+            self.rows = residual / tight;
+        }
+    }
+}
+
+/// `Σ |A_jk x_k|`.
+fn size_of_product(rows: &SparseRows, j: usize, x: &[f64]) -> f64 {
+    let terms = rows.cols(j).iter().zip(rows.values(j));
+    terms.map(|(&k, a)| (a * x[k]).abs()).sum()
+}
+
+impl Engine {
+    /// The largest residual relative to its tolerance; where `any` will do, the rows are left out once the
+    /// momentum balances are not good enough.
+    pub(super) fn defect(&self, h: f64, any: bool) -> Defect {
+        let tolerance = self.settings.tolerance;
+        let momentum = (tolerance * self.scale).max(f64::MIN_POSITIVE);
+        let mut defect = Defect {
+            ratio: 0.0,
+            rows: 0.0,
+            place: Place::Velocity(0),
+        };
+        let r = &self.trial.residual;
+        for (i, w) in self.weights.iter().enumerate() {
+            let largest = (h * round_off::above(r.smooth[i], self.trial.round_off[i]))
+                .max(r.correction[i].abs() / h)
+                .max(r.jump[i].abs());
+            // `max` drops NaN; the sum keeps it.
+            let sum = r.smooth[i] + r.correction[i] + r.jump[i];
+            let largest = if sum.is_nan() { sum } else { largest };
+            defect.worse(w * largest, momentum, Place::Velocity(i));
+        }
+        if any && defect.ratio > 1.0 && self.rows.are_finite() {
+            return defect;
+        }
+        for j in 0..self.rows.len() {
+            self.row_defect(j, h, momentum, &mut defect);
+        }
+        defect
+    }
+
+    /// The residuals of row `j` at every level: of its condition where it is active, of its multiplier
+    /// where it is open.
+    fn row_defect(&self, j: usize, h: f64, momentum: f64, defect: &mut Defect) {
+        let (rows, t, formulation) = (&self.rows, &self.trial, self.settings.formulation);
+        let reach = rows.reach[j].max(f64::MIN_POSITIVE);
+        let velocity = self.velocity_zero(j, momentum);
+        let place = Place::Row(j);
+        if self.sets.smooth[j] {
+            let (residual, zero) = match formulation.smooth_row() {
+                Some(SmoothRow::Position) => (rows.gap[j], self.gap_zero(j, h * velocity.wanted)),
+                Some(SmoothRow::Velocity) => (rows.smooth_velocity[j], velocity),
+                Some(SmoothRow::Acceleration) => (rows.acceleration[j], self.acceleration_zero(j)),
+                None => (0.0, velocity),
+            };
+            defect.active(residual, zero, place);
+        } else {
+            defect.worse(h * t.lambda[j].abs() * reach, momentum, place);
+        }
+        if formulation.has_corrections() {
+            if self.sets.position[j] {
+                let zero = self.gap_zero(j, h * velocity.wanted);
+                defect.active(rows.gap[j], zero, place);
+            } else {
+                let loose = self.loose_correction(j, h).abs();
+                defect.worse(loose * reach, h * momentum, place);
+            }
+        }
+        if formulation.has_jumps() {
+            if self.sets.velocity[j] {
+                let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
+                defect.active(law, velocity, place);
+            } else {
+                defect.worse(self.loose_impulse(j).abs() * reach, momentum, place);
+            }
+        }
+        if self.watch.remedy == Remedy::Levels && j >= self.dims.ng {
+            self.open_defect(j, h, momentum, defect);
+        }
+    }
+
+    /// What a contact row `j` that is open lacks to the inequality it must satisfy, where its sets are not a matter of
+    /// signs.
+    fn open_defect(&self, j: usize, h: f64, momentum: f64, defect: &mut Defect) {
+        let (rows, sets, formulation) = (&self.rows, &self.sets, self.settings.formulation);
+        let velocity = self.velocity_zero(j, momentum);
+        let gap = self.gap_zero(j, h * velocity.wanted);
+        let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
+        let positions = formulation.has_corrections() || formulation == Formulation::Position;
+        let mut check = |open: bool, value: f64, zero: Zero| {
+            if open && value < 0.0 {
+                defect.active(value, zero, Place::Row(j));
+            }
+        };
+        let carries = sets.position[j] || sets.smooth[j] && formulation == Formulation::Position;
+        check(positions && !carries, rows.gap[j], gap);
+        let closed = match formulation {
+            Formulation::Pva(_) => sets.position[j] || self.is_closed(j, rows.gap[j], h),
+            Formulation::Pvv | Formulation::HalfStep => rows.probe_gap[j] <= self.epsilon,
+            Formulation::Position | Formulation::Velocity | Formulation::Acceleration => false,
+        };
+        check(closed && !sets.velocity[j], law, velocity);
+        let lasting = formulation == Formulation::Pva(3)
+            && closed
+            && (sets.velocity[j] || self.is_kept(j, law));
+        let acceleration = self.acceleration_zero(j);
+        check(
+            lasting && !sets.smooth[j],
+            rows.acceleration[j],
+            acceleration,
+        );
+    }
+
+    /// Whether a contact row with this gap \[m\] is closed up to the tolerance.
+    pub(super) fn is_closed(&self, j: usize, gap: f64, h: f64) -> bool {
+        let velocity = self.velocity_zero(j, self.settings.tolerance * self.scale);
+        let zero = self.gap_zero(j, h * velocity.wanted).limits().0;
+        gap <= zero.max(self.epsilon)
+    }
+
+    /// Whether a contact row whose velocity differs so much from its impact law \[m/s\] obeys it up to the tolerance.
+    pub(super) fn is_kept(&self, j: usize, law: f64) -> bool {
+        let zero = self.velocity_zero(j, self.settings.tolerance * self.scale);
+        law <= zero.limits().0
+    }
+
+    /// `Σ |G_jk x_k|`.
+    fn size_along(&self, j: usize, x: &[f64]) -> f64 {
+        size_of_product(self.rows.gradient(), j, x)
+    }
+
+    /// How large the part of a quantity is that positions make, where row `j` of `turn` is its derivative along
+    /// them: positions are known up to round-off, and so is what follows from them, however small.
+    fn size_of_places(&self, turn: &SparseRows, j: usize) -> f64 {
+        if self.is_flat {
+            size_of_product(turn, j, &self.trial.q)
+        } else {
+            self.trial.extent * turn.values(j).iter().map(|a| a.abs()).sum::<f64>()
+        }
+    }
+
+    /// `Σ |G_jk f_k| / M_kk`: the acceleration that the forces alone cause along row `j`.
+    fn size_of_forces(&self, j: usize) -> f64 {
+        let rows = self.rows.gradient();
+        let terms = rows.cols(j).iter().zip(rows.values(j));
+        terms
+            .map(|(&k, g)| (g * self.trial.force[k]).abs() * self.weights[k].powi(2))
+            .sum()
+    }
+
+    /// Velocity along row `j` that counts as zero.
+    fn velocity_zero(&self, j: usize, momentum: f64) -> Zero {
+        // What cancels in a velocity that vanishes is of the size of the motion.
+        let motion = self.rows.reach[j] * self.scale;
+        let places = self.size_of_places(self.rows.velocity_turn(), j);
+        let size = self.size_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion + places;
+        Zero {
+            wanted: self.rows.reach[j] * momentum,
+            round_off: ROUND_OFF * size,
+        }
+    }
+
+    /// Gap that counts as zero: a distance moved by the velocity tolerance.
+    fn gap_zero(&self, j: usize, moved: f64) -> Zero {
+        let size = self.size_of_places(self.rows.gradient(), j);
+        Zero {
+            wanted: moved,
+            round_off: (ROUND_OFF * size).max(ROUND_OFF / self.settings.tolerance * moved),
+        }
+    }
+
+    /// Acceleration along row `j` that counts as zero.
+    fn acceleration_zero(&self, j: usize) -> Zero {
+        // `ζ` is quadratic in velocities: what cancels in it is of the size of `∂ζ/∂v · v`, whatever is left. In
+        // `v̇` forces and reactions cancel, where something is at rest against something.
+        let products = size_of_product(self.rows.bias_damping(), j, &self.trial.v);
+        let places = self.size_of_places(self.rows.acceleration_turn(), j);
+        let forces = self.size_of_forces(j);
+        let cancelled = self.size_along(j, &self.trial.x) + self.rows.bias[j].abs();
+        let size = cancelled + products + places + forces;
+        let scale = self.rows.reach[j] * (self.force_scale + self.bias_scale);
+        Zero {
+            wanted: self.settings.tolerance * scale,
+            round_off: ROUND_OFF * (size + scale),
+        }
+    }
+
+    /// What must vanish of `ν` on a row that is open.
+    pub(super) fn loose_correction(&self, j: usize, h: f64) -> f64 {
+        let t = &self.trial;
+        if self.settings.modified && j >= self.dims.ng {
+            t.nu[j] - h * t.imp[j]
+        } else if self.settings.inactive == Inactive::Star {
+            t.nu_star[j]
+        } else {
+            t.nu[j]
+        }
+    }
+
+    /// What must vanish of `Λ` on a row that is open.
+    pub(super) fn loose_impulse(&self, j: usize) -> f64 {
+        if self.settings.inactive == Inactive::Star {
+            self.trial.imp_star[j]
+        } else {
+            self.trial.imp[j]
+        }
+    }
+}
