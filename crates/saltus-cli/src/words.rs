@@ -2,7 +2,7 @@
 
 use saltus::observe::Outcome;
 use saltus::output::ResultWriter;
-use saltus::{Entry, Plan, Stop};
+use saltus::{Entry, PROOF, Plan, Stop};
 use saltus_model::Model;
 use saltus_model::number::general;
 use std::fmt::Write as _;
@@ -46,6 +46,13 @@ pub fn summary(model: &Model, files: &ResultWriter) -> String {
     }
     for (entry, worst, at) in outcome.certificate.iter() {
         line(format!("    {}", certificate(outcome, entry, worst, at)));
+    }
+    if let Some(tolerance) = outcome.guarantees.declined() {
+        line(format!(
+            "  a tolerance of {} guarantees nothing; {} or less does",
+            general(tolerance),
+            general(PROOF)
+        ));
     }
     let step = general(three_digits(outcome.step_us()));
     line(format!(

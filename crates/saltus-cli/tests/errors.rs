@@ -78,6 +78,23 @@ fn wrong_overrides_are_refused_with_their_reasons() {
             ],
         ),
         (
+            "set_misplaced_scheme_options",
+            &[
+                "--set",
+                "simulation.scheme={ name = \"nonsmooth-generalized-alpha\", strategy = 3 }",
+                "--set",
+                "simulation.scheme.formulation=pvv",
+            ],
+        ),
+        (
+            "set_coarse_tolerance",
+            &["--set", "simulation.scheme.tolerance=0.1"],
+        ),
+        (
+            "set_tolerance_zero",
+            &["--set", "simulation.scheme.tolerance=0"],
+        ),
+        (
             "flags",
             &["--scheme", "moreau", "--step", "-1e-3", "--until", "soon"],
         ),

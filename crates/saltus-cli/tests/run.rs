@@ -202,6 +202,40 @@ fn an_allowed_overlap_is_noted() {
     assert!(out.contains(note), "{out}");
 }
 
+/// A step may be wrong by its tolerance, and so may every other.
+#[test]
+fn a_tolerance_that_proves_nothing_is_not_called_a_guarantee() {
+    let folder = Folder::new("tolerance");
+    let ball = good("ball.toml");
+    for scheme in ["moreau-jean", "nonsmooth-generalized-alpha"] {
+        let run = |tolerance: &str| {
+            let tolerance = format!("simulation.scheme.tolerance={tolerance}");
+            let arguments = ["run", &ball, "--scheme", scheme, "--set", &tolerance];
+            let (code, out, err) = folder.saltus(&arguments);
+            assert_eq!(code, Some(0), "{err}");
+            (
+                out,
+                folder.summary("out/ball")["certificate"]["dynamics"].clone(),
+            )
+        };
+        let (out, entry) = run("0.01");
+        let line = "a tolerance of 0.01 guarantees nothing; 1e-6 or less does";
+        assert!(out.contains(line) && !out.contains("guaranteed"), "{out}");
+        assert_eq!(entry["guaranteed"], false);
+        assert!(entry.get("relative_tolerance").is_none(), "{entry}");
+        let (out, entry) = run("1e-6");
+        assert!(
+            !out.contains("guarantees nothing") && out.contains("guaranteed"),
+            "{out}"
+        );
+        assert_eq!(entry["guaranteed"], true);
+        assert_eq!(
+            (&entry["relative_tolerance"], &entry["unit"]),
+            (&1e-6.into(), &"N·s".into())
+        );
+    }
+}
+
 #[test]
 fn the_result_of_another_model_is_kept_unless_forced() {
     let folder = Folder::new("force");

@@ -130,22 +130,39 @@ impl Certificate {
     }
 }
 
-/// Which entries a scheme guarantees on a system, and to what bound.
+/// The largest bound that proves a step, relative to the scale of the motion. A step may be wrong by its tolerance, and so
+/// may every other: a run of a million steps with this one by as much as it moves.
+pub const PROOF: f64 = 1e-6;
+
+/// Which entries a scheme guarantees on a system, and to what bound, relative to the scale of the motion.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Guarantees([Option<f64>; COUNT]);
+pub struct Guarantees {
+    bounds: [Option<f64>; COUNT],
+    declined: Option<f64>,
+}
 
 impl Guarantees {
-    /// Declares that `entry` stays below `bound` in every step.
+    /// Declares that `entry` stays below `bound` in every step; no guarantee where that is more than [`PROOF`].
     #[must_use]
     pub fn with(mut self, entry: Entry, bound: f64) -> Self {
-        self.0[entry as usize] = Some(bound);
+        if bound <= PROOF {
+            self.bounds[entry as usize] = Some(bound);
+        } else {
+            self.declined = Some(self.declined.map_or(bound, |d| d.max(bound)));
+        }
         self
+    }
+
+    /// The largest bound that was too large to guarantee anything, if there was one.
+    #[must_use]
+    pub fn declined(&self) -> Option<f64> {
+        self.declined
     }
 
     /// The bound of an entry, `None` where it is only kept small.
     #[must_use]
     pub fn bound(&self, entry: Entry) -> Option<f64> {
-        self.0[entry as usize]
+        self.bounds[entry as usize]
     }
 }
 

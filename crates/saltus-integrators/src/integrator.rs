@@ -117,7 +117,8 @@ pub enum StepError {
     },
     /// The Newton loop did not reach its tolerance.
     #[error(
-        "Newton's method stopped after {iterations} iterations with a residual of {residual:.3e} N·s, above the tolerance of {tolerance:.3e} N·s ({place}); a smaller `step` usually cures it, else a larger `max_iterations` or, where the residual is round-off, a larger `tolerance`"
+        "Newton's method stopped after {} with a residual of {residual:.3e} N·s, above the tolerance of {tolerance:.3e} N·s ({place}); a smaller `step` usually cures it, else a larger `max_iterations` or, where the residual is round-off, a larger `tolerance`",
+        times(*iterations)
     )]
     NotConverged {
         /// Corrections made.
@@ -182,6 +183,16 @@ pub enum StepError {
         /// Time \[s\].
         t: f64,
     },
+}
+
+/// How many iterations, in words.
+fn times(iterations: u32) -> String {
+    let noun = if iterations == 1 {
+        "iteration"
+    } else {
+        "iterations"
+    };
+    format!("{iterations} {noun}")
 }
 
 impl StepError {

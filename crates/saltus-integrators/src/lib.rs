@@ -14,7 +14,7 @@ mod one_step;
 mod round_off;
 mod scheme;
 
-pub use certificate::{Certificate, Entry, Guarantees, WorstCertificate};
+pub use certificate::{Certificate, Entry, Guarantees, PROOF, WorstCertificate};
 pub use drive::{DriveError, Frame, Observer, ObserverError, Plan, RunInfo, Stop, drive};
 pub use generalized_alpha::{
     Coefficients, GeneralizedAlpha, GeneralizedAlphaOptions, Inactive, Levels, LinearSolve,

@@ -38,7 +38,7 @@ pub struct SchemeInfo {
 
 /// A parameter of a scheme is out of range.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("`{option}` is {value}, expected {expected}")]
+#[error("`{option}` is {value}, expected {expected}{}", .cure.as_ref().map(|c| format!("; {c}")).unwrap_or_default())]
 pub struct OptionsError {
     /// Name of the parameter.
     pub option: &'static str,
@@ -46,6 +46,23 @@ pub struct OptionsError {
     pub value: String,
     /// What it may be.
     pub expected: String,
+    /// What to do about it, where that does not follow.
+    pub cure: Option<String>,
+}
+
+/// The coarsest tolerance that a scheme takes, relative to the momentum scale of the motion: the papers count corrections
+/// down to that. What a step guarantees is another matter ([`Guarantees`](crate::certificate::Guarantees)).
+pub(crate) const COARSEST: f64 = 1e-2;
+
+/// Checks the tolerance of Newton's method.
+pub(crate) fn check_tolerance(tolerance: f64) -> Result<(), OptionsError> {
+    if tolerance > 0.0 && tolerance <= COARSEST {
+        return Ok(());
+    }
+    Err(
+        OptionsError::new("tolerance", tolerance, "a number in (0, 0.01]")
+            .cure("leave it out for the default"),
+    )
 }
 
 impl OptionsError {
@@ -54,7 +71,13 @@ impl OptionsError {
             option,
             value: value.to_string(),
             expected: expected.to_owned(),
+            cure: None,
         }
+    }
+
+    pub(crate) fn cure(mut self, cure: impl Into<String>) -> Self {
+        self.cure = Some(cure.into());
+        self
     }
 }
 
@@ -167,6 +190,67 @@ impl Scheme {
                 Ok(Box::new(NonsmoothNewmark::new(options.clone())?))
             }
             Self::NonsmoothHht(options) => Ok(Box::new(NonsmoothHht::new(options.clone())?)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+    use crate::certificate::{Entry, PROOF};
+    use serde_json::json;
+
+    fn with_tolerance(name: &str, tolerance: f64) -> Scheme {
+        serde_json::from_value(json!({ "name": name, "tolerance": tolerance })).unwrap()
+    }
+
+    #[test]
+    fn a_tolerance_that_proves_nothing_guarantees_nothing() {
+        for info in Scheme::ALL {
+            let guarantees = |tolerance| {
+                let scheme = with_tolerance(info.name, tolerance).build().unwrap();
+                scheme.guarantees()
+            };
+            let (fine, coarse) = (guarantees(PROOF), guarantees(COARSEST));
+            assert_eq!(fine.bound(Entry::Dynamics), Some(PROOF), "{}", info.name);
+            assert_eq!(fine.declined(), None);
+            for entry in Entry::ALL {
+                assert_eq!(coarse.bound(entry), None, "{}: {entry:?}", info.name);
+            }
+            assert_eq!(coarse.declined(), Some(COARSEST), "{}", info.name);
+        }
+    }
+
+    #[test]
+    fn every_scheme_takes_the_same_tolerances_and_says_so_alike() {
+        for info in Scheme::ALL {
+            for tolerance in [0.0, -1.0, 0.1, f64::NAN] {
+                let mut scheme = with_tolerance(info.name, 1e-9);
+                match &mut scheme {
+                    Scheme::MoreauJean(o) => o.tolerance = tolerance,
+                    Scheme::GeneralizedAlpha(o) => o.tolerance = tolerance,
+                    Scheme::NonsmoothGeneralizedAlpha(o) => o.tolerance = tolerance,
+                    Scheme::NonsmoothNewmark(o) => o.tolerance = tolerance,
+                    Scheme::NonsmoothHht(o) => o.tolerance = tolerance,
+                }
+                assert_eq!(
+                    scheme.validate().unwrap_err().to_string(),
+                    format!(
+                        "`tolerance` is {tolerance}, expected a number in (0, 0.01]; leave it out for the default"
+                    )
+                );
+            }
+        }
+        let schema = schemars::schema_for!(Scheme).to_value();
+        for scheme in schema["oneOf"].as_array().unwrap() {
+            let mut options = &scheme["properties"];
+            if let Some(target) = scheme["$ref"].as_str() {
+                options = &schema.pointer(target.trim_start_matches('#')).unwrap()["properties"];
+            }
+            let tolerance = &options["tolerance"];
+            assert_eq!(tolerance["exclusiveMinimum"], json!(0.0), "{scheme}");
+            assert_eq!(tolerance["maximum"], json!(COARSEST));
         }
     }
 }

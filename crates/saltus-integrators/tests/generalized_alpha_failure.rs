@@ -165,3 +165,37 @@ fn effective_options_can_be_used_again() {
     };
     assert!(contradiction.validate().is_err());
 }
+
+/// What cannot be squared has no energy, and the message says what moves so fast.
+#[test]
+fn a_motion_too_fast_for_its_energy_is_refused_by_name() {
+    let system = ball_over_floor(1.0, -10.0, 0.8);
+    let options = NonsmoothGeneralizedAlphaOptions {
+        initial_acceleration: Some(vec![1e300]),
+        ..NonsmoothGeneralizedAlphaOptions::default()
+    };
+    let mut scheme = NonsmoothGeneralizedAlpha::new(options).unwrap();
+    let mut state = State::new(0.0, vec![0.801], vec![0.0]);
+    scheme.prepare(&system, &state, 2e-3).unwrap();
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    scheme.memory(&mut before);
+    let error = scheme.step(&system, &mut state, 2e-3, 2e-3).unwrap_err();
+    scheme.memory(&mut after);
+    assert_eq!(before, after, "a failed step leaves no trace");
+    let text = error.to_string();
+    assert!(text.starts_with("the energy of `"), "{text}");
+    assert!(!text.contains("``"), "{text}");
+}
+
+#[test]
+fn one_iteration_is_no_iterations() {
+    let error = |iterations| StepError::NotConverged {
+        iterations,
+        residual: 1.0,
+        tolerance: 0.5,
+        place: "x".to_owned(),
+        problem: None,
+    };
+    let has = |n, words: &str| error(n).to_string().contains(words);
+    assert!(has(1, "after 1 iteration with") && has(2, "after 2 iterations with"));
+}

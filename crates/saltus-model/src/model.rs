@@ -453,6 +453,10 @@ fn scheme(document: &Document, findings: &mut Findings<'_>) -> Option<Scheme> {
                 error.value, error.expected
             ))
             .label(format!("expected {}", error.expected));
+            let diagnostic = match error.cure {
+                Some(cure) => diagnostic.help(cure),
+                None => diagnostic,
+            };
             findings.at(&place, diagnostic);
             None
         }

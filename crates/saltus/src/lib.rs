@@ -21,7 +21,7 @@ pub use columns::{Column, Fields, Quantity, Selection};
 pub use observe::{Outcome, Recorder};
 pub use report::Diagram;
 pub use saltus_integrators::{
-    DriveError, Entry, Frame, Integrator, Observer, ObserverError, Plan, RunInfo, Scheme,
+    DriveError, Entry, Frame, Integrator, Observer, ObserverError, PROOF, Plan, RunInfo, Scheme,
     StepError, Stop,
 };
 pub use saltus_system::{

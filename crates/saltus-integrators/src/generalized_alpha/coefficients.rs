@@ -144,21 +144,19 @@ impl Given {
             }
             return Ok(c);
         }
-        if self.preset.is_none() && by_hand.iter().all(|(_, v)| v.is_none()) {
-            if let Some(alpha) = self.alpha {
-                return Err(OptionsError::new(
-                    "alpha",
-                    alpha,
-                    "`preset = \"hht\"` beside it",
-                ));
-            }
+        if self.preset.is_none() && self.alpha.is_none() && by_hand.iter().all(|(_, v)| v.is_none())
+        {
             return Ok(Coefficients::from_rho(DEFAULT_RHO));
         }
-        let base = match self.preset {
-            Some(Preset::Hht) => {
-                let alpha = self.alpha.unwrap_or(0.1);
+        let base = match (self.preset, self.alpha) {
+            (Some(Preset::Hht), alpha) => {
+                let alpha = alpha.unwrap_or(0.1);
                 in_range("alpha", alpha, 0.0, 1.0 / 3.0, "a number in [0, 1/3]")?;
                 (0.0, alpha)
+            }
+            (_, Some(alpha)) => {
+                let error = OptionsError::new("alpha", alpha, "`preset = \"hht\"` beside it");
+                return Err(error.cure("remove it, or name that preset"));
             }
             _ => (0.0, 0.0),
         };
@@ -171,6 +169,11 @@ impl Given {
         if let Some(gamma) = self.gamma {
             c.gamma = gamma;
             c.beta = 0.25 * (gamma + 0.5).powi(2);
+        } else if c.gamma <= 0.0 {
+            let expected =
+                "a number below 1/2 + alpha_f, so that gamma = 1/2 + alpha_f - alpha_m is > 0";
+            let error = OptionsError::new("alpha_m", c.alpha_m, expected);
+            return Err(error.cure("change `alpha_m` or `alpha_f`, or give `gamma` too"));
         }
         c.beta = self.beta.unwrap_or(c.beta);
         let positive = "a number in (0, 2]";
@@ -237,5 +240,26 @@ mod tests {
             ..newmark
         };
         assert!(both.resolve().is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_as_it_was_written() {
+        let weightless = Given {
+            alpha_m: Some(0.5),
+            alpha_f: Some(0.0),
+            ..Given::default()
+        };
+        assert_eq!(weightless.resolve().unwrap_err().option, "alpha_m");
+        let weighted = Given {
+            gamma: Some(0.5),
+            ..weightless
+        };
+        assert!(weighted.resolve().is_ok());
+        let misplaced = Given {
+            preset: Some(Preset::Newmark),
+            alpha: Some(0.1),
+            ..Given::default()
+        };
+        assert_eq!(misplaced.resolve().unwrap_err().option, "alpha");
     }
 }

@@ -7,27 +7,43 @@ use super::response::PARTS;
 use super::settings::Formulation;
 use crate::integrator::{FailedProblem, StepError};
 use saltus_linear::{Dense, axpy, dot};
-use saltus_system::System;
+use saltus_system::{Names, System};
 
 impl Engine {
     pub(super) fn not_finite(&self, system: &dyn System, t: f64) -> StepError {
         let names = system.names();
+        let (trial, rows) = (&self.trial, &self.rows);
         let bad = |x: &[f64]| x.iter().position(|v| !v.is_finite());
-        let (quantity, place) = if let Some(i) = bad(&self.trial.force) {
-            ("the force", names.velocities.get(i).cloned())
-        } else if let Some(i) = bad(&self.trial.x) {
-            ("the acceleration", names.velocities.get(i).cloned())
-        } else if let Some(j) = bad(&self.rows.gap) {
-            ("the gap", Some(self.row_name(system, j)))
-        } else {
-            let j = bad(&self.rows.velocity);
-            ("the rate", j.map(|j| self.row_name(system, j)))
-        };
-        StepError::NotFinite {
-            quantity,
-            place: place.unwrap_or_default(),
-            t,
-        }
+        // What comes first is the cause of what follows.
+        let of_motion = [
+            ("the acceleration", &trial.x),
+            ("the velocity", &trial.v),
+            ("the force", &trial.force),
+        ];
+        let of_rows = [
+            ("the gap", &rows.gap),
+            ("the rate", &rows.velocity),
+            ("the acceleration", &rows.acceleration),
+        ];
+        let moved = of_motion
+            .into_iter()
+            .find_map(|(what, x)| Some((what, velocity_name(&names, bad(x)?))));
+        let found = moved
+            .or_else(|| Some(("the position", position_name(&names, bad(&trial.q)?))))
+            .or_else(|| {
+                of_rows
+                    .into_iter()
+                    .find_map(|(what, x)| Some((what, self.row_name(system, bad(x)?))))
+            });
+        // Where everything is a number, some product of them is none: that of the fastest.
+        let (quantity, place) = found.unwrap_or_else(|| {
+            let fastest = (0..trial.v.len()).max_by(|a, b| {
+                let size = |i: usize| trial.v[i].abs() * self.weights[i].recip();
+                size(*a).total_cmp(&size(*b))
+            });
+            ("the energy", velocity_name(&names, fastest.unwrap_or(0)))
+        });
+        StepError::NotFinite { quantity, place, t }
     }
 
     pub(super) fn not_converged(
@@ -39,11 +55,7 @@ impl Engine {
         let tolerance = self.settings.tolerance * self.scale;
         let names = system.names();
         let place = match defect.place {
-            Place::Velocity(i) => names
-                .velocities
-                .get(i)
-                .cloned()
-                .unwrap_or_else(|| i.to_string()),
+            Place::Velocity(i) => velocity_name(&names, i),
             Place::Row(j) => self.row_name(system, j),
         };
         StepError::NotConverged {
@@ -192,4 +204,14 @@ impl Engine {
             Level::Velocity => t.imp_star[j],
         }
     }
+}
+
+fn velocity_name(names: &Names, i: usize) -> String {
+    let name = names.velocities.get(i);
+    name.cloned().unwrap_or_else(|| format!("velocity {i}"))
+}
+
+fn position_name(names: &Names, i: usize) -> String {
+    let name = names.positions.get(i);
+    name.cloned().unwrap_or_else(|| format!("position {i}"))
 }

@@ -2,7 +2,7 @@
 
 use super::coefficients::{Coefficients, Given, Preset, in_range};
 use super::settings::{Formulation, Inactive, LinearSolve, Prediction, Settings};
-use crate::scheme::OptionsError;
+use crate::scheme::{OptionsError, check_tolerance};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,8 +73,8 @@ pub struct GeneralizedAlphaOptions {
     /// Activation parameter of contacts \[kg\], > 0; from the mass matrix where left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r: Option<f64>,
-    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-1].
-    #[schemars(range(min = 0.0, max = 1e-1))]
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.01].
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1e-2))]
     pub tolerance: f64,
     /// Most corrections in a step, ≥ 1.
     #[schemars(range(min = 1))]
@@ -148,8 +148,8 @@ pub struct NonsmoothGeneralizedAlphaOptions {
     /// Activation parameter of contacts \[kg\], > 0; from the mass matrix where left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r: Option<f64>,
-    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-1].
-    #[schemars(range(min = 0.0, max = 1e-1))]
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.01].
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1e-2))]
     pub tolerance: f64,
     /// Most corrections in a step, ≥ 1.
     #[schemars(range(min = 1))]
@@ -189,7 +189,8 @@ pub struct NonsmoothNewmarkOptions {
     /// `β`; `(γ + 1/2)²/4` where left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-1].
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.01].
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1e-2))]
     pub tolerance: f64,
     /// Most corrections in a step, ≥ 1.
     pub max_iterations: u32,
@@ -212,7 +213,8 @@ impl Default for NonsmoothNewmarkOptions {
 pub struct NonsmoothHhtOptions {
     /// `α`, in [0, 1/3]: `γ = 1/2 + α`, `β = (1 + α)²/4`.
     pub alpha: f64,
-    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-1].
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.01].
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1e-2))]
     pub tolerance: f64,
     /// Most corrections in a step, ≥ 1.
     pub max_iterations: u32,
@@ -230,13 +232,7 @@ impl Default for NonsmoothHhtOptions {
 
 /// Checks what all schemes have.
 fn common(tolerance: f64, max_iterations: u32, r: Option<f64>) -> Result<(), OptionsError> {
-    in_range(
-        "tolerance",
-        tolerance,
-        f64::MIN_POSITIVE,
-        0.1,
-        "a number in (0, 1e-1]",
-    )?;
+    check_tolerance(tolerance)?;
     if max_iterations == 0 {
         return Err(OptionsError::new(
             "max_iterations",
@@ -346,7 +342,11 @@ impl NonsmoothGeneralizedAlphaOptions {
             in_range("strategy", strategy, 1.0, 3.0, "1, 2 or 3")?;
             if !pva {
                 let expected = "no such option unless `formulation` is `pva`";
-                return Err(OptionsError::new("strategy", strategy, expected));
+                let error = OptionsError::new("strategy", strategy, expected);
+                return Err(error.cure(
+                    "remove it, or from the command line replace the whole scheme, as with \
+                     --set 'simulation.scheme={ name = \"nonsmooth-generalized-alpha\", formulation = \"pvv\" }'",
+                ));
             }
         }
         if self.modified_lcp && self.formulation != NonsmoothFormulation::Pvv {

@@ -1,6 +1,6 @@
 //! Parameters of the Moreau–Jean scheme.
 
-use crate::scheme::OptionsError;
+use crate::scheme::{OptionsError, check_tolerance};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,8 +69,8 @@ pub struct MoreauJeanOptions {
     /// Left out: 1e-12 of the length scale of the model.
     #[schemars(range(min = 0.0))]
     pub activation_tolerance: Option<f64>,
-    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 1e-3].
-    #[schemars(range(min = 0.0, max = 1e-3))]
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.01].
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1e-2))]
     pub tolerance: f64,
     /// Most corrections in a step, ≥ 1.
     #[schemars(range(min = 1))]
@@ -165,12 +165,7 @@ impl MoreauJeanOptions {
                 "a length ≥ 0 in metres",
             )?;
         }
-        check(
-            "tolerance",
-            self.tolerance,
-            self.tolerance > 0.0 && self.tolerance <= 1e-3,
-            "a number in (0, 1e-3]",
-        )?;
+        check_tolerance(self.tolerance)?;
         check(
             "max_iterations",
             f64::from(self.max_iterations),

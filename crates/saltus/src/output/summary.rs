@@ -11,7 +11,7 @@
 //! | `iterations_mean`, `iterations_max` | correction solves of a step |
 //! | `remedied` | steps that took more than corrections: raised activation parameters, another linear solve, parts |
 //! | `constraints` | `redundant`: most multipliers of a step that are not unique |
-//! | `certificate` | per entry that applies: `guaranteed`, `tolerance` (if guaranteed; relative to the scale of the motion), `worst`, `at` \[s\], `unit` |
+//! | `certificate` | per entry that applies: `guaranteed`, `worst` and its `unit`, `at` \[s\], and, if guaranteed, `relative_tolerance`: a share of the scale of the motion, without a unit |
 //! | `events` | counts of `impacts`, `openings`, `stick`, `slip`, `accumulation`; `first_impact`, `last_impact` \[s\], or null; the `accumulations` with `contact` and `t` \[s\] |
 //! | `rest` | `total` time at rest \[s\]; time `since` which nothing moved until the end \[s\], or null |
 //! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond the work of forces without a potential; it contains what moving constraints and a potential that depends on time bring in) and its time `max_gain_at` \[s\], or null, `impacts_that_gain` (steps with an impact, or up to ten after one, that gained more than 1e-6 of the largest kinetic energy and more than any step away from impacts), the largest such gain `impact_gain` and its time `impact_gain_at`, `work_external`, `work_contact` \[J\] |
@@ -156,7 +156,7 @@ fn certificate(outcome: &Outcome) -> Map<String, Value> {
             "unit": entry.unit(),
         });
         if let Some(tolerance) = tolerance {
-            value["tolerance"] = json!(tolerance);
+            value["relative_tolerance"] = json!(tolerance);
         }
         (entry.name().to_owned(), value)
     };

@@ -4,7 +4,7 @@ use crate::observe::{EventKind, Outcome};
 use crate::output::RunCard;
 use crate::report::number::{count, digits, duration, significant};
 use crate::report::page::escape;
-use saltus_integrators::Entry;
+use saltus_integrators::{Entry, PROOF};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -105,6 +105,14 @@ pub(crate) fn certificate(outcome: &Outcome) -> String {
             } else {
                 significant(at, 6)
             },
+        );
+    }
+    if let Some(tolerance) = outcome.guarantees.declined() {
+        let _ = write!(
+            html,
+            "<tr><td colspan=\"5\">A tolerance of {} guarantees nothing; {} or less does.</td></tr>",
+            significant(tolerance, 3),
+            significant(PROOF, 3),
         );
     }
     if any {
