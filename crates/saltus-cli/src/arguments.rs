@@ -165,6 +165,11 @@ pub struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
 
+    /// With --resume: go on although the model or the options of the scheme are not those of the checkpoint. Another step
+    /// or tolerance needs no leave
+    #[arg(long, requires = "resume")]
+    pub allow_changes: bool,
+
     /// Replace the result of another model in the directory
     #[arg(long)]
     pub force: bool,

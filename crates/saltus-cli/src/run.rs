@@ -5,8 +5,10 @@ use crate::progress::Progress;
 use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, render, words};
 use saltus::observe::StopFlag;
 use saltus::output::{Format, OutputError, ResultDirectory, ResultWriter, RunCard};
-use saltus::{Checkpoint, DriveError, Fields, RunError, Selection, Simulation, Stop};
-use saltus_complementarity::archive::Problem;
+use saltus::{
+    Checkpoint, DriveError, Fields, Identity, RunError, Selection, Simulation, Stop, fingerprint,
+};
+use saltus_complementarity::archive::{Problem, Record, write_record};
 use saltus_integrators::FailedProblem;
 use saltus_linear::Dense;
 use saltus_model::document::OutputFormat;
@@ -29,7 +31,7 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
     let resumed = arguments
         .resume
         .as_deref()
-        .map(|path| checkpoint(path, model.scheme.name()));
+        .map(|path| checkpoint(path, &model, arguments.allow_changes));
     let resumed = match resumed.transpose() {
         Ok(checkpoint) => checkpoint,
         Err(message) => {
@@ -46,6 +48,8 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
     };
     let stop = stop_on_interrupt();
     let simulation = Simulation::new(&*model.system, model.scheme.clone())
+        .identity(identity(&model))
+        .allow_changes(arguments.allow_changes)
         .step(model.plan.step)
         .until(model.plan.until);
     let simulation = match resumed {
@@ -54,12 +58,12 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
     };
     let mut progress = Progress::new(arguments.quiet);
     let outcome = simulation.run(&mut [&mut files, &mut progress, &mut stop.clone()]);
+    if arguments.archive_failures {
+        archive(&outcome, &model, &mut files);
+    }
     if !arguments.quiet && files.outcome().is_some() {
         // A closed pipe does not make the result worse.
         let _ = std::io::stdout().write_all(words::summary(&model, &files).as_bytes());
-    }
-    if arguments.archive_failures {
-        archive(&outcome, &files);
     }
     exit_code(outcome, &files)
 }
@@ -171,54 +175,117 @@ fn stop_on_interrupt() -> StopFlag {
     flag
 }
 
-/// Reads a checkpoint of a run with `scheme`.
-fn checkpoint(path: &Path, scheme: &str) -> Result<Checkpoint, String> {
+/// What is run, for checkpoints to tell from other models.
+fn identity(model: &Model) -> Identity {
+    let parts = model.parts().into_iter();
+    Identity {
+        model: model.name.clone(),
+        parameters: model.parameters.iter().cloned().collect(),
+        parts: parts.map(|(key, text)| (key, fingerprint(&text))).collect(),
+        ..Identity::with(&model.scheme)
+    }
+}
+
+/// Reads a checkpoint that a run of `model` can go on from.
+fn checkpoint(path: &Path, model: &Model, changed: bool) -> Result<Checkpoint, String> {
+    let scheme = model.scheme.name();
     let place = path.display();
     let text = std::fs::read_to_string(path).map_err(|e| format!("{place} cannot be read: {e}"))?;
     let checkpoint: Checkpoint =
         serde_json::from_str(&text).map_err(|e| format!("{place} is not a checkpoint: {e}"))?;
-    if checkpoint.scheme == scheme {
-        Ok(checkpoint)
-    } else {
+    if checkpoint.scheme != scheme {
         let found = checkpoint.scheme;
-        Err(format!(
+        return Err(format!(
             "{place} was written by scheme `{found}`, this run uses `{scheme}`; add --scheme {found}"
-        ))
+        ));
+    }
+    match checkpoint.check(&*model.system, &identity(model), changed) {
+        Ok(()) => Ok(checkpoint),
+        Err(error) => {
+            let cure = match error {
+                RunError::Changed { .. } => {
+                    "; run what it was written by, or add --allow-changes to go on all the same"
+                }
+                RunError::Misfit { .. } => "; run the model it was written by",
+                _ => "",
+            };
+            let of = &checkpoint.identity.model;
+            let of = if of.is_empty() || *of == model.name {
+                String::new()
+            } else {
+                format!(" (model `{of}`)")
+            };
+            Err(format!("{place}{of} cannot be resumed: {error}{cure}"))
+        }
     }
 }
 
 /// Writes the contact problem of a failed step and the state before it beside the result.
-fn archive(outcome: &Result<saltus::Run, RunError>, files: &ResultWriter) {
+fn archive(outcome: &Result<saltus::Run, RunError>, model: &Model, files: &mut ResultWriter) {
     let Err(RunError::Step {
         step,
+        t,
         error,
         checkpoint,
-        ..
     }) = outcome
     else {
         return;
     };
-    let name = |end: &str| files.path().join(format!("failed-step-{step}{end}"));
+    let list = |files: &mut ResultWriter, name: &str| {
+        if let Err(error) = files.list(name) {
+            render::error(&error.to_string());
+        }
+    };
     if let Some(problem) = error.problem() {
-        let path = name(".json");
-        match saltus_complementarity::archive::write(&path, &mixed(problem)) {
-            Ok(()) => render::note(&format!("the problem of the step is in {}", path.display())),
+        let name = format!("failed-step-{step}.json");
+        let path = files.path().join(&name);
+        let title = format!(
+            "step {step} of model {} with {}, which starts at t = {t} s",
+            model.name,
+            model.scheme.name()
+        );
+        match write_record(&path, &record(problem, title)) {
+            Ok(()) => {
+                list(files, &name);
+                render::note(&format!("the problem of the step is in {}", path.display()));
+            }
             Err(error) => render::error(&error.to_string()),
         }
     }
     if let Some(checkpoint) = checkpoint {
-        let path = name(".checkpoint.json");
+        let name = format!("failed-step-{step}.checkpoint.json");
+        let path = files.path().join(&name);
         let written = serde_json::to_string_pretty(checkpoint)
             .map_err(std::io::Error::from)
             .and_then(|text| std::fs::write(&path, text + "\n"));
         match written {
-            Ok(()) => render::note(&format!(
-                "the state before the step is in {}; to take it again:\n    {}",
-                path.display(),
-                command_from(&path, &name("")),
-            )),
+            Ok(()) => {
+                list(files, &name);
+                render::note(&format!(
+                    "the state before the step is in {}; to take it again:\n    {}",
+                    path.display(),
+                    command_from(&path, &beside(files.path(), *step)),
+                ));
+            }
             Err(error) => render::error(&format!("{} cannot be written: {error}", path.display())),
         }
+    }
+}
+
+/// Where a replay of `step` has its result: beside that of the run, not in it.
+fn beside(out: &Path, step: u64) -> PathBuf {
+    let folder = format!("failed-step-{step}");
+    match out.file_name() {
+        Some(name) => out.with_file_name(format!("{}-{folder}", name.to_string_lossy())),
+        None => out.join(folder),
+    }
+}
+
+fn record(problem: &FailedProblem, title: String) -> Record {
+    Record {
+        title: Some(title),
+        rows: problem.rows.clone(),
+        ..Record::from(mixed(problem))
     }
 }
 

@@ -296,6 +296,98 @@ fn a_failed_step_leaves_what_was_computed() {
     assert_eq!(rows.lines().count(), 12);
 }
 
+/// A run goes on from a checkpoint of the same model only, unless it is told to.
+#[test]
+fn a_checkpoint_of_another_run_is_refused_by_name() {
+    let folder = Folder::new("resume");
+    let model = good("leaves_domain.toml");
+    let higher = ["--set", "initial.q.y=0.105"];
+    let first = ["run", &model, "--out", "kept", "--archive-failures"];
+    let first = [&first[..], &higher].concat();
+    assert_eq!(folder.saltus(&first).0, Some(3));
+    let file = "kept/failed-step-11.checkpoint.json";
+    let resume = |model: &str, more: &[&str]| {
+        let arguments = ["run", model, "--out", "on", "--force", "--resume", file];
+        folder.saltus(&[&arguments, more].concat())
+    };
+    let text = std::fs::read_to_string(&model).unwrap();
+    let changed = |name: &str, from: &str, to: &str| {
+        let path = folder.0.join(name);
+        std::fs::write(&path, text.replace(from, to)).unwrap();
+        path.display().to_string()
+    };
+    let heavier = changed("heavier.toml", "mass = [1]", "mass = [2]");
+    let renamed = folder.0.join("renamed.toml").display().to_string();
+    let other = [("\"y\"", "\"z\""), ("(y)", "(z)"), (".y ", ".z ")];
+    let other = other
+        .iter()
+        .fold(text.clone(), |text, (from, to)| text.replace(from, to));
+    std::fs::write(&renamed, other).unwrap();
+    let parameter = changed(
+        "parameter.toml",
+        "[system]",
+        "[parameters]\nm = 2\n[system]",
+    );
+    let wider = changed("wider.toml", r#"["y"]"#, r#"["y", "x"]"#);
+    let wider = {
+        let text = std::fs::read_to_string(&wider).unwrap();
+        let text = text
+            .replace("[1]", "[1, 1]")
+            .replace(r#"["-sqrt(y)"]"#, r#"["-sqrt(y)", "0"]"#);
+        std::fs::write(&wider, text).unwrap();
+        wider
+    };
+    let theta = [
+        "--set",
+        "simulation.scheme={ name = \"moreau-jean\", theta = 0.75 }",
+    ];
+    let cases: [(&str, &[&str], &str, &str); 5] = [
+        (&heavier, &[], "`system` is not the same", "--allow-changes"),
+        (&renamed, &[], "have other names", "--allow-changes"),
+        (
+            &parameter,
+            &[],
+            "parameter `m` is not there in it, 2 here",
+            "--allow-changes",
+        ),
+        (
+            &model,
+            &theta,
+            "`theta` of the scheme is 0.5 in it, 0.75 here",
+            "--allow-changes",
+        ),
+        (
+            &wider,
+            &[],
+            "has 1 positions, this run has 2",
+            "the model it was written by",
+        ),
+    ];
+    for (model, more, difference, cure) in cases {
+        let (code, out, err) = resume(model, more);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+        for part in [file, difference, cure, "nothing was run"] {
+            assert!(err.contains(part), "no {part:?} in {err}");
+        }
+        assert!(!folder.0.join("on").exists());
+    }
+    // It begins before the step that failed, and fails or not as the change will have it.
+    for (model, more) in [
+        (&model, &[][..]),
+        (&model, &["--step", "5e-3"]),
+        (&model, &["--set", "simulation.scheme.tolerance=1e-9"]),
+        (&model, &["--set", "initial.v.y=-2"]),
+        (&heavier, &["--allow-changes"]),
+        (&renamed, &["--allow-changes"]),
+    ] {
+        let (code, _, err) = resume(model, more);
+        assert_eq!(code, Some(3), "{more:?}: {err}");
+        assert_eq!(folder.summary("on")["start"], 0.1, "{more:?}");
+    }
+    let (code, _, err) = resume(&wider, &["--allow-changes"]);
+    assert_eq!(code, Some(2), "{err}");
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_valid_files() {

@@ -179,11 +179,36 @@ fn a_step_without_a_solution_can_be_taken_again() {
     let problem = format!("o/failed-step-{number}.json");
     let solved = saltus(&["solve", &problem, "--solver", "all"], &at);
     assert_eq!(solved.status.code(), Some(0), "{solved:?}");
+    // It says where it comes from and what its rows are, and the summary lists it.
+    let json = |path: &str| -> serde_json::Value {
+        serde_json::from_str(&std::fs::read_to_string(at.join(path)).unwrap()).unwrap()
+    };
+    let kept = json(&problem);
+    let title = kept["title"].as_str().unwrap();
+    assert!(
+        title.starts_with(&format!("step {number} of model ")),
+        "{title}"
+    );
+    let rows = kept["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), kept["q"].as_array().unwrap().len());
+    assert!(
+        rows.iter().all(|r| r.as_str().unwrap().contains(" of ")),
+        "{rows:?}"
+    );
+    let files = json("o/summary.json")["files"].to_string();
+    for name in [
+        format!("failed-step-{number}.json"),
+        format!("failed-step-{number}.checkpoint.json"),
+    ] {
+        assert!(files.contains(&name), "{files}");
+    }
 
     // The step again, from the state before it, by the command that was printed.
     let command = message.lines().find(|l| l.contains("--resume")).unwrap();
     let words: Vec<&str> = command.split_whitespace().collect();
     assert_eq!(words[0], "saltus", "{command}");
+    let beside = format!("o-failed-step-{number}");
+    assert!(words.contains(&beside.as_str()), "{command}");
     let unquoted: Vec<String> = words[1..]
         .iter()
         .map(|w| match w.strip_prefix('\'') {

@@ -223,6 +223,8 @@ fn solvers_start_where_they_are_told_to() {
         problem: Problem::Friction(p),
         solution: Some(point(&solution)),
         guesses: vec![point(&far), point(&solution)],
+        title: None,
+        rows: Vec::new(),
     };
     let start = |text: &str| text.parse::<Start>().unwrap();
     for text in ["zero", "solution", "guess:2"] {

@@ -82,6 +82,8 @@ fn sliding() -> Record {
             unknowns: vec![0.0; 3],
             ..Point::default()
         }],
+        title: Some("a mass that slides".to_owned()),
+        rows: Vec::new(),
     }
 }
 
@@ -251,4 +253,24 @@ proptest! {
             prop_assert!(error.to_string().contains("case"));
         }
     }
+}
+
+/// What a problem is and what its rows are stays with it; rows have names all or none.
+#[test]
+fn a_problem_keeps_its_title_and_the_names_of_its_rows() {
+    let root = folder("named");
+    let path = root.join("p.json");
+    let text = r#"{"kind":"mlcp","title":"step 3","rows":["rate of pin","impact law of floor"],"equalities":1,
+        "matrix":[[2,0],[0,1]],"q":[1,-1]}"#;
+    std::fs::write(&path, text).unwrap();
+    let record = read_record(&path).unwrap();
+    assert_eq!(record.title.as_deref(), Some("step 3"));
+    assert_eq!(record.rows, ["rate of pin", "impact law of floor"]);
+    write_record(&path, &record).unwrap();
+    let again = read_record(&path).unwrap();
+    assert_eq!((again.title, again.rows), (record.title, record.rows));
+    std::fs::write(&path, text.replace(r#""rate of pin","#, "")).unwrap();
+    let error = read_record(&path).unwrap_err().to_string();
+    assert!(error.contains("rows has 1 names, expected 2"), "{error}");
+    std::fs::remove_dir_all(root).unwrap();
 }

@@ -77,6 +77,8 @@ pub struct FailedProblem {
     pub matrix: Vec<f64>,
     /// `q` (n).
     pub q: Vec<f64>,
+    /// What each row is (n).
+    pub rows: Vec<String>,
 }
 
 /// Why a step could not be taken.

@@ -125,10 +125,11 @@ impl OneStep {
         self.solver.solve(&problem, z, Tolerance::default())
     }
 
-    /// A copy of the problem, for the record.
-    pub(crate) fn failed(&self, equalities: usize) -> FailedProblem {
+    /// A copy of the problem with the names of its rows, for the record.
+    pub(crate) fn failed(&self, equalities: usize, rows: Vec<String>) -> FailedProblem {
         FailedProblem {
             equalities,
+            rows,
             matrix: self.delassus.as_slice().to_vec(),
             q: self.q.clone(),
         }

@@ -238,6 +238,26 @@ impl Model {
         outcome.map_err(|error| self.step_error(&error))
     }
 
+    /// The tables of the document that say what moves, each as text: not how it is simulated and written, nor where it starts,
+    /// nor the parameters, which are there evaluated.
+    #[must_use]
+    pub fn parts(&self) -> Vec<(String, String)> {
+        const OTHERS: [&str; 7] = [
+            "saltus",
+            "title",
+            "description",
+            "parameters",
+            "initial",
+            "simulation",
+            "output",
+        ];
+        let entries = self.tree.entries().unwrap_or_default();
+        let parts = entries.iter().filter(|e| !OTHERS.contains(&e.key.as_str()));
+        parts
+            .map(|e| (e.key.clone(), e.node.to_json().to_string()))
+            .collect()
+    }
+
     /// What a scheme does not solve, at its place in the document.
     #[must_use]
     pub fn step_error(&self, error: &StepError) -> ModelErrors {

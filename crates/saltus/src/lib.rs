@@ -16,7 +16,7 @@ mod report;
 mod simulation;
 mod trajectory;
 
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, Identity, fingerprint};
 pub use columns::{Column, Fields, Quantity, Selection};
 pub use observe::{Outcome, Recorder};
 pub use report::Diagram;

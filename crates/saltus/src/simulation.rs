@@ -1,6 +1,6 @@
 //! The door for Rust users: a system, a scheme, a state, a step, an end.
 
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, Identity};
 use crate::observe::{Audit, Outcome, Recorder};
 use crate::trajectory::Trajectory;
 use saltus_integrators::{
@@ -31,6 +31,8 @@ pub struct Simulation<'a> {
     step: Option<f64>,
     until: Option<f64>,
     every: u64,
+    identity: Identity,
+    changed: bool,
 }
 
 /// Where a run starts.
@@ -123,6 +125,22 @@ pub enum RunError {
         /// In the run.
         expected: String,
     },
+    /// A checkpoint whose state does not fit the system.
+    #[error("the checkpoint has {found} {what}, this run has {expected}: it is of another model")]
+    Misfit {
+        /// `positions` or `velocities`.
+        what: &'static str,
+        /// In the checkpoint.
+        found: usize,
+        /// In the run.
+        expected: usize,
+    },
+    /// A checkpoint of another model, or of a scheme with other options.
+    #[error("the checkpoint is of another run: {differences}")]
+    Changed {
+        /// What differs, in words.
+        differences: String,
+    },
     /// A parameter of the scheme is out of range.
     #[error(transparent)]
     Options(#[from] OptionsError),
@@ -156,13 +174,20 @@ impl<'a> Simulation<'a> {
     /// A run of `system` with a [`Scheme`] or a boxed [`Integrator`].
     #[must_use]
     pub fn new(system: &'a dyn System, method: impl Into<Method>) -> Self {
+        let method = method.into();
+        let identity = match &method.0 {
+            Choice::Scheme(scheme) => Identity::with(scheme),
+            Choice::Integrator(_) => Identity::default(),
+        };
         Self {
             system,
-            method: method.into(),
+            method,
             start: None,
             step: None,
             until: None,
             every: 1,
+            identity,
+            changed: false,
         }
     }
 
@@ -170,6 +195,25 @@ impl<'a> Simulation<'a> {
     #[must_use]
     pub fn start(mut self, state: State) -> Self {
         self.start = Some(Start::State(state));
+        self
+    }
+
+    /// What is run, for checkpoints to tell from another model; without it they know names of coordinates and
+    /// options of the scheme.
+    #[must_use]
+    pub fn identity(mut self, identity: Identity) -> Self {
+        let scheme = std::mem::take(&mut self.identity.scheme);
+        self.identity = identity;
+        if self.identity.scheme.is_null() {
+            self.identity.scheme = scheme;
+        }
+        self
+    }
+
+    /// Goes on also from a checkpoint of a changed model or of a scheme with other options.
+    #[must_use]
+    pub fn allow_changes(mut self, allow: bool) -> Self {
+        self.changed = allow;
         self
     }
 
@@ -232,6 +276,9 @@ impl<'a> Simulation<'a> {
             call: "until",
         })?;
         let mut integrator = self.method.build()?;
+        if let Start::Checkpoint(checkpoint) = &start {
+            checkpoint.check(system, &self.identity, self.changed)?;
+        }
         let begin = Begin::new(start, self.step, until, integrator.name())?;
         let Begin {
             mut state,
@@ -263,6 +310,7 @@ impl<'a> Simulation<'a> {
                 let checkpoint = (state.t == t).then(|| Checkpoint {
                     format: Checkpoint::FORMAT,
                     scheme: integrator.name().to_owned(),
+                    identity: self.identity.of(system),
                     start: plan.start,
                     step: plan.step,
                     steps: step - 1,
@@ -296,6 +344,7 @@ impl<'a> Simulation<'a> {
         let checkpoint = Checkpoint {
             format: Checkpoint::FORMAT,
             scheme: integrator.name().to_owned(),
+            identity: self.identity.of(system),
             start,
             step: plan.step,
             steps,
@@ -369,13 +418,6 @@ impl Begin {
         until: f64,
         scheme: &str,
     ) -> Result<Self, RunError> {
-        if checkpoint.format != Checkpoint::FORMAT {
-            let say = |version: u32| format!("format version {version}");
-            return Err(RunError::Checkpoint {
-                found: say(checkpoint.format),
-                expected: say(Checkpoint::FORMAT),
-            });
-        }
         if checkpoint.scheme != scheme {
             let say = |name: &str| format!("scheme `{name}`");
             return Err(RunError::Checkpoint {

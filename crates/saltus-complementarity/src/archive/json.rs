@@ -15,6 +15,10 @@ type Triplets = Vec<(usize, usize, f64)>;
 enum Document {
     /// `0 ≤ z ⟂ M z + q ≥ 0`.
     Lcp {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rows: Vec<String>,
         matrix: Vec<Vec<f64>>,
         q: Vec<f64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,6 +28,10 @@ enum Document {
     },
     /// The same with leading equalities.
     Mlcp {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rows: Vec<String>,
         equalities: usize,
         matrix: Vec<Vec<f64>>,
         q: Vec<f64>,
@@ -34,6 +42,8 @@ enum Document {
     },
     /// `u = W r + q`.
     Friction {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
         dimension: usize,
         delassus: Triplets,
         q: Vec<f64>,
@@ -47,6 +57,8 @@ enum Document {
     },
     /// `M v = H r + f`, `u = Hᵀ v + w`.
     GlobalFriction {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
         dimension: usize,
         mass: Triplets,
         directions: Triplets,
@@ -82,21 +94,34 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
         path: path.into(),
         source,
     };
-    let (problem, solution, guesses) = match document {
+    let mut names = Vec::new();
+    let (problem, solution, guesses, title) = match document {
         Document::Lcp {
+            title,
+            rows,
             matrix,
             q,
             solution,
             guesses,
-        } => (mixed(path, 0, &matrix, q)?, solution, guesses),
+        } => {
+            names = rows;
+            (mixed(path, 0, &matrix, q)?, solution, guesses, title)
+        }
         Document::Mlcp {
+            title,
+            rows,
             equalities,
             matrix,
             q,
             solution,
             guesses,
-        } => (mixed(path, equalities, &matrix, q)?, solution, guesses),
+        } => {
+            names = rows;
+            let problem = mixed(path, equalities, &matrix, q)?;
+            (problem, solution, guesses, title)
+        }
         Document::Friction {
+            title,
             dimension,
             delassus,
             q,
@@ -110,9 +135,10 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
             place(&delassus, size, size, "delassus")?;
             let w = BlockMatrix::from_triplets(dimension, mu.len(), delassus);
             let p = FrictionContact::new(w, q, mu, rolling).map_err(problem)?;
-            (Problem::Friction(p), solution, guesses)
+            (Problem::Friction(p), solution, guesses, title)
         }
         Document::GlobalFriction {
+            title,
             dimension,
             mass,
             directions,
@@ -130,13 +156,15 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
             let mass = SparseMatrix::from_triplets(n, n, &mass);
             let h = SparseMatrix::from_triplets(n, m, &directions);
             let p = GlobalFriction::new(dimension, mass, h, f, w, mu, rolling).map_err(problem)?;
-            (Problem::Global(p), solution, guesses)
+            (Problem::Global(p), solution, guesses, title)
         }
     };
     Ok(Record {
         problem,
         solution,
         guesses,
+        title,
+        rows: names,
     })
 }
 
@@ -186,23 +214,29 @@ fn mixed(
 pub(super) fn write(path: &Path, record: &Record) -> Result<String, ArchiveError> {
     let solution = record.solution.clone();
     let guesses = record.guesses.clone();
+    let title = record.title.clone();
     let document = match &record.problem {
         Problem::Mixed {
             equalities,
             matrix,
             q,
         } => {
-            let rows = (0..q.len()).map(|i| matrix.row(i).to_vec()).collect();
+            let lines = (0..q.len()).map(|i| matrix.row(i).to_vec()).collect();
+            let rows = record.rows.clone();
             match *equalities {
                 0 => Document::Lcp {
-                    matrix: rows,
+                    title,
+                    rows,
+                    matrix: lines,
                     q: q.clone(),
                     solution,
                     guesses,
                 },
                 equalities => Document::Mlcp {
                     equalities,
-                    matrix: rows,
+                    title,
+                    rows,
+                    matrix: lines,
                     q: q.clone(),
                     solution,
                     guesses,
@@ -211,6 +245,7 @@ pub(super) fn write(path: &Path, record: &Record) -> Result<String, ArchiveError
         }
         Problem::Friction(p) if p.is_matrix_free() => return Err(super::not_a_matrix(path)),
         Problem::Friction(p) => Document::Friction {
+            title,
             dimension: p.dimension(),
             delassus: p.delassus().triplets().filter(|e| e.2 != 0.0).collect(),
             q: p.free_velocity().to_vec(),
@@ -220,6 +255,7 @@ pub(super) fn write(path: &Path, record: &Record) -> Result<String, ArchiveError
             guesses,
         },
         Problem::Global(p) => Document::GlobalFriction {
+            title,
             dimension: p.dimension(),
             mass: p.mass().triplets().collect(),
             directions: p.directions().triplets().collect(),

@@ -103,6 +103,10 @@ pub struct Record {
     pub solution: Option<Point>,
     /// First guesses for a solver.
     pub guesses: Vec<Point>,
+    /// Where the problem comes from; kept in JSON.
+    pub title: Option<String>,
+    /// What each row is, in the order of the unknowns, or empty; of complementarity, kept in JSON.
+    pub rows: Vec<String>,
 }
 
 impl From<Problem> for Record {
@@ -111,6 +115,8 @@ impl From<Problem> for Record {
             problem,
             solution: None,
             guesses: Vec::new(),
+            title: None,
+            rows: Vec::new(),
         }
     }
 }
@@ -163,6 +169,14 @@ pub fn read_record(path: &Path) -> Result<Record, ArchiveError> {
                 message,
             });
         }
+    }
+    let named = record.rows.len();
+    if ![0, size].contains(&named) {
+        let message = format!("rows has {named} names, expected {size}");
+        return Err(ArchiveError::Format {
+            path: path.into(),
+            message,
+        });
     }
     Ok(record)
 }

@@ -4,7 +4,7 @@ use super::defect::{Defect, Place};
 use super::engine::Engine;
 use super::levels::{Functional, Level};
 use super::response::PARTS;
-use super::settings::Formulation;
+use super::settings::{Formulation, SmoothRow};
 use crate::integrator::{FailedProblem, StepError};
 use saltus_linear::{Dense, axpy, dot};
 use saltus_system::{Names, System};
@@ -106,8 +106,21 @@ impl Engine {
         let k = unknowns.len();
         let z: Vec<f64> = unknowns.iter().map(|u| self.impulse_of(*u, h)).collect();
         let mut functional = Functional::default();
+        let name = |&(level, j): &(Level, usize)| {
+            let what = match level {
+                Level::Smooth => match self.settings.formulation.smooth_row() {
+                    Some(SmoothRow::Velocity) => "rate of the smooth motion",
+                    Some(SmoothRow::Acceleration) => "acceleration",
+                    _ => "gap",
+                },
+                Level::Position => "gap",
+                Level::Velocity => "impact law",
+            };
+            format!("{what} of {}", self.row_name(system, j))
+        };
         let mut problem = FailedProblem {
             equalities,
+            rows: unknowns.iter().map(name).collect(),
             matrix: Vec::with_capacity(k * k),
             q: Vec::with_capacity(k),
         };

@@ -61,6 +61,13 @@ impl MoreauJean {
         } else {
             "no velocity satisfies all contacts that closed in this step: check whether obstacles close on a body"
         };
+        let bilateral = (0..ng).map(|i| ("rate", Place::Bilateral(i)));
+        let contacts = self.contact.active.iter();
+        let contacts = contacts.map(|&i| ("impact law", Place::Contact(i)));
+        let rows = bilateral
+            .chain(contacts)
+            .map(|(what, place)| format!("{what} of {}", place_name(system, place)))
+            .collect();
         StepError::ContactProblem {
             contacts: self.contact.active.len(),
             bilateral: ng,
@@ -68,7 +75,7 @@ impl MoreauJean {
             residual: outcome.residual,
             place: place_name(system, worst.place),
             cure,
-            problem: Box::new(self.one_step.failed(ng)),
+            problem: Box::new(self.one_step.failed(ng, rows)),
         }
     }
 }

@@ -232,6 +232,21 @@ impl ResultWriter {
         self.files.iter().map(|name| self.path.join(name)).collect()
     }
 
+    /// Lists one more file that was written to the directory after the run, in the summary too.
+    ///
+    /// # Errors
+    /// Where the summary cannot be written.
+    pub fn list(&mut self, name: &str) -> Result<(), OutputError> {
+        if self.files.iter().any(|file| file == name) {
+            return Ok(());
+        }
+        self.files.push(name.to_owned());
+        match &self.outcome {
+            Some(outcome) => self.write_summary(&summary(&self.card, outcome, &self.files)),
+            None => Ok(()),
+        }
+    }
+
     /// How the run went; `None` before it has ended.
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {

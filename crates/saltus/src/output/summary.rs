@@ -51,13 +51,9 @@ impl RunCard {
     /// A card with the name or path of the model and the scheme, without the options that are not set.
     #[must_use]
     pub fn new(model: impl Into<String>, scheme: &Scheme) -> Self {
-        let mut scheme = serde_json::to_value(scheme.effective()).unwrap_or(Value::Null);
-        if let Value::Object(options) = &mut scheme {
-            options.retain(|_, value| !value.is_null());
-        }
         Self {
             model: model.into(),
-            scheme,
+            scheme: crate::checkpoint::options(scheme),
             ..Self::default()
         }
     }
