@@ -198,8 +198,11 @@ impl Identity {
             let expanded = FOLLOWING.iter().any(|name| a.contains_key(*name));
             let moved = options.iter().any(|(name, _)| follows(name));
             let told = options.iter().any(|(name, _)| given(name));
-            options.retain(|(name, _)| {
-                !(moved && told && follows(name)) && (moved || !expanded || !given(name))
+            // Where numbers that follow have moved, what they follow from says it; where none has, that is another way to
+            // say the same.
+            options.retain(|(name, _)| match moved {
+                true => !(told && follows(name)),
+                false => !(expanded && given(name)),
             });
             found.extend(options.into_iter().map(|(_, text)| text));
         }

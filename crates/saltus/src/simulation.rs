@@ -38,7 +38,7 @@ pub struct Simulation<'a> {
 /// Where a run starts.
 enum Start {
     State(State),
-    Checkpoint(Checkpoint),
+    Checkpoint(Box<Checkpoint>),
 }
 
 /// A scheme by name, or an integrator ready for use.
@@ -221,7 +221,7 @@ impl<'a> Simulation<'a> {
     /// without the stop would have done.
     #[must_use]
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
-        self.start = Some(Start::Checkpoint(checkpoint));
+        self.start = Some(Start::Checkpoint(Box::new(checkpoint)));
         self
     }
 
@@ -384,7 +384,7 @@ impl Begin {
                     closed: None,
                 }
             }
-            Start::Checkpoint(checkpoint) => Self::resume(checkpoint, step, until, scheme)?,
+            Start::Checkpoint(checkpoint) => Self::resume(*checkpoint, step, until, scheme)?,
         };
         let plan = begin.plan;
         if !(plan.step > 0.0 && plan.step.is_finite()) {
