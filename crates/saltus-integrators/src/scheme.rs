@@ -52,7 +52,7 @@ pub struct OptionsError {
 
 /// The coarsest tolerance that a scheme takes, relative to the momentum scale of the motion: the papers count corrections
 /// down to that. What a step guarantees is another matter ([`Guarantees`](crate::certificate::Guarantees)).
-pub(crate) const COARSEST: f64 = 1e-2;
+pub(crate) const COARSEST: f64 = 5e-2;
 
 /// Checks the tolerance of Newton's method.
 pub(crate) fn check_tolerance(tolerance: f64) -> Result<(), OptionsError> {
@@ -60,7 +60,7 @@ pub(crate) fn check_tolerance(tolerance: f64) -> Result<(), OptionsError> {
         return Ok(());
     }
     Err(
-        OptionsError::new("tolerance", tolerance, "a number in (0, 0.01]")
+        OptionsError::new("tolerance", tolerance, "a number in (0, 0.05]")
             .cure("leave it out for the default"),
     )
 }
@@ -237,7 +237,7 @@ mod tests {
                 assert_eq!(
                     scheme.validate().unwrap_err().to_string(),
                     format!(
-                        "`tolerance` is {tolerance}, expected a number in (0, 0.01]; leave it out for the default"
+                        "`tolerance` is {tolerance}, expected a number in (0, 0.05]; leave it out for the default"
                     )
                 );
             }

@@ -212,8 +212,10 @@ impl Engine {
     fn velocity_zero(&self, j: usize, momentum: f64) -> Zero {
         // What cancels in a velocity that vanishes is of the size of the motion.
         let motion = self.rows.reach[j] * self.scale;
-        let places = self.size_of_places(self.rows.velocity_turn(), j);
-        let size = self.size_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion + places;
+        let mut size = self.size_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
+        if self.trial.stuck {
+            size += self.size_of_places(self.rows.velocity_turn(), j);
+        }
         Zero {
             wanted: self.rows.reach[j] * momentum,
             round_off: ROUND_OFF * size,
@@ -231,13 +233,14 @@ impl Engine {
 
     /// Acceleration along row `j` that counts as zero.
     fn acceleration_zero(&self, j: usize) -> Zero {
-        // `ζ` is quadratic in velocities: what cancels in it is of the size of `∂ζ/∂v · v`, whatever is left. In
-        // `v̇` forces and reactions cancel, where something is at rest against something.
-        let products = size_of_product(self.rows.bias_damping(), j, &self.trial.v);
-        let places = self.size_of_places(self.rows.acceleration_turn(), j);
-        let forces = self.size_of_forces(j);
-        let cancelled = self.size_along(j, &self.trial.x) + self.rows.bias[j].abs();
-        let size = cancelled + products + places + forces;
+        let mut size = self.size_along(j, &self.trial.x) + self.rows.bias[j].abs();
+        if self.trial.stuck {
+            // `ζ` is quadratic in velocities: what cancels in it is of the size of `∂ζ/∂v · v`, whatever is left. In
+            // `v̇` forces and reactions cancel, where something is at rest against something.
+            size += size_of_product(self.rows.bias_damping(), j, &self.trial.v)
+                + self.size_of_places(self.rows.acceleration_turn(), j)
+                + self.size_of_forces(j);
+        }
         let scale = self.rows.reach[j] * (self.force_scale + self.bias_scale);
         Zero {
             wanted: self.settings.tolerance * scale,

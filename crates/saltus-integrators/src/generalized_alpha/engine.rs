@@ -116,26 +116,28 @@ pub(super) struct Before {
 /// The end of the step as far as it is known.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
-    pub(super) x: Vec<f64>,            // v̇ of the smooth motion (nv)
-    pub(super) a: Vec<f64>,            // (nv)
-    pub(super) u: Vec<f64>,            // U (nv)
-    pub(super) w: Vec<f64>,            // W (nv)
-    pub(super) xi: Vec<f64>,           // q_{n+1} = q_n ⊕ ξ (nv)
-    pub(super) v: Vec<f64>,            // v_{n+1} (nv)
-    pub(super) vt: Vec<f64>,           // ṽ_{n+1} (nv)
-    pub(super) q: Vec<f64>,            // q_{n+1} (nq)
-    pub(super) extent: f64,            // max |q|, where coordinates are not flat
-    pub(super) q_probe: Vec<f64>,      // q̃ (nq)
-    pub(super) force: Vec<f64>,        // f (nv)
-    pub(super) residual: Momenta,      // of the three momentum balances
-    pub(super) lambda: Vec<f64>,       // λ (m) [N]
-    pub(super) eta: Vec<f64>,          // η (m) [N]
-    pub(super) nu: Vec<f64>,           // ν (m) [N·s²]
-    pub(super) nu_star: Vec<f64>,      // ν* (m)
-    pub(super) imp: Vec<f64>,          // Λ (m) [N·s]
-    pub(super) imp_star: Vec<f64>,     // Λ* (m)
-    pub(super) round_off: Vec<f64>,    // of the force, where it matters (nv)
-    pub(super) work: Vec<f64>,         // (nv)
+    pub(super) x: Vec<f64>,  // v̇ of the smooth motion (nv)
+    pub(super) a: Vec<f64>,  // (nv)
+    pub(super) u: Vec<f64>,  // U (nv)
+    pub(super) w: Vec<f64>,  // W (nv)
+    pub(super) xi: Vec<f64>, // q_{n+1} = q_n ⊕ ξ (nv)
+    pub(super) v: Vec<f64>,  // v_{n+1} (nv)
+    pub(super) vt: Vec<f64>, // ṽ_{n+1} (nv)
+    pub(super) q: Vec<f64>,  // q_{n+1} (nq)
+    /// Whether corrections no longer help, so that it matters how well rows can be known.
+    pub(super) stuck: bool,
+    pub(super) extent: f64,         // max |q|, where coordinates are not flat
+    pub(super) q_probe: Vec<f64>,   // q̃ (nq)
+    pub(super) force: Vec<f64>,     // f (nv)
+    pub(super) residual: Momenta,   // of the three momentum balances
+    pub(super) lambda: Vec<f64>,    // λ (m) [N]
+    pub(super) eta: Vec<f64>,       // η (m) [N]
+    pub(super) nu: Vec<f64>,        // ν (m) [N·s²]
+    pub(super) nu_star: Vec<f64>,   // ν* (m)
+    pub(super) imp: Vec<f64>,       // Λ (m) [N·s]
+    pub(super) imp_star: Vec<f64>,  // Λ* (m)
+    pub(super) round_off: Vec<f64>, // of the force, where it matters (nv)
+    pub(super) work: Vec<f64>,      // (nv)
     pub(super) residual_row: Vec<f64>, // one row of the simultaneous solve (nv)
 }
 

@@ -8,7 +8,7 @@ use crate::round_off;
 use saltus_linear::{axpy, is_zero, max_abs};
 use saltus_system::{DynamicsParts, Point, System, Tangents};
 
-/// After so many corrections the round-off of the force is looked at; after one in a linear system.
+/// After so many corrections the round-off of force and rows is looked at; after one in a linear system.
 const STUBBORN: u32 = 3;
 
 impl Engine {
@@ -53,7 +53,7 @@ impl Engine {
                 (spent, fresh) = (0, true);
                 continue;
             }
-            let redundant = self.redundant > 0 && spent > 0;
+            let redundant = self.redundant > 0 && self.trial.stuck;
             if self.watch.is_lost(&self.sets, defect.ratio, redundant) && self.next_remedy() {
                 if self.watch.remedy == Remedy::Levels {
                     self.predict();
@@ -77,9 +77,10 @@ impl Engine {
         }
     }
 
-    /// How well the force can be known, from the tangent of the last correction.
+    /// How well force and rows can be known, from the tangents of the last correction.
     fn measure_round_off(&mut self) {
         let t = &mut self.trial;
+        t.stuck = true;
         round_off::of_force(
             &self.tangent.stiffness,
             1.0,
@@ -139,6 +140,7 @@ impl Engine {
             t.x.fill(0.0);
             t.lambda.fill(0.0);
         }
+        t.stuck = false;
         for v in [&mut t.u, &mut t.w, &mut t.nu, &mut t.imp, &mut t.round_off] {
             v.fill(0.0);
         }

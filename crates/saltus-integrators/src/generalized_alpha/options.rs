@@ -73,8 +73,8 @@ pub struct GeneralizedAlphaOptions {
     /// Activation parameter of contacts \[kg\], > 0; from the mass matrix where left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r: Option<f64>,
-    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.01].
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1e-2))]
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.05].
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 5e-2))]
     pub tolerance: f64,
     /// Most corrections in a step, ≥ 1.
     #[schemars(range(min = 1))]
@@ -148,8 +148,8 @@ pub struct NonsmoothGeneralizedAlphaOptions {
     /// Activation parameter of contacts \[kg\], > 0; from the mass matrix where left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r: Option<f64>,
-    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.01].
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1e-2))]
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.05].
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 5e-2))]
     pub tolerance: f64,
     /// Most corrections in a step, ≥ 1.
     #[schemars(range(min = 1))]
@@ -189,8 +189,8 @@ pub struct NonsmoothNewmarkOptions {
     /// `β`; `(γ + 1/2)²/4` where left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.01].
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1e-2))]
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.05].
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 5e-2))]
     pub tolerance: f64,
     /// Most corrections in a step, ≥ 1.
     pub max_iterations: u32,
@@ -213,8 +213,8 @@ impl Default for NonsmoothNewmarkOptions {
 pub struct NonsmoothHhtOptions {
     /// `α`, in [0, 1/3]: `γ = 1/2 + α`, `β = (1 + α)²/4`.
     pub alpha: f64,
-    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.01].
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1e-2))]
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.05].
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 5e-2))]
     pub tolerance: f64,
     /// Most corrections in a step, ≥ 1.
     pub max_iterations: u32,

@@ -69,8 +69,8 @@ pub struct MoreauJeanOptions {
     /// Left out: 1e-12 of the length scale of the model.
     #[schemars(range(min = 0.0))]
     pub activation_tolerance: Option<f64>,
-    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.01].
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1e-2))]
+    /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.05].
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 5e-2))]
     pub tolerance: f64,
     /// Most corrections in a step, ≥ 1.
     #[schemars(range(min = 1))]
