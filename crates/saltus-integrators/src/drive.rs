@@ -188,10 +188,13 @@ pub fn drive(
     let mut report = integrator
         .prepare(system, state, plan.step)
         .map_err(DriveError::Prepare)?;
+    let names = system.names();
+    if let Some(error) = too_fast(&report, state, &names) {
+        return Err(DriveError::Prepare(error));
+    }
     if let Some(memory) = restore {
         integrator.restore(memory);
     }
-    let names = system.names();
     let info = RunInfo {
         scheme: integrator.name(),
         names: &names,
@@ -220,7 +223,7 @@ pub fn drive(
         let failure = match step {
             Ok(done) => {
                 report = done;
-                unbelievable(&report, liveliest)
+                unbelievable(&report, liveliest).or_else(|| too_fast(&report, state, &names))
             }
             Err(error) => Some(error),
         };
@@ -266,6 +269,20 @@ pub fn drive(
 fn unbelievable(report: &StepReport, liveliest: f64) -> Option<StepError> {
     let kinetic = report.energy.kinetic;
     (kinetic < -1e-12 * liveliest).then_some(StepError::IndefiniteMass { kinetic })
+}
+
+/// A kinetic energy that is no number, by the coordinate that moves fastest.
+fn too_fast(report: &StepReport, state: &State, names: &Names) -> Option<StepError> {
+    if report.energy.kinetic.is_finite() {
+        return None;
+    }
+    let fastest = (0..state.v.len()).max_by(|a, b| state.v[*a].abs().total_cmp(&state.v[*b].abs()));
+    let name = fastest.and_then(|i| names.velocities.get(i));
+    Some(StepError::NotFinite {
+        quantity: "the kinetic energy",
+        place: name.cloned().unwrap_or_else(|| "the motion".to_owned()),
+        t: state.t,
+    })
 }
 
 /// Tells every observer of the end, and returns the first complaint.

@@ -41,7 +41,7 @@ impl Engine {
                 let size = |i: usize| trial.v[i].abs() * self.weights[i].recip();
                 size(*a).total_cmp(&size(*b))
             });
-            ("the energy", velocity_name(&names, fastest.unwrap_or(0)))
+            ("the momentum", velocity_name(&names, fastest.unwrap_or(0)))
         });
         StepError::NotFinite { quantity, place, t }
     }

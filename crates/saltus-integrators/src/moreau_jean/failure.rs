@@ -7,24 +7,25 @@ use saltus_system::System;
 
 impl MoreauJean {
     pub(super) fn not_finite(&self, system: &dyn System, t: f64) -> StepError {
-        let names = system.names();
         let s = &self.smooth;
         let bad = |x: &[f64]| x.iter().position(|v| !v.is_finite());
         let (quantity, place) = if let Some(i) = bad(&s.force) {
-            ("the force", names.velocities.get(i))
+            ("the force", Place::Velocity(i))
         } else if let Some(i) = bad(&s.defect) {
-            ("the momentum balance", names.velocities.get(i))
+            ("the momentum balance", Place::Velocity(i))
         } else if let Some(i) = bad(&self.bilateral.velocity) {
-            ("the velocity", names.bilateral.get(i))
+            ("the velocity", Place::Bilateral(i))
+        } else if let Some(i) = bad(&self.contact.velocity) {
+            ("the gap velocity", Place::Contact(i))
         } else {
-            (
-                "the gap velocity",
-                bad(&self.contact.velocity).and_then(|i| names.contacts.get(i)),
-            )
+            // Where everything is a number, some sum of them is none.
+            let size = |i: &usize| s.force[*i].abs();
+            let largest = (0..s.force.len()).max_by(|a, b| size(a).total_cmp(&size(b)));
+            ("the momentum", Place::Velocity(largest.unwrap_or(0)))
         };
         StepError::NotFinite {
             quantity,
-            place: place.cloned().unwrap_or_default(),
+            place: place_name(system, place),
             t,
         }
     }
