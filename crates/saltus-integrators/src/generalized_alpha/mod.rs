@@ -22,7 +22,8 @@
 //! *Numerical methods for nonsmooth mechanical systems* (eq. 73). Departures from the printed equations:
 //! an open contact carries no impulse at all ([`Inactive::Star`]).
 //!
-//! Each step is solved by a semi-smooth Newton method whose active sets are evaluated once per iteration.
+//! Each step is solved by a semi-smooth Newton method whose active sets are evaluated once per iteration, and found together
+//! with the multipliers where they do not settle (`levelled.rs`).
 //! Dry friction is not solved; contacts with `mu > 0` are refused.
 
 mod certify;
