@@ -28,12 +28,19 @@ const HOPELESS: f64 = 1e-9;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Factors {
     kind: Kind,
+    // Each keeps its storage while another is in use: a matrix may be symmetric in one filling and not in the next.
+    ldlt: BandLdlt,
+    lu: BandLu,
+    symmetric: Option<Box<SymmetricFactors>>,
+    general: Option<Box<GeneralFactors>>,
     /// The order that turns the matrix into a band, and that band.
     reordered: Option<Box<Reordered>>,
     /// Whether the pattern was looked at.
     analysed: bool,
     /// Whether the symmetric factorisation of this pattern failed.
     symmetric_fails: bool,
+    /// Whether the symmetric factorisation of this pattern was made for pivots of either sign.
+    indefinite: Option<bool>,
     /// Whether a solve is refined.
     refines: bool,
     cursor: Vec<u32>,
@@ -41,14 +48,15 @@ pub(crate) struct Factors {
     scratch: Scratch,
 }
 
-#[derive(Debug, Clone, Default)]
+/// Which of the factorisations is that of the present values.
+#[derive(Debug, Clone, Copy, Default)]
 enum Kind {
     #[default]
     None,
-    Ldlt(BandLdlt),
-    Lu(BandLu),
-    Symmetric(Box<SymmetricFactors>),
-    General(Box<GeneralFactors>),
+    Ldlt,
+    Lu,
+    Symmetric,
+    General,
 }
 
 #[derive(Debug, Clone)]
@@ -79,25 +87,39 @@ impl Factors {
     pub(crate) fn forget(&mut self) {
         self.analysed = false;
         self.symmetric_fails = false;
+        self.indefinite = None;
         self.reordered = None;
+        self.symmetric = None;
+        self.general = None;
         self.kind = Kind::None;
+    }
+
+    /// What earlier fillings of this pattern decided for the next ones, as a number; 0 for nothing but the ordinary.
+    pub(crate) fn habits(&self) -> u32 {
+        u32::from(self.symmetric_fails) + 2 * u32::from(self.indefinite == Some(true))
+    }
+
+    /// Takes up the habits of another run.
+    pub(crate) fn take_habits(&mut self, habits: u32) {
+        self.symmetric_fails = habits & 1 == 1;
+        self.indefinite = (habits & 2 == 2).then_some(true);
     }
 
     /// Whether the factorisation in use is of a symmetric matrix.
     pub(crate) fn is_symmetric(&self) -> bool {
-        matches!(self.kind, Kind::Ldlt(_) | Kind::Symmetric(_))
+        matches!(self.kind, Kind::Ldlt | Kind::Symmetric)
     }
 
     /// Name of the factorisation in use.
     pub(crate) fn name(&self) -> &'static str {
-        match (&self.kind, &self.reordered) {
+        match (self.kind, &self.reordered) {
             (Kind::None, _) => "none",
-            (Kind::Ldlt(_), None) => "band LDLᵀ",
-            (Kind::Ldlt(_), Some(_)) => "reordered band LDLᵀ",
-            (Kind::Lu(_), None) => "band LU",
-            (Kind::Lu(_), Some(_)) => "reordered band LU",
-            (Kind::Symmetric(_), _) => "sparse LDLᵀ",
-            (Kind::General(_), _) => "sparse LU",
+            (Kind::Ldlt, None) => "band LDLᵀ",
+            (Kind::Ldlt, Some(_)) => "reordered band LDLᵀ",
+            (Kind::Lu, None) => "band LU",
+            (Kind::Lu, Some(_)) => "reordered band LU",
+            (Kind::Symmetric, _) => "sparse LDLᵀ",
+            (Kind::General, _) => "sparse LU",
         }
     }
 
@@ -170,25 +192,18 @@ impl Factors {
         let symmetric =
             |i: usize, j: usize, a: f64, b: f64| is_round_off(a - b, diagonal[i], diagonal[j]);
         if diagonal.iter().all(|d| *d > 0.0) && band.is_symmetric(symmetric) {
-            let mut ldlt = match std::mem::take(&mut self.kind) {
-                Kind::Ldlt(ldlt) => ldlt,
-                _ => BandLdlt::default(),
-            };
-            let done = ldlt.factorise(band);
-            let sound = ldlt.weakest() > SOUND;
+            let done = self.ldlt.factorise(band);
+            let sound = self.ldlt.weakest() > SOUND;
             if done.is_ok() {
-                self.kind = Kind::Ldlt(ldlt);
+                self.kind = Kind::Ldlt;
                 if sound || self.examine(n, a).is_ok() {
                     return Ok(());
                 }
             }
         }
-        let mut lu = match std::mem::take(&mut self.kind) {
-            Kind::Lu(lu) => lu,
-            _ => BandLu::default(),
-        };
-        lu.factorise(band)?;
-        self.kind = Kind::Lu(lu);
+        self.kind = Kind::None;
+        self.lu.factorise(band)?;
+        self.kind = Kind::Lu;
         self.examine(n, a)
     }
 
@@ -208,26 +223,28 @@ impl Factors {
             })
         };
         if symmetric {
-            let mut factors = match std::mem::take(&mut self.kind) {
-                Kind::Symmetric(factors) => factors,
-                _ => {
+            let factors = match &mut self.symmetric {
+                Some(factors) => factors,
+                none => {
                     let positive = self.probe[..n].iter().all(|d| *d > 0.0);
-                    Box::new(SymmetricFactors::new(rows, !positive)?)
+                    let indefinite = *self.indefinite.get_or_insert(!positive);
+                    none.insert(Box::new(SymmetricFactors::new(rows, indefinite)?))
                 }
             };
             factors.factorise(rows);
-            self.kind = Kind::Symmetric(factors);
+            self.kind = Kind::Symmetric;
             if self.examine(n, a).is_ok() {
                 return Ok(());
             }
             self.symmetric_fails = true;
         }
-        let mut factors = match std::mem::take(&mut self.kind) {
-            Kind::General(factors) => factors,
-            _ => Box::new(GeneralFactors::new(rows)?),
+        self.kind = Kind::None;
+        let factors = match &mut self.general {
+            Some(factors) => factors,
+            none => none.insert(Box::new(GeneralFactors::new(rows)?)),
         };
         factors.factorise(rows)?;
-        self.kind = Kind::General(factors);
+        self.kind = Kind::General;
         self.examine(n, a)
     }
 
@@ -289,21 +306,21 @@ impl Factors {
 
     /// `x ← alpha A⁻¹ x`.
     pub(crate) fn solve_scaled(&self, a: &Storage, alpha: f64, x: &mut [f64]) {
-        if let (Kind::Ldlt(ldlt), None, false) = (&self.kind, &self.reordered, self.refines) {
-            return ldlt.solve(alpha, x);
+        if let (Kind::Ldlt, None, false) = (self.kind, &self.reordered, self.refines) {
+            return self.ldlt.solve(alpha, x);
         }
         x.iter_mut().for_each(|x| *x *= alpha);
         self.solve(a, x);
     }
 
-    /// `X ← A⁻¹ X` for vectors one after the other.
+    /// `X ← A⁻¹ X` for vectors one after the other. In a band the answer to each is the same to the last bit, whichever
+    /// others come with it.
     pub(crate) fn solve_many(&self, a: &Storage, n: usize, x: &mut [f64]) {
-        match &self.kind {
-            Kind::Symmetric(factors) if !self.refines => factors.solve(x),
-            Kind::General(factors) if !self.refines => factors.solve(x),
-            Kind::Ldlt(ldlt) if !self.refines && x.len() > n => {
+        match self.kind {
+            Kind::Symmetric | Kind::General if !self.refines => self.in_order(x),
+            Kind::Ldlt if !self.refines => {
                 for x in x.chunks_mut(LANES * n.max(1)) {
-                    self.solve_lanes(ldlt, n, x);
+                    self.solve_lanes(n, x);
                 }
             }
             _ => {
@@ -315,7 +332,7 @@ impl Factors {
     }
 
     /// Solves for at most [`LANES`] vectors (n each), side by side.
-    fn solve_lanes(&self, ldlt: &BandLdlt, n: usize, x: &mut [f64]) {
+    fn solve_lanes(&self, n: usize, x: &mut [f64]) {
         let place = |i: usize| match &self.reordered {
             Some(reordered) => reordered.place[i] as usize,
             None => i,
@@ -328,7 +345,7 @@ impl Factors {
                     lanes[place(i)][k] = *value;
                 }
             }
-            ldlt.solve_lanes(lanes);
+            self.ldlt.solve_lanes(lanes);
             for (k, x) in x.chunks_exact_mut(n).enumerate() {
                 for (i, value) in x.iter_mut().enumerate() {
                     *value = lanes[place(i)][k];
@@ -354,12 +371,20 @@ impl Factors {
     }
 
     fn in_order(&self, x: &mut [f64]) {
-        match &self.kind {
+        match self.kind {
             Kind::None => {}
-            Kind::Ldlt(ldlt) => ldlt.solve(1.0, x),
-            Kind::Lu(lu) => lu.solve(x),
-            Kind::Symmetric(factors) => factors.solve(x),
-            Kind::General(factors) => factors.solve(x),
+            Kind::Ldlt => self.ldlt.solve(1.0, x),
+            Kind::Lu => self.lu.solve(x),
+            Kind::Symmetric => {
+                if let Some(factors) = &self.symmetric {
+                    factors.solve(x);
+                }
+            }
+            Kind::General => {
+                if let Some(factors) = &self.general {
+                    factors.solve(x);
+                }
+            }
         }
     }
 }

@@ -12,7 +12,9 @@ use faer::sparse::linalg::cholesky::{
     CholeskySymbolicParams, IntranodeLbltRef, SymbolicCholesky, SymmetricOrdering,
     factorize_symbolic_cholesky,
 };
-use faer::sparse::linalg::lu::{LuRef, NumericLu, SymbolicLu, factorize_symbolic_lu};
+use faer::sparse::linalg::lu::{
+    LuRef, LuSymbolicParams, NumericLu, SymbolicLu, factorize_symbolic_lu,
+};
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par, Side};
 use std::sync::Arc;
@@ -133,7 +135,11 @@ impl GeneralFactors {
     pub(crate) fn new(a: &Compressed) -> Result<Self, LinearError> {
         let symbolic = factorize_symbolic_lu(
             transposed(a).symbolic(),
-            faer::sparse::linalg::lu::LuSymbolicParams::default(),
+            // The supernodal one allocates whenever pivots are chosen; this one keeps its storage.
+            LuSymbolicParams {
+                supernodal_flop_ratio_threshold: SupernodalThreshold::FORCE_SIMPLICIAL,
+                ..LuSymbolicParams::default()
+            },
         )
         .map_err(|_| singular(a.size()))?;
         Ok(Self {

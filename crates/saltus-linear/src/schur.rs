@@ -28,8 +28,9 @@ const NONE: u32 = u32::MAX;
 /// factorised again, everything is made anew.
 #[derive(Debug, Clone, Default)]
 pub struct Schur {
-    /// The factorisation all belongs to.
+    /// The factorisation all belongs to, and how often everything was made anew.
     stamp: u64,
+    renewals: u64,
     /// Unknowns.
     n: usize,
     symmetric: bool,
@@ -136,6 +137,12 @@ impl Schur {
         self.make(first, solve);
     }
 
+    /// What tells products from others of the same rows: it changes whenever the matrix or one of the rows did.
+    #[must_use]
+    pub fn version(&self) -> (u64, u64) {
+        (self.stamp, self.renewals)
+    }
+
     fn find(&self, number: usize) -> Option<usize> {
         let place = self.place.get(number)?;
         (*place != NONE).then_some(*place as usize)
@@ -143,6 +150,7 @@ impl Schur {
 
     fn forget(&mut self, (stamp, n, symmetric): Identity<'_>) {
         self.stamp = stamp;
+        self.renewals += 1;
         self.n = n;
         self.symmetric = symmetric();
         self.place.clear();
@@ -181,11 +189,16 @@ impl Schur {
             for (k, column) in (begin..end).zip(fresh.chunks_exact(n)) {
                 let rows = if self.symmetric { k + 1 } else { count };
                 for i in 0..rows {
-                    let value = self.rows.dot(i, column);
-                    self.products[slot(i, k)] = value;
+                    let mut value = self.rows.dot(i, column);
                     if self.symmetric {
+                        // Of the two ways to the same product the order of the numbers decides, not that of arrival.
+                        let known = i < k && self.parts[i].1 != NONE as usize;
+                        if known && self.numbers[i] > self.numbers[k] {
+                            value = self.row_times_column(k, i);
+                        }
                         self.products[slot(k, i)] = value;
                     }
+                    self.products[slot(i, k)] = value;
                 }
                 self.keep(column);
             }

@@ -94,6 +94,11 @@ pub(crate) struct Sparse {
     /// Entries that the storage has no place for, repeated ones included.
     pending: Vec<(u32, u32, f64)>,
     factors: Factors,
+    /// Terms of a product of two matrices.
+    terms: Vec<(u32, u32, f64)>,
+    /// Number of places at the last [`clear`](Self::clear), negative in a band, and how often it changed.
+    places: isize,
+    changes: u32,
 }
 
 impl Sparse {
@@ -103,6 +108,9 @@ impl Sparse {
             storage: Storage::Band(Band::new(n)),
             pending: Vec::new(),
             factors: Factors::default(),
+            terms: Vec::new(),
+            places: 0,
+            changes: 0,
         }
     }
 
@@ -123,10 +131,112 @@ impl Sparse {
     /// Zeroes every entry; the pattern stays.
     pub(crate) fn clear(&mut self) {
         self.finish();
+        let places = self.number_of_places();
+        self.changes += u32::from(places != self.places);
+        self.places = places;
         match &mut self.storage {
             Storage::Band(band) => band.clear(),
             Storage::Rows(rows) => rows.clear(),
         }
+    }
+
+    fn number_of_places(&self) -> isize {
+        let count = self.storage.values().len().cast_signed();
+        match self.storage {
+            Storage::Band(_) => -count,
+            Storage::Rows(_) => count,
+        }
+    }
+
+    /// Appends what decides how the next filling is factorised: the order of elimination depends on every place that
+    /// ever had an entry. Places of `base` are understood; unless `always`, one number stands for a pattern that came
+    /// with one filling, as it will again.
+    #[allow(clippy::cast_precision_loss)] // far below 2⁵³
+    pub(crate) fn remember(&self, base: Option<&Self>, always: bool, memory: &mut Vec<f64>) {
+        let grown = self.changes + u32::from(self.number_of_places() != self.places);
+        let habits = self.factors.habits();
+        if grown <= 1 && habits == 0 && !always || !self.pending.is_empty() {
+            return memory.push(0.0);
+        }
+        match &self.storage {
+            Storage::Band(band) => {
+                let (lower, upper) = band.widths();
+                let empty = f64::from(u8::from(band.is_empty()));
+                memory.extend([1.0, f64::from(habits), empty, lower as f64, upper as f64]);
+            }
+            Storage::Rows(rows) => {
+                memory.extend([2.0, f64::from(habits), 0.0]);
+                let first = memory.len();
+                let base = base.and_then(Self::rows);
+                for i in 0..self.n {
+                    let places = rows.row(i).map(|(j, _)| j);
+                    let others =
+                        places.filter(|&j| base.is_none_or(|base| base.place(i, j).is_none()));
+                    memory.extend(others.map(|j| (i * self.n + j) as f64));
+                }
+                memory[first - 1] = (memory.len() - first) as f64;
+            }
+        }
+    }
+
+    /// The entries in compressed rows, whose places do not depend on their values.
+    fn rows(&self) -> Option<&Compressed> {
+        match &self.storage {
+            Storage::Band(_) => None,
+            Storage::Rows(rows) => Some(rows),
+        }
+    }
+
+    /// Takes up what [`remember`](Self::remember) gave with the same `base` and returns what follows it; `None` where it
+    /// is something else.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // written as whole numbers
+    pub(crate) fn recall<'a>(
+        &mut self,
+        base: Option<&Self>,
+        memory: &'a [f64],
+    ) -> Option<&'a [f64]> {
+        let (habits, rest) = match memory {
+            [0.0, rest @ ..] => return Some(rest),
+            [1.0, habits, empty, lower, upper, rest @ ..] => {
+                let widths = (*lower as usize, *upper as usize);
+                if widths.0.max(widths.1) > self.n {
+                    return None;
+                }
+                let mut band = Band::new(self.n);
+                if *empty == 0.0 {
+                    band.widen(widths.0, widths.1);
+                }
+                self.storage = Storage::Band(band);
+                (*habits, rest)
+            }
+            [2.0, habits, count, rest @ ..] => {
+                let (others, rest) = rest.split_at_checked(*count as usize)?;
+                let mut places = Vec::with_capacity(others.len());
+                for place in others {
+                    let (i, j) = (*place as usize / self.n, *place as usize % self.n);
+                    if i >= self.n {
+                        return None;
+                    }
+                    places.push(index(i, j, 0.0));
+                }
+                if let Some(base) = base.and_then(Self::rows) {
+                    for i in 0..self.n {
+                        places.extend(base.row(i).map(|(j, _)| index(i, j, 0.0)));
+                    }
+                }
+                let mut known = Compressed::new(self.n);
+                known.absorb(&mut places);
+                self.storage = Storage::Rows(known);
+                (*habits, rest)
+            }
+            _ => return None,
+        };
+        self.factors.forget();
+        self.factors.take_habits(habits as u32);
+        self.pending.clear();
+        self.places = self.number_of_places();
+        self.changes = 2;
+        Some(rest)
     }
 
     /// Gives every entry its place.
@@ -242,18 +352,20 @@ impl Sparse {
             finished.finish();
             &finished
         };
-        let mut product = Vec::new();
+        let mut terms = std::mem::take(&mut self.terms);
+        terms.clear();
         self.storage.for_each(self.n, |i, k, a| {
-            let mut take = |(j, b): (usize, f64)| product.push(index(i, j, a * b));
+            let mut take = |(j, b): (usize, f64)| terms.push(index(i, j, a * b));
             match &other.storage {
                 Storage::Band(band) => band.row(k).for_each(&mut take),
                 Storage::Rows(rows) => rows.row(k).for_each(&mut take),
             }
         });
         self.clear();
-        for (i, j, value) in product {
+        for &(i, j, value) in &terms {
             self.entry(i as usize, j as usize, value);
         }
+        self.terms = terms;
     }
 
     /// `d ← diag(A)`.

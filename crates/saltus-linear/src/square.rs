@@ -79,6 +79,30 @@ impl SquareMatrix {
         }
     }
 
+    /// Appends what decides how the next filling is factorised, for a run that goes on bit for bit. The pattern of
+    /// `base`, of the same size, is understood. Unless `always`, a pattern that came with one filling is left out.
+    pub fn remember(&self, base: Option<&Self>, always: bool, memory: &mut Vec<f64>) {
+        if let Kind::Sparse(sparse) = &self.kind {
+            sparse.remember(base.and_then(Self::sparse), always, memory);
+        }
+    }
+
+    /// Takes up what [`remember`](Self::remember) gave of a matrix of the same size with the same `base`, and returns what
+    /// follows it; `None` where it is something else. The matrix is to be filled anew.
+    pub fn recall<'a>(&mut self, base: Option<&Self>, memory: &'a [f64]) -> Option<&'a [f64]> {
+        match &mut self.kind {
+            Kind::Dense { .. } => Some(memory),
+            Kind::Sparse(sparse) => sparse.recall(base.and_then(Self::sparse), memory),
+        }
+    }
+
+    fn sparse(&self) -> Option<&Sparse> {
+        match &self.kind {
+            Kind::Dense { .. } => None,
+            Kind::Sparse(sparse) => Some(sparse),
+        }
+    }
+
     /// Factorises what was filled in.
     ///
     /// # Errors
@@ -386,6 +410,50 @@ mod tests {
                 axpy(-1.0, &expected, &mut x);
                 assert!(max_abs(&x) < 1e-14, "{width} {hidden}: {}", max_abs(&x));
             }
+        }
+    }
+
+    #[test]
+    fn a_matrix_that_grew_is_recalled_bit_for_bit() {
+        let n = 150;
+        // A ring whose corners come late, then go; near entries keep it a band, far ones make rows of it.
+        for far in [2, 100] {
+            let fill = |a: &mut SquareMatrix, corner: f64| {
+                a.clear();
+                for i in 0..n {
+                    a.entry(i, i, 3.0 + 0.1 * (i as f64).sin());
+                    a.entry(i, (i + 1) % n, -1.0);
+                    a.entry((i + 1) % n, i, -1.0 - 0.1 * corner);
+                    if corner != 0.0 && i + far < n {
+                        a.entry(i, i + far, corner);
+                    }
+                }
+            };
+            let solution = |a: &mut SquareMatrix, corner: f64| {
+                fill(a, corner);
+                a.factorise().unwrap();
+                let mut x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
+                a.solve(&mut x);
+                x
+            };
+            let mut whole = SquareMatrix::new(n);
+            let mut memory = Vec::new();
+            solution(&mut whole, 0.0);
+            whole.remember(None, false, &mut memory);
+            assert_eq!(memory, [0.0]);
+            for corner in [0.3, 0.0] {
+                solution(&mut whole, corner);
+            }
+            memory.clear();
+            whole.remember(None, false, &mut memory);
+            memory.push(7.0);
+            let mut resumed = SquareMatrix::new(n);
+            assert_eq!(resumed.recall(None, &memory), Some(&[7.0][..]));
+            for corner in [0.0, 0.2, 0.0] {
+                let (a, b) = (solution(&mut whole, corner), solution(&mut resumed, corner));
+                assert_eq!(a, b, "{far} {corner} {}", whole.method());
+            }
+            assert_eq!(resumed.recall(None, &[2.0, 0.0, 5.0]), None);
         }
     }
 
