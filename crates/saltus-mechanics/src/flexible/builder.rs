@@ -209,6 +209,11 @@ impl Builder {
         Ok(id)
     }
 
+    /// Kinds of all nodes so far.
+    pub fn kinds(&self) -> impl Iterator<Item = NodeKind> + '_ {
+        self.kinds.iter().copied()
+    }
+
     /// Kind of a node.
     #[must_use]
     pub fn kind(&self, node: NodeId) -> NodeKind {

@@ -327,23 +327,8 @@ impl<const D: usize> Surface<D> {
         x: &[f64; D],
         place: &impl Fn(u32) -> [f64; D],
     ) -> Option<Closest<D>> {
-        let nodes = self.facet(facet);
-        let at = |a: usize| place(nodes[a]);
         let rim = self.rim[facet];
-        let plane = |p: [f64; D]| [p[0], p[1]];
-        let space = |p: [f64; D]| std::array::from_fn(|i| if i < D { p[i] } else { 0.0 });
-        // Each call below is compiled for the dimension it is made for.
-        let mut found = match (D, nodes.len()) {
-            (2, _) => widen(&closest::<2, 2>(&plane(*x), &[plane(at(0)), plane(at(1))])?),
-            (_, 3) => widen(&closest::<3, 3>(
-                &space(*x),
-                &[0, 1, 2].map(|a| space(at(a))),
-            )?),
-            _ => widen(&closest::<3, 4>(
-                &space(*x),
-                &[0, 1, 2, 3].map(|a| space(at(a))),
-            )?),
-        };
+        let mut found = self.ask(facet, x, place, &Near)?;
         let ends = match found.region {
             Region::Interior => false,
             Region::Edge(a) => rim >> a & 1 == 1,
@@ -370,21 +355,28 @@ impl<const D: usize> Surface<D> {
         x: &[f64; D],
         place: &impl Fn(u32) -> [f64; D],
     ) -> Option<Closest<D>> {
+        self.ask(facet, x, place, &Over)
+    }
+
+    /// Asks a question about the position of a point to one facet, in the dimension and with the corners that it has.
+    #[inline]
+    fn ask(
+        &self,
+        facet: usize,
+        x: &[f64; D],
+        place: &impl Fn(u32) -> [f64; D],
+        question: &impl Question,
+    ) -> Option<Closest<D>> {
         let nodes = self.facet(facet);
         let at = |a: usize| place(nodes[a]);
         let plane = |p: [f64; D]| [p[0], p[1]];
         let space = |p: [f64; D]| std::array::from_fn(|i| if i < D { p[i] } else { 0.0 });
         // Each call below is compiled for the dimension it is made for.
-        match (D, nodes.len()) {
-            (2, _) => {
-                over::<2, 2>(&plane(*x), &[plane(at(0)), plane(at(1))], REACH).map(|c| widen(&c))
-            }
-            (_, 3) => {
-                over::<3, 3>(&space(*x), &[0, 1, 2].map(|a| space(at(a))), REACH).map(|c| widen(&c))
-            }
-            _ => over::<3, 4>(&space(*x), &[0, 1, 2, 3].map(|a| space(at(a))), REACH)
-                .map(|c| widen(&c)),
-        }
+        Some(match (D, nodes.len()) {
+            (2, _) => widen(&question.line(&plane(*x), &[plane(at(0)), plane(at(1))])?),
+            (_, 3) => widen(&question.triangle(&space(*x), &[0, 1, 2].map(|a| space(at(a))))?),
+            _ => widen(&question.quadrilateral(&space(*x), &[0, 1, 2, 3].map(|a| space(at(a))))?),
+        })
     }
 
     /// The nearest of `facets`; where several share the closest point, the one that faces the point most decides on
@@ -511,6 +503,39 @@ impl<const D: usize> Surface<D> {
         dot(&flat, &flat).sqrt()
     }
 }
+
+/// What can be asked of a facet of any shape.
+trait Question {
+    fn line(&self, x: &[f64; 2], corners: &[[f64; 2]; 2]) -> Option<Closest<2>>;
+    fn triangle(&self, x: &[f64; 3], corners: &[[f64; 3]; 3]) -> Option<Closest<3>>;
+    fn quadrilateral(&self, x: &[f64; 3], corners: &[[f64; 3]; 4]) -> Option<Closest<3>>;
+}
+
+/// Its closest point.
+struct Near;
+/// The point over it, also a little beyond its edges.
+struct Over;
+
+macro_rules! question {
+    ($name:ident, |$x:ident, $corners:ident| $answer:expr) => {
+        impl Question for $name {
+            #[inline]
+            fn line(&self, $x: &[f64; 2], $corners: &[[f64; 2]; 2]) -> Option<Closest<2>> {
+                $answer
+            }
+            #[inline]
+            fn triangle(&self, $x: &[f64; 3], $corners: &[[f64; 3]; 3]) -> Option<Closest<3>> {
+                $answer
+            }
+            #[inline]
+            fn quadrilateral(&self, $x: &[f64; 3], $corners: &[[f64; 3]; 4]) -> Option<Closest<3>> {
+                $answer
+            }
+        }
+    };
+}
+question!(Near, |x, corners| closest(x, corners));
+question!(Over, |x, corners| over(x, corners, REACH));
 
 /// The nearest facet so far.
 struct Best<const D: usize> {

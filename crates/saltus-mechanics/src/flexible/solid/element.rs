@@ -77,6 +77,16 @@ fn add_force<const D: usize, const N: usize>(
     }
 }
 
+/// Makes a matrix (size × size) that is symmetric but for its last digits exactly so: below the diagonal stands what is
+/// above it.
+fn mirror(size: usize, matrix: &mut [f64]) {
+    for row in 1..size {
+        for col in 0..row {
+            matrix[row * size + col] = matrix[col * size + row];
+        }
+    }
+}
+
 /// `K ← K + w ∇N A ∇N`, row-major; only blocks with `a ≤ b` for symmetric moduli.
 #[inline(always)]
 fn add_stiffness<const D: usize, const N: usize>(
@@ -427,6 +437,7 @@ impl<S: Shape<D, N, Q>, const D: usize, const N: usize, const Q: usize> Energy
     fn inertia(&self, mass: &mut [f64]) {
         mass.fill(0.0);
         self.send_mass(1.0, mass);
+        mirror(N * D, mass);
     }
 }
 
@@ -484,19 +495,13 @@ impl<S: Shape<D, N, Q>, const D: usize, const N: usize, const Q: usize> Element
             }
             add_stiffness(w, &moduli, n, true, stiffness);
         }
-        let size = N * D;
-        for a in 0..N {
-            for row in (a + 1) * D..size {
-                for col in a * D..(a + 1) * D {
-                    stiffness[row * size + col] = stiffness[col * size + row];
-                }
-            }
-        }
         if let Some(((_, bulk), slope)) = mean {
             add_outer(bulk * self.volume(), &slope, &slope, stiffness);
         }
+        mirror(N * D, stiffness);
         if self.is_damped() {
             self.add_damping_tangents(&x, &nodes(v), stiffness, damping);
+            mirror(N * D, damping);
         }
     }
 
