@@ -52,7 +52,7 @@ impl Engine {
         self.certify_motion(h, &mut certificate);
         self.take_impulses(h);
         let work_contact = self.work_of_reactions();
-        let work_external = self.work_of_forces(system, h, end);
+        let work_external = self.work_of_forces(system, end);
         let before = self.energy;
         self.keep_for_interpolation(h);
         self.shift(system, end);
@@ -128,17 +128,28 @@ impl Engine {
             .sum()
     }
 
-    /// Work of the forces without a potential, by the trapezoidal rule; leaves them in `start`.
-    fn work_of_forces(&mut self, system: &dyn System, h: f64, end: f64) -> f64 {
-        let before = dot(&self.start.active, &self.start.v);
-        let t = &self.trial;
+    /// Work of the forces without a potential along the displacement of the step, with the weights they have in it:
+    /// `(1−γ) f̄_n + γ f̄_{n+1}`, where `f̄` is filtered as `v̇` is to become `a`. Any other rule goes astray where damping
+    /// is stiff. Leaves the forces in `start`.
+    fn work_of_forces(&mut self, system: &dyn System, end: f64) -> f64 {
+        let c = &self.settings.coefficients;
+        let (c_a, known) = (c.c_a(), c.known());
+        let t = &mut self.trial;
         let at = Point {
             t: end,
             q: &t.q,
             v: &t.v,
         };
-        system.active_force(at, &mut self.start.active);
-        0.5 * h * (before + dot(&self.start.active, &t.v))
+        system.active_force(at, &mut t.work);
+        let start = &mut self.start;
+        let mut work = 0.0;
+        for i in 0..t.work.len() {
+            let (before, force) = (start.filtered[i], t.work[i]);
+            let after = c_a * force + known.of(before, start.active[i]);
+            work += c.mean(before, after) * t.xi[i];
+            (start.active[i], start.filtered[i]) = (force, after);
+        }
+        work
     }
 
     fn keep_for_interpolation(&mut self, h: f64) {

@@ -83,8 +83,8 @@ impl Default for Compliances {
 /// A compliance among some rows, factored.
 #[derive(Debug, Default)]
 struct Factored {
-    /// The factorisation and the rows it belongs to; none after a failure.
-    stamp: u64,
+    /// The answers and the rows it belongs to; none after a failure.
+    version: (u64, u64),
     rows: Vec<usize>,
     factors: Cholesky,
 }
@@ -92,21 +92,21 @@ struct Factored {
 impl Factored {
     fn make(
         &mut self,
-        (stamp, compliance): (u64, &Schur),
+        compliance: &Schur,
         rows: &[usize],
         reach: &[f64],
     ) -> Result<(), LinearError> {
-        if self.stamp == stamp && self.rows == rows {
+        if self.version == compliance.version() && self.rows == rows {
             return Ok(());
         }
-        self.stamp = 0;
+        self.version = (0, 0);
         self.rows.clear();
         self.rows.extend_from_slice(rows);
         self.factors.factorise(rows.len(), REGULAR, |a, b| {
             let (i, j) = (rows[a], rows[b]);
             compliance.product(i, j) / (scale(reach[i]) * scale(reach[j]))
         })?;
-        self.stamp = stamp;
+        self.version = compliance.version();
         Ok(())
     }
 
@@ -432,11 +432,10 @@ impl Engine {
         } else {
             &c.smooth
         };
-        let of_mass = (mass.stamp(), &c.mass);
         c.positions
-            .make((smooth.stamp(), compliance), &c.position, reach)
-            .and_then(|()| c.velocities.make(of_mass, &c.velocity, reach))
-            .and_then(|()| c.accelerations.make(of_mass, &c.acceleration, reach))
+            .make(compliance, &c.position, reach)
+            .and_then(|()| c.velocities.make(&c.mass, &c.velocity, reach))
+            .and_then(|()| c.accelerations.make(&c.mass, &c.acceleration, reach))
             .is_ok()
     }
 

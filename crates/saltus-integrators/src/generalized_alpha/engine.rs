@@ -2,13 +2,13 @@
 
 use super::compliances::Compliances;
 use super::levelled::Levelled;
+use super::monolithic::Monolithic;
 use super::multipliers::Condensed;
 use super::response::{Momenta, Response, Tangent};
 use super::rows::Rows;
 use super::settings::Settings;
 use super::watch::Watch;
 use crate::integrator::{Energy, StepError, StepReport};
-use saltus_linear::SquareMatrix;
 use saltus_system::{Dims, MassKind, State, Structure, System};
 
 /// Advances a system by one step of any formulation.
@@ -46,8 +46,8 @@ pub(super) struct Engine {
     pub(super) compliances: Compliances,
     pub(super) levelled: Levelled,
     pub(super) watch: Watch,
-    /// All unknowns at once, where that is asked for (3 nv + 3 m).
-    pub(super) monolithic: Option<SquareMatrix>,
+    /// All unknowns at once, where that is asked for.
+    pub(super) monolithic: Monolithic,
     pub(super) energy: Energy,
     /// Total impulses over the step (m) \[N·s\].
     pub(super) impulse: Vec<f64>,
@@ -55,6 +55,8 @@ pub(super) struct Engine {
     pub(super) along: Vec<f64>,
     /// Multipliers that are not unique in the last solve.
     pub(super) redundant: u32,
+    /// Where on their obstacles the contacts of a saved run were, until its next step.
+    pub(super) recalled: Vec<u32>,
 }
 
 /// What is known of the start of the step.
@@ -66,6 +68,7 @@ pub(super) struct Start {
     pub(super) x: Vec<f64>,        // v̇ of the smooth motion (nv)
     pub(super) a: Vec<f64>,        // (nv)
     pub(super) active: Vec<f64>,   // force that changes the energy (nv)
+    pub(super) filtered: Vec<f64>, // the same, filtered as v̇ is to become a (nv)
     pub(super) momentum: Vec<f64>, // M v (nv)
     pub(super) velocity: Vec<f64>, // G v + ∂g/∂t (m)
     pub(super) rate: Vec<f64>,     // ∂g/∂t (m)
@@ -92,6 +95,7 @@ impl Clone for Start {
             (&mut self.x, &source.x),
             (&mut self.a, &source.a),
             (&mut self.active, &source.active),
+            (&mut self.filtered, &source.filtered),
             (&mut self.momentum, &source.momentum),
             (&mut self.velocity, &source.velocity),
             (&mut self.rate, &source.rate),
@@ -185,11 +189,12 @@ impl Engine {
             compliances: Compliances::default(),
             levelled: Levelled::default(),
             watch: Watch::default(),
-            monolithic: None,
+            monolithic: Monolithic::default(),
             energy: Energy::default(),
             impulse: Vec::new(),
             along: Vec::new(),
             redundant: 0,
+            recalled: Vec::new(),
         }
     }
 
@@ -227,6 +232,9 @@ impl Engine {
             self.evaluate_start(system, state)?;
         }
         if !self.contacts_are_fixed {
+            if !self.recalled.is_empty() {
+                self.recall_contacts(system);
+            }
             self.follow_contacts(system, h)?;
         }
         self.before.h = h;
@@ -242,6 +250,7 @@ impl Engine {
 
     /// The step in one piece or, where that fails, in as few equal parts as succeed.
     fn take(&mut self, system: &dyn System, h: f64, end: f64) -> Result<StepReport, StepError> {
+        self.watch.is_quiet = true;
         let first = match self.solve(system, h, end) {
             Ok(()) => {
                 self.impulse.fill(0.0);
@@ -272,6 +281,7 @@ impl Engine {
                 }
             }
         }
+        self.watch.is_quiet = false;
         // The same once more: what could not be solved is in `trial` again.
         let mut last = self.solve(system, h, end).err().unwrap_or(first);
         if let StepError::NotConverged { problem, .. } = &mut last {

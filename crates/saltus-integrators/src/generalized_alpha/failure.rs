@@ -53,9 +53,9 @@ impl Engine {
         defect: Defect,
     ) -> StepError {
         let tolerance = self.settings.tolerance * self.scale;
-        let names = system.names();
         let place = match defect.place {
-            Place::Velocity(i) => velocity_name(&names, i),
+            _ if self.watch.is_quiet => String::new(),
+            Place::Velocity(i) => velocity_name(&system.names(), i),
             Place::Row(j) => self.row_name(system, j),
         };
         StepError::NotConverged {

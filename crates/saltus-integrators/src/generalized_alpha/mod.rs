@@ -178,10 +178,19 @@ impl Engine {
         memory.extend([self.scale, self.force_scale, self.bias_scale, self.epsilon]);
         let s = &self.start;
         memory.push(s.lambda.len() as f64);
-        for list in [&s.x, &s.a, &s.lambda, &s.eta] {
+        for list in [&s.x, &s.a, &s.filtered, &s.lambda, &s.eta] {
             memory.extend_from_slice(list);
         }
         memory.extend(s.ids.iter().map(|id| f64::from_bits(id.0)));
+        if !self.contacts_are_fixed {
+            memory.extend(self.rows.set.feature.iter().map(|f| f64::from(*f)));
+        }
+        // Matrices that are filled once are so again.
+        let always = !(self.contacts_are_fixed && self.is_time_invariant());
+        self.tangent.remember(always, memory);
+        let base = &self.tangent.stiffness;
+        self.response.remember(base, always, memory);
+        self.monolithic.remember(memory);
     }
 
     fn restore(&mut self, memory: &[f64]) {
@@ -191,7 +200,12 @@ impl Engine {
         let (n, ng) = (self.dims.nv, self.dims.ng);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let m = *count as usize;
-        if m < ng || rest.len() != 2 * n + 2 * m + (m - ng) {
+        if m < ng {
+            return;
+        }
+        let contacts = m - ng;
+        let features = if self.contacts_are_fixed { 0 } else { contacts };
+        if rest.len() < 3 * n + 2 * m + contacts + features {
             return;
         }
         self.scale = *scale;
@@ -201,10 +215,14 @@ impl Engine {
         let s = &mut self.start;
         let (x, rest) = rest.split_at(n);
         let (a, rest) = rest.split_at(n);
+        let (filtered, rest) = rest.split_at(n);
         let (lambda, rest) = rest.split_at(m);
-        let (eta, ids) = rest.split_at(m);
+        let (eta, rest) = rest.split_at(m);
+        let (ids, rest) = rest.split_at(contacts);
+        let (features, rest) = rest.split_at(features);
         s.x.copy_from_slice(x);
         s.a.copy_from_slice(a);
+        s.filtered.copy_from_slice(filtered);
         s.lambda.clear();
         s.lambda.extend_from_slice(lambda);
         s.eta.clear();
@@ -212,6 +230,14 @@ impl Engine {
         s.ids.clear();
         s.ids
             .extend(ids.iter().map(|id| saltus_system::ContactId(id.to_bits())));
+        self.recalled.clear();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        self.recalled.extend(features.iter().map(|f| *f as u32));
+        let rest = self.tangent.recall(rest);
+        let base = &self.tangent.stiffness;
+        if let Some(rest) = rest.and_then(|rest| self.response.recall(base, rest)) {
+            self.monolithic.recall(n, rest);
+        }
     }
 }
 

@@ -13,11 +13,78 @@ use saltus_linear::{
 /// Up to this size a singular matrix is solved in the sense of least norm.
 const DENSE_FALLBACK: usize = 400;
 
+/// The matrix of all unknowns and what a singular one is solved with.
+#[derive(Debug, Default)]
+pub(super) struct Monolithic {
+    matrix: Option<SquareMatrix>,
+    /// Most rows so far: the matrix has room for them, so that contacts come and go within it.
+    room: usize,
+    dense: Dense,
+    minimum: MinimumNorm,
+    rhs: Vec<f64>,
+    /// What rows and unknowns are multiplied by, so that units do not matter to the elimination: `1/√M` of motions, one
+    /// over the reach of multipliers.
+    scale: Vec<f64>,
+}
+
+/// Lets entries through, scaled.
+struct Equilibrated<'a> {
+    sink: &'a mut SquareMatrix,
+    scale: &'a [f64],
+}
+
+impl MatrixSink for Equilibrated<'_> {
+    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+        for i in 0..rows {
+            for j in 0..cols {
+                self.entry(row + i, col + j, block[i * cols + j]);
+            }
+        }
+    }
+    fn entry(&mut self, row: usize, col: usize, value: f64) {
+        let scale = self.scale[row] * self.scale[col];
+        self.sink.entry(row, col, scale * value);
+    }
+}
+
+impl Monolithic {
+    /// Appends what the next correction depends on.
+    #[allow(clippy::cast_precision_loss)]
+    pub(super) fn remember(&self, memory: &mut Vec<f64>) {
+        memory.push(self.room as f64);
+        memory.push(self.matrix.as_ref().map_or(0, SquareMatrix::size) as f64);
+        if let Some(matrix) = &self.matrix {
+            matrix.remember(None, true, memory);
+        }
+    }
+
+    /// Takes up what [`remember`](Self::remember) gave and returns what follows it.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // written as whole numbers
+    pub(super) fn recall<'a>(&mut self, n: usize, memory: &'a [f64]) -> Option<&'a [f64]> {
+        let [room, size, rest @ ..] = memory else {
+            return None;
+        };
+        let (room, size) = (*room as usize, *size as usize);
+        if size == 0 {
+            return Some(rest);
+        }
+        if size != n + room && size != 3 * (n + room) {
+            return None;
+        }
+        self.room = room;
+        self.matrix
+            .insert(SquareMatrix::new(size))
+            .recall(None, rest)
+    }
+}
+
 /// Where the unknowns are.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     n: usize,
+    /// Rows, and those there is room for.
     m: usize,
+    room: usize,
     /// Whether there are jumps and corrections.
     full: bool,
 }
@@ -25,9 +92,9 @@ struct Layout {
 impl Layout {
     fn size(&self) -> usize {
         if self.full {
-            3 * (self.n + self.m)
+            3 * (self.n + self.room)
         } else {
-            self.n + self.m
+            self.n + self.room
         }
     }
 
@@ -35,8 +102,8 @@ impl Layout {
         let motions = if self.full { 3 } else { 1 } * self.n;
         match level {
             Level::Smooth => motions,
-            Level::Position => motions + self.m,
-            Level::Velocity => motions + 2 * self.m,
+            Level::Position => motions + self.room,
+            Level::Velocity => motions + 2 * self.room,
         }
     }
 }
@@ -63,23 +130,33 @@ impl MatrixSink for Transposed<'_> {
 impl Engine {
     /// Solves for every unknown at once; multipliers of open rows have been released.
     pub(super) fn solve_monolithic(&mut self, h: f64) -> Result<(), LinearError> {
+        let m = self.rows.len();
+        self.monolithic.room = self.monolithic.room.max(m);
         let layout = Layout {
             n: self.dims.nv,
-            m: self.rows.len(),
+            m,
+            room: self.monolithic.room,
             full: self.settings.formulation.has_corrections(),
         };
         let size = layout.size();
-        let mut matrix = match self.monolithic.take() {
+        let mut matrix = match self.monolithic.matrix.take() {
             Some(matrix) if matrix.size() == size => matrix,
             _ => SquareMatrix::new(size),
         };
         matrix.clear();
-        self.place_balances(layout, h, &mut matrix);
-        self.place_rows(layout, h, &mut matrix);
+        let scale = self.equilibrate(layout);
+        let mut sink = Equilibrated {
+            sink: &mut matrix,
+            scale: &scale,
+        };
+        self.place_balances(layout, h, &mut sink);
+        self.place_rows(layout, h, &mut sink);
         let mut y = std::mem::take(&mut self.condensed.whole);
         y.clear();
         y.resize(size, 0.0);
         self.right_hand_side(layout, h, &mut y);
+        let rescale = |y: &mut [f64]| y.iter_mut().zip(&scale).for_each(|(y, s)| *y *= s);
+        rescale(&mut y);
         let outcome = match matrix.factorise() {
             Ok(()) => {
                 matrix.solve(&mut y);
@@ -92,27 +169,51 @@ impl Engine {
             Err(error) => Err(error),
         };
         if outcome.is_ok() {
+            rescale(&mut y);
             self.add_solution(layout, h, &y);
         }
         self.condensed.whole = y;
-        self.monolithic = Some(matrix);
+        self.monolithic.scale = scale;
+        self.monolithic.matrix = Some(matrix);
         outcome
     }
 
     fn solve_singular(&mut self, matrix: &SquareMatrix, y: &mut [f64]) {
         let size = matrix.size();
-        let mut dense = Dense::zeros(size, size);
-        matrix.send(1.0, &mut dense);
-        let mut minimum = MinimumNorm::default();
-        let rank = minimum.factorise(&dense);
-        let mut rhs = y.to_vec();
-        minimum.solve(&mut rhs, y);
+        let Monolithic {
+            dense,
+            minimum,
+            rhs,
+            ..
+        } = &mut self.monolithic;
+        dense.reset(size, size);
+        matrix.send(1.0, dense);
+        let rank = minimum.factorise(dense);
+        rhs.clear();
+        rhs.extend_from_slice(y);
+        minimum.solve(rhs, y);
         let missing = u32::try_from(size - rank).unwrap_or(u32::MAX);
         self.redundant = self.redundant.max(missing.div_ceil(3));
     }
 
+    /// The scale of every row and unknown.
+    fn equilibrate(&mut self, layout: Layout) -> Vec<f64> {
+        let mut scale = std::mem::take(&mut self.monolithic.scale);
+        let blocks = if layout.full { 3 } else { 1 };
+        scale.clear();
+        for _ in 0..blocks {
+            scale.extend_from_slice(&self.weights);
+        }
+        for _ in 0..blocks {
+            let of_reach = |reach: &f64| if *reach > 0.0 { 1.0 / reach } else { 1.0 };
+            scale.extend(self.rows.reach.iter().map(of_reach));
+            scale.resize(scale.len() + layout.room - layout.m, 1.0);
+        }
+        scale
+    }
+
     /// The three momentum balances.
-    fn place_balances(&self, layout: Layout, h: f64, matrix: &mut SquareMatrix) {
+    fn place_balances(&self, layout: Layout, h: f64, matrix: &mut Equilibrated<'_>) {
         let (d, n) = (&self.tangent, layout.n);
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let mut place = |block: &SquareMatrix, factor: f64, row: usize, col: usize| {
@@ -154,13 +255,16 @@ impl Engine {
     }
 
     /// The rows of the multipliers.
-    fn place_rows(&mut self, layout: Layout, h: f64, matrix: &mut SquareMatrix) {
+    fn place_rows(&mut self, layout: Layout, h: f64, matrix: &mut Equilibrated<'_>) {
         let (m, full) = (layout.m, layout.full);
         for level in Level::ALL {
             if !full && level != Level::Smooth {
                 continue;
             }
             let first = layout.multipliers(level);
+            for j in m..layout.room {
+                matrix.sink.entry(first + j, first + j, 1.0);
+            }
             for j in 0..m {
                 let active = match level {
                     Level::Smooth => self.sets.smooth[j],
@@ -170,9 +274,11 @@ impl Engine {
                 if active {
                     self.place_row(layout, (level, j), h, matrix);
                 } else {
-                    matrix.entry(first + j, first + j, 1.0);
+                    // Both unknowns of an open row have the same scale.
+                    matrix.sink.entry(first + j, first + j, 1.0);
                     if level == Level::Position && self.settings.modified && j >= self.dims.ng {
-                        matrix.entry(first + j, layout.multipliers(Level::Velocity) + j, -1.0);
+                        let other = layout.multipliers(Level::Velocity) + j;
+                        matrix.sink.entry(first + j, other, -1.0);
                     }
                 }
             }
@@ -193,7 +299,7 @@ impl Engine {
         layout: Layout,
         (level, j): (Level, usize),
         h: f64,
-        matrix: &mut SquareMatrix,
+        matrix: &mut Equilibrated<'_>,
     ) {
         let (n, full) = (layout.n, layout.full);
         let row = layout.multipliers(level) + j;
@@ -202,10 +308,10 @@ impl Engine {
         let (rows, d) = (&self.rows, &self.tangent);
         let work = &mut self.trial.work;
         let g = &mut self.trial.residual_row;
-        let along_x = |part: &SparseRows, factor: f64, matrix: &mut SquareMatrix| {
+        let along_x = |part: &SparseRows, factor: f64, matrix: &mut Equilibrated<'_>| {
             place_sparse(part, j, row, 0, factor * scale / h, matrix);
         };
-        let mut along_chi = |part: &SparseRows, matrix: &mut SquareMatrix| {
+        let mut along_chi = |part: &SparseRows, matrix: &mut Equilibrated<'_>| {
             g.fill(0.0);
             part.axpy(j, 1.0, g);
             if !d.is_flat {
@@ -220,7 +326,7 @@ impl Engine {
                 }
             }
         };
-        let along_v = |part: &SparseRows, matrix: &mut SquareMatrix| {
+        let along_v = |part: &SparseRows, matrix: &mut Equilibrated<'_>| {
             place_sparse(part, j, row, 0, scale * rho / h, matrix);
             if full {
                 place_sparse(part, j, row, 2 * n, scale, matrix);
@@ -298,7 +404,7 @@ fn place_sparse(
     row: usize,
     col: usize,
     factor: f64,
-    matrix: &mut SquareMatrix,
+    matrix: &mut Equilibrated<'_>,
 ) {
     for (&k, g) in part.cols(j).iter().zip(part.values(j)) {
         matrix.entry(row, col + k, factor * g);

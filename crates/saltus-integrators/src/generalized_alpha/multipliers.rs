@@ -35,6 +35,8 @@ pub(super) struct Condensed {
     functional: Functional,
     lu: Lu,
     minimum: MinimumNorm,
+    /// Size both have room for.
+    warm: usize,
     cache: Cache,
 }
 
@@ -71,7 +73,7 @@ impl Condensed {
     pub(super) fn resize(&mut self, m: usize, n: usize) {
         self.unknowns.clear();
         self.unknowns.reserve(3 * m);
-        self.momenta = Momenta::new(n);
+        self.momenta.resize(n);
         self.base.clear();
         self.base.resize(PARTS * n, 0.0);
         self.cache.h = f64::NAN;
@@ -85,7 +87,8 @@ impl Condensed {
             self.functional.0.clear();
             self.functional.0.reserve(PARTS * n);
         }
-        if k <= DENSE_LIMIT {
+        if k <= DENSE_LIMIT && k > self.warm {
+            self.warm = k;
             self.matrix.reset(k, k);
             // Whichever factorisation is needed first allocates nothing.
             for i in 0..k {

@@ -26,6 +26,7 @@ impl Engine {
             fresh = false;
             self.move_to(system, h);
             self.evaluate(system, h, end, with_tangents);
+            self.begin_scale(h);
             self.activate(h);
             let mut defect = self.defect(h, spent == 0);
             let stubborn = if self.is_linear() { 1 } else { STUBBORN };
@@ -74,6 +75,14 @@ impl Engine {
             }
             spent += 1;
             self.watch.iterations += 1;
+        }
+    }
+
+    /// What was at rest without forces until now takes its scale from the first ones.
+    fn begin_scale(&mut self, h: f64) {
+        if self.scale == 0.0 {
+            let pushes = self.weights.iter().zip(&self.trial.force);
+            self.scale = pushes.fold(0.0, |m, (w, f)| m.max(w * h * f.abs()));
         }
     }
 

@@ -76,6 +76,30 @@ impl Tangent {
         }
     }
 
+    /// Appends which places ever had an entry, which decides the order in which later corrections are eliminated.
+    pub(super) fn remember(&self, always: bool, memory: &mut Vec<f64>) {
+        let base = Some(&self.constant_stiffness);
+        self.stiffness.remember(base, always, memory);
+        for matrix in [&self.damping, &self.correction, &self.jump, &self.turn] {
+            matrix.remember(Some(&self.stiffness), always, memory);
+        }
+    }
+
+    /// Takes up what [`remember`](Self::remember) gave and returns what follows it.
+    pub(super) fn recall<'a>(&mut self, memory: &'a [f64]) -> Option<&'a [f64]> {
+        let base = Some(&self.constant_stiffness);
+        let mut memory = self.stiffness.recall(base, memory)?;
+        for matrix in [
+            &mut self.damping,
+            &mut self.correction,
+            &mut self.jump,
+            &mut self.turn,
+        ] {
+            memory = matrix.recall(Some(&self.stiffness), memory)?;
+        }
+        Some(memory)
+    }
+
     /// To be called where `mass` was filled and stays what it is.
     pub(super) fn mass_is_known(&mut self, response: &mut Response) {
         self.diagonal = diagonal_of(&self.mass).unwrap_or_default();
@@ -103,6 +127,8 @@ impl Tangent {
                 entries.map(|(a, v)| (a * v * w).abs()).any(|a| a > limit)
             });
         }
+        // Entries that repeat must have been added up.
+        matrix.finish();
         let mut largest = Largest {
             weights,
             value: 0.0,
@@ -116,6 +142,7 @@ impl Tangent {
         if let Some(dense) = matrix.as_dense_mut() {
             return dense.as_slice().iter().any(|a| *a != 0.0);
         }
+        matrix.finish();
         let mut something = Something(false);
         matrix.send(1.0, &mut something);
         something.0
@@ -193,6 +220,14 @@ impl Momenta {
             smooth: vec![0.0; n],
             correction: vec![0.0; n],
             jump: vec![0.0; n],
+        }
+    }
+
+    /// All zero (n each), in the storage there is.
+    pub(super) fn resize(&mut self, n: usize) {
+        for list in [&mut self.smooth, &mut self.correction, &mut self.jump] {
+            list.clear();
+            list.resize(n, 0.0);
         }
     }
 
@@ -289,6 +324,24 @@ impl Response {
                 matrix.clear();
             }
         }
+    }
+
+    /// The same of the matrices that are factored, beside the places of `base`.
+    pub(super) fn remember(&self, base: &SquareMatrix, always: bool, memory: &mut Vec<f64>) {
+        self.smooth.remember(Some(base), always, memory);
+        self.position.remember(Some(base), always, memory);
+        self.pair.remember(None, always, memory);
+    }
+
+    /// Takes up what [`remember`](Self::remember) gave and returns what follows it.
+    pub(super) fn recall<'a>(
+        &mut self,
+        base: &SquareMatrix,
+        memory: &'a [f64],
+    ) -> Option<&'a [f64]> {
+        let memory = self.smooth.recall(Some(base), memory)?;
+        let memory = self.position.recall(Some(base), memory)?;
+        self.pair.recall(None, memory)
     }
 
     /// Factors `M`.

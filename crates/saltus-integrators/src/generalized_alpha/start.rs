@@ -1,6 +1,7 @@
 //! Before the first step and before every step: buffers, the state as it is, accelerations, activation.
 
 use super::engine::{Before, Engine, Sets, Start, Trial};
+use super::monolithic::Monolithic;
 use super::multipliers::MATRIX_LIMIT;
 use super::response::{Momenta, Response, Tangent};
 use super::rows::Rows;
@@ -65,6 +66,7 @@ impl Engine {
             x: zeros(n),
             a: zeros(n),
             active: zeros(n),
+            filtered: zeros(n),
             momentum: zeros(n),
             ..Start::default()
         };
@@ -94,7 +96,8 @@ impl Engine {
         };
         self.rows = Rows::default();
         self.sets = Sets::default();
-        self.monolithic = None;
+        self.monolithic = Monolithic::default();
+        self.recalled.clear();
     }
 
     /// Finds the contacts of the initial state and sizes everything that depends on their number.
@@ -104,7 +107,7 @@ impl Engine {
         state: &State,
         h: f64,
     ) -> Result<(), StepError> {
-        self.detect(system, state, h)?;
+        self.detect(system, state.t, (&state.q, &state.v), h)?;
         self.resize_rows();
         let linear = self.is_linear();
         self.response = Response::new(self.dims.nv, self.mass_is_constant(), linear);
@@ -113,16 +116,22 @@ impl Engine {
         Ok(())
     }
 
-    fn detect(&mut self, system: &dyn System, state: &State, h: f64) -> Result<(), StepError> {
+    fn detect(
+        &mut self,
+        system: &dyn System,
+        t: f64,
+        (q, v): (&[f64], &[f64]),
+        h: f64,
+    ) -> Result<(), StepError> {
         let margin = if self.contacts_are_fixed {
             f64::INFINITY
         } else {
-            let speed = state.v.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let speed = v.iter().map(|v| v * v).sum::<f64>().sqrt();
             let fall = self.force_scale * h * self.weights.iter().fold(0.0_f64, |m, w| m.max(*w));
             2.0 * h * (speed + fall)
         };
         let set = &mut self.rows.set;
-        system.detect(state.t, &state.q, margin, set);
+        system.detect(t, q, margin, set);
         let name = |i: usize| {
             let names = system.names().contacts;
             names
@@ -177,26 +186,66 @@ impl Engine {
         self.condensed.resize(m, self.dims.nv);
         self.compliances.resize(m);
         self.activation_is_known = false;
-        self.monolithic = None;
+    }
+
+    /// Takes up the contacts that a saved run knew at its end, so that what is remembered of them goes on as it would
+    /// have.
+    pub(super) fn recall_contacts(&mut self, system: &dyn System) {
+        let features = std::mem::take(&mut self.recalled);
+        if self.contacts_are_fixed || features.len() != self.start.ids.len() {
+            return;
+        }
+        let (all, set) = (&mut self.rows.probe, &mut self.rows.set);
+        system.detect(self.start.t, &self.start.q, f64::INFINITY, all);
+        set.clear();
+        for (id, feature) in self.start.ids.iter().zip(features) {
+            let Ok(k) = all.id.binary_search(id) else {
+                continue;
+            };
+            set.push(*id, all.law[k], all.gap[k]);
+            if let Some(place) = set.feature.last_mut() {
+                *place = feature;
+            }
+            let first = all.first_row[k];
+            for row in first..=first + usize::from(all.law[k].tangents) {
+                let directions = &all.directions;
+                set.directions
+                    .push(directions.cols(row), directions.values(row));
+                set.rate.push(all.rate[row]);
+            }
+        }
+        self.rows.probe.clone_from(&self.rows.set);
+        let (lambda, eta) = (self.start.lambda.clone(), self.start.eta.clone());
+        self.resize_rows();
+        if self.start.lambda.len() == lambda.len() {
+            self.start.lambda.copy_from_slice(&lambda);
+            self.start.eta.copy_from_slice(&eta);
+        }
+        self.evaluate_start_rows(system);
     }
 
     /// Contacts come and go: what is remembered of them follows by their identity.
     pub(super) fn follow_contacts(&mut self, system: &dyn System, h: f64) -> Result<(), StepError> {
-        let state = State::new(self.start.t, self.start.q.clone(), self.start.v.clone());
-        self.detect(system, &state, h)?;
+        let state = (
+            std::mem::take(&mut self.start.q),
+            std::mem::take(&mut self.start.v),
+        );
+        let outcome = self.detect(system, self.start.t, (&state.0, &state.1), h);
+        (self.start.q, self.start.v) = state;
+        outcome?;
         let ng = self.dims.ng;
         if self.start.ids != self.rows.set.id {
             self.forget_contacts();
-            let (old, lambda, eta) = (
-                self.start.ids.clone(),
-                self.start.lambda.clone(),
-                self.start.eta.clone(),
-            );
+            let (start, saved) = (&mut self.start, &mut self.saved);
+            std::mem::swap(&mut start.ids, &mut saved.ids);
+            saved.lambda.clone_from(&start.lambda);
+            saved.eta.clone_from(&start.eta);
             self.resize_rows();
             self.start.ids.clone_from(&self.rows.set.id);
+            let old = &self.saved;
             for (i, id) in self.start.ids.iter().enumerate() {
-                let (l, e) = match old.binary_search(id) {
-                    Ok(k) => (lambda[ng + k], eta[ng + k]),
+                let (l, e) = match old.ids.binary_search(id) {
+                    Ok(k) => (old.lambda[ng + k], old.eta[ng + k]),
                     Err(_) => (0.0, 0.0),
                 };
                 self.start.lambda[ng + i] = l;
@@ -251,6 +300,7 @@ impl Engine {
         start.momentum.fill(0.0);
         self.tangent.apply_mass(&state.v, &mut start.momentum);
         system.active_force(state.point(), &mut start.active);
+        start.filtered.copy_from_slice(&start.active);
         self.evaluate_start_rows(system);
         self.energy = self.energy_at_start(system);
         if max_abs(&self.start.momentum).is_finite() {

@@ -23,6 +23,8 @@ const PATIENCE: u32 = 24;
 /// The sets met in a step.
 #[derive(Debug)]
 pub(super) struct Watch {
+    /// Whether a step that is not solved is tried again in another way, so that nobody reads what failed.
+    pub(super) is_quiet: bool,
     /// Mark of each set, and how often the iteration came to it.
     visited: Vec<(u64, u32)>,
     last: Option<u64>,
@@ -38,6 +40,7 @@ pub(super) struct Watch {
 impl Default for Watch {
     fn default() -> Self {
         Self {
+            is_quiet: false,
             visited: Vec::with_capacity(64),
             last: None,
             changes: 0,

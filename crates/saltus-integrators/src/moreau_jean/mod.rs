@@ -343,6 +343,21 @@ impl Integrator for MoreauJean {
         memory.extend_from_slice(&self.trial.earlier_increment);
         memory.extend_from_slice(&self.trial.increment);
         memory.extend_from_slice(&self.bilateral.guess);
+        if self.is_linear() {
+            return;
+        }
+        // Which places ever had an entry decides the order in which later corrections are eliminated.
+        let s = &self.smooth;
+        s.stiffness.remember(None, true, memory);
+        for matrix in [
+            &s.damping,
+            &s.mass_gradient,
+            &s.gradient,
+            &s.tangent,
+            &s.iteration,
+        ] {
+            matrix.remember(Some(&s.stiffness), true, memory);
+        }
     }
 
     fn restore(&mut self, memory: &[f64]) {
@@ -351,7 +366,7 @@ impl Integrator for MoreauJean {
         };
         let (nv, ng) = (self.dims.nv, self.dims.ng);
         let streamlined = self.is_streamlined();
-        if rest.len() != if streamlined { 0 } else { 2 * nv + ng } {
+        if rest.len() < if streamlined { 0 } else { 2 * nv + ng } {
             return;
         }
         self.epsilon = *epsilon;
@@ -362,7 +377,23 @@ impl Integrator for MoreauJean {
         }
         let (earlier, rest) = rest.split_at(nv);
         self.trial.earlier_increment.copy_from_slice(earlier);
-        self.trial.increment.copy_from_slice(&rest[..nv]);
-        self.bilateral.guess.copy_from_slice(&rest[nv..]);
+        let (increment, rest) = rest.split_at(nv);
+        let (guess, rest) = rest.split_at(ng);
+        self.trial.increment.copy_from_slice(increment);
+        self.bilateral.guess.copy_from_slice(guess);
+        if self.is_linear() {
+            return;
+        }
+        let s = &mut self.smooth;
+        let mut rest = s.stiffness.recall(None, rest);
+        for matrix in [
+            &mut s.damping,
+            &mut s.mass_gradient,
+            &mut s.gradient,
+            &mut s.tangent,
+            &mut s.iteration,
+        ] {
+            rest = rest.and_then(|rest| matrix.recall(Some(&s.stiffness), rest));
+        }
     }
 }
