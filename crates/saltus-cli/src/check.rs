@@ -1,6 +1,7 @@
 //! `saltus check`: says everything that is wrong with a model, or what it is.
 
 use crate::arguments::ModelArguments;
+use crate::progress::patiently;
 use crate::{WRONG_INPUT, render, words};
 use saltus_linear::{Dense, MinimumNorm, dot};
 use saltus_mechanics::flexible::NodeId;
@@ -32,9 +33,11 @@ pub fn run(arguments: &ModelArguments) -> ExitCode {
 }
 
 fn checked(arguments: &ModelArguments) -> Result<Model, ModelErrors> {
-    let model = Model::load(&arguments.model, &arguments.overrides())?;
-    model.ready()?;
-    Ok(model)
+    patiently("reading the model", false, || {
+        let model = Model::load(&arguments.model, &arguments.overrides())?;
+        model.ready()?;
+        Ok(model)
+    })
 }
 
 /// The model in a few lines.

@@ -4,12 +4,36 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use saltus::{Frame, Observer, ObserverError, RunInfo, Stop};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 /// Runs shorter than this need no bar.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// The bar moves about this often.
 const INTERVAL: Duration = Duration::from_millis(60);
+
+/// Does `work`, with a word and a moving sign on the terminal where that takes longer than one waits without.
+pub fn patiently<R>(word: &'static str, quiet: bool, work: impl FnOnce() -> R) -> R {
+    if quiet || !std::io::stderr().is_terminal() {
+        return work();
+    }
+    let (done, wait) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if wait.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let sign = ProgressBar::new_spinner().with_message(word);
+            sign.enable_steady_tick(INTERVAL);
+            // Ends when `done` is dropped.
+            let _ = wait.recv();
+            sign.finish_and_clear();
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
 
 /// Shows how far a run has come, if standard error is a terminal.
 pub struct Progress {

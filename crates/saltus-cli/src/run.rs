@@ -1,7 +1,7 @@
 //! `saltus run`: a model file in, a directory with its result out.
 
 use crate::arguments::RunArguments;
-use crate::progress::Progress;
+use crate::progress::{Progress, patiently};
 use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, render, words};
 use saltus::observe::StopFlag;
 use saltus::output::{Format, OutputError, ResultDirectory, ResultWriter, RunCard};
@@ -70,9 +70,11 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
 
 /// The model, checked, for a scheme that can run it.
 fn model(arguments: &RunArguments) -> Result<Model, ModelErrors> {
-    let model = Model::load(&arguments.model.model, &arguments.overrides())?;
-    model.ready()?;
-    Ok(model)
+    patiently("reading the model", arguments.quiet, || {
+        let model = Model::load(&arguments.model.model, &arguments.overrides())?;
+        model.ready()?;
+        Ok(model)
+    })
 }
 
 /// The directory of the result, writable and free of results of other models.

@@ -18,11 +18,15 @@ density = 1000
 "#;
 
 fn model(parts: &str) -> Model {
-    heavy("[0, 0, 0]", parts)
+    read(&format!("saltus = 1\n{FRAME}{parts}"))
 }
 
 fn heavy(gravity: &str, parts: &str) -> Model {
-    let text = format!("saltus = 1\ngravity = {gravity}\n{FRAME}{parts}");
+    read(&format!("saltus = 1\ngravity = {gravity}\n{FRAME}{parts}"))
+}
+
+fn read(text: &str) -> Model {
+    let text = text.to_owned();
     Model::parse("test", "test.toml", text, Format::Toml, &[])
         .unwrap_or_else(|errors| panic!("{errors}"))
 }

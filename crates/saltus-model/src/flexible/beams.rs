@@ -14,7 +14,9 @@ impl Work<'_, '_> {
     pub(super) fn beams(&mut self) {
         for (k, beam) in self.document.beam.iter().enumerate() {
             // What is wrong is reported; the others are read all the same.
-            let _ = self.beam(beam, &path(["beam"]).index(k));
+            if self.beam(beam, &path(["beam"]).index(k)).is_none() {
+                self.nodes.cannot_make(&beam.name);
+            }
         }
     }
 

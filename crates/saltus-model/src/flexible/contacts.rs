@@ -135,8 +135,11 @@ impl Work<'_, '_> {
         for (word, place) in surface.places(&at.key("surface")) {
             match self.nodes.faces(word) {
                 Ok((found, _)) => faces.extend(found.iter().map(outward)),
-                Err(diagnostic) => {
-                    self.findings.at(&place, diagnostic);
+                Err(mut diagnostic) => {
+                    if self.nodes.is_of_line(word) {
+                        diagnostic = diagnostic.help("bars and beams have no surface to be touched so far; let their nodes touch the surface of the other part (swap \"at\" and \"surface\"), or model the obstacle as a [[solid]]");
+                    }
+                    self.no_node(word, &place, diagnostic);
                     return None;
                 }
             }

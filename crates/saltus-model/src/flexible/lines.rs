@@ -21,7 +21,9 @@ impl Work<'_, '_> {
     pub(super) fn bars(&mut self) {
         for (k, bar) in self.document.bar.iter().enumerate() {
             // What is wrong is reported; the others are read all the same.
-            let _ = self.bar(bar, &path(["bar"]).index(k));
+            if self.bar(bar, &path(["bar"]).index(k)).is_none() {
+                self.nodes.cannot_make(&bar.name);
+            }
         }
     }
 

@@ -101,7 +101,7 @@ impl Work<'_, '_> {
             let (faces, thickness) = match self.nodes.faces(word) {
                 Ok((faces, thickness)) => (faces.to_vec(), thickness),
                 Err(diagnostic) => {
-                    self.findings.at(&place, diagnostic);
+                    self.no_node(word, &place, diagnostic);
                     return None;
                 }
             };

@@ -80,11 +80,11 @@ pub(crate) fn assemble(
         nodes: Nodes::default(),
         constraints: Vec::new(),
     };
-    work.gravity();
     work.bars();
     work.beams();
     work.solids();
     work.masses();
+    work.gravity();
     work.springs();
     work.supports();
     work.motions();
@@ -192,7 +192,7 @@ impl Work<'_, '_> {
             match self.nodes.find(word) {
                 Ok(nodes) => all.extend(nodes),
                 Err(diagnostic) => {
-                    self.findings.at(&place, diagnostic);
+                    self.no_node(word, &place, diagnostic);
                     sound = false;
                 }
             }
@@ -209,9 +209,16 @@ impl Work<'_, '_> {
         match self.nodes.one(reference) {
             Ok(node) => Some(node),
             Err(diagnostic) => {
-                self.findings.at(at, diagnostic);
+                self.no_node(reference, at, diagnostic);
                 None
             }
+        }
+    }
+
+    /// Reports a reference that stands for nothing, unless the part it is about could not be made.
+    fn no_node(&mut self, reference: &str, at: &Path, diagnostic: Diagnostic) {
+        if !self.nodes.is_broken(reference) {
+            self.findings.at(at, diagnostic);
         }
     }
 
@@ -291,9 +298,27 @@ impl Work<'_, '_> {
     }
 
     fn gravity(&mut self) {
-        if let Some(gravity) = &self.document.gravity
-            && let Some(gravity) = self.vector(gravity, &path(["gravity"]))
+        let Some(list) = &self.document.gravity else {
+            return;
+        };
+        let at = path(["gravity"]);
+        let dimension = self.builder.kinds().map(|kind| kind.dimension()).max();
+        if let Some(dimension) = dimension
+            && list.len() != dimension
         {
+            let entries = suggest::count(list.len(), "entry", "entries");
+            let coordinates = suggest::count(dimension, "coordinate", "coordinates");
+            let diagnostic = Diagnostic::new(format!(
+                "gravity has {entries}, but the parts have {coordinates}"
+            ))
+            .label(format!("expected {dimension}"))
+            .help(match dimension {
+                1 => "gravity = [-9.81] along the line",
+                2 => "gravity = [0, -9.81] in the plane",
+                _ => "gravity = [0, 0, -9.81] in space",
+            });
+            self.findings.at(&at, diagnostic);
+        } else if let Some(gravity) = self.vector(list, &at) {
             self.builder.gravity(gravity);
         }
     }

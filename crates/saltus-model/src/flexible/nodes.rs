@@ -9,6 +9,8 @@ use saltus_mechanics::flexible::NodeId;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Nodes {
     parts: IndexMap<String, Part>,
+    /// Parts that are in the document but could not be made, which was reported.
+    broken: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -63,6 +65,23 @@ impl Nodes {
     /// Whether a part of that name is there.
     pub fn knows(&self, name: &str) -> bool {
         self.parts.contains_key(name)
+    }
+
+    /// Notes that a part is there but could not be made.
+    pub fn cannot_make(&mut self, name: &str) {
+        self.broken.push(name.to_owned());
+    }
+
+    /// Whether `reference` is about a part that could not be made: what follows from that is not worth saying.
+    pub fn is_broken(&self, reference: &str) -> bool {
+        let name = reference.split('.').next().unwrap_or_default();
+        !self.knows(name) && self.broken.iter().any(|broken| broken == name)
+    }
+
+    /// Whether `reference` is about a bar or a beam.
+    pub fn is_of_line(&self, reference: &str) -> bool {
+        let name = reference.split('.').next().unwrap_or_default();
+        self.parts.get(name).is_some_and(|part| part.ends)
     }
 
     /// Adds a part whose nodes run from its start to its end.

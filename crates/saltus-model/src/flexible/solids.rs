@@ -45,7 +45,9 @@ impl Work<'_, '_> {
     pub(super) fn solids(&mut self) {
         for (k, solid) in self.document.solid.iter().enumerate() {
             // What is wrong is reported; the others are read all the same.
-            let _ = self.solid(solid, &path(["solid"]).index(k));
+            if self.solid(solid, &path(["solid"]).index(k)).is_none() {
+                self.nodes.cannot_make(&solid.name);
+            }
         }
     }
 
@@ -54,6 +56,7 @@ impl Work<'_, '_> {
         let values = self.material_called(&solid.material, at);
         let (mesh, uniform) = self.mesh(solid, at)?;
         let dimension = self.dimension_of(solid, &mesh, at)?;
+        self.fits_the_mesh(solid, &mesh, dimension, at)?;
         let thickness = self.thickness(solid, dimension, at);
         let mut sets = self.named_sets(solid, &mesh, dimension, at)?;
         let values = values?;
@@ -276,6 +279,45 @@ impl Work<'_, '_> {
                 None
             }
         }
+    }
+
+    /// Complains about values that do not fit the mesh.
+    fn fits_the_mesh(
+        &mut self,
+        solid: &Solid,
+        mesh: &Mesh,
+        dimension: usize,
+        at: &Path,
+    ) -> Option<()> {
+        if let Some(offset) = &solid.offset
+            && offset.len() != dimension
+        {
+            let expected = format!("{dimension}, as the mesh has coordinates");
+            self.wrong_count(&at.key("offset"), offset.len(), &expected);
+            return None;
+        }
+        let has = |kind| mesh.cells(kind).next().is_some();
+        if solid.integration == Integration::MeanDilatation
+            && !has(Cell::Quadrilateral)
+            && !has(Cell::Hexahedron)
+        {
+            let (cells, others) = if dimension == 2 {
+                ("triangles", "quadrilaterals")
+            } else {
+                ("tetrahedra", "hexahedra")
+            };
+            let diagnostic = Diagnostic::new(format!(
+                "\"{}\" consists of {cells}, whose dilatation is constant in each: its mean changes nothing",
+                solid.name
+            ))
+            .label(format!("is for {others}"))
+            .help(format!(
+                "use {others} against locking, or remove \"integration\""
+            ));
+            self.findings.at(&at.key("integration"), diagnostic);
+            return None;
+        }
+        Some(())
     }
 
     fn thickness(&mut self, solid: &Solid, dimension: usize, at: &Path) -> Option<f64> {
