@@ -8,5 +8,8 @@ mod impacts;
 mod mechanisms;
 mod oscillators;
 mod pendulums;
+mod record;
 mod run;
+#[path = "../support/shared.rs"]
+mod shared;
 mod solids;
