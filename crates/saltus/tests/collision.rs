@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod support;
+
 use saltus::{Entry, Simulation, Trajectory};
 use saltus_integrators::{
     LinearSolve, NonsmoothFormulation, NonsmoothGeneralizedAlphaOptions, Scheme,
 };
 use saltus_linear::Dense;
-use saltus_model::{Format, Model};
+use saltus_model::Model;
 use saltus_system::{Dynamics, Kinematics, System};
+use support::model;
 
 const MODEL: &str = r#"
 saltus = 1
@@ -49,8 +52,7 @@ fn momentum_is_kept_and_energy_does_not_grow() {
         "nonsmooth-newmark",
         "nonsmooth-generalized-alpha",
     ] {
-        let model = Model::parse("meet", "meet.toml", MODEL.to_owned(), Format::Toml, &[])
-            .unwrap_or_else(|errors| panic!("{errors}"));
+        let model = model("meet", MODEL);
         let assembly = model.assembly.clone().unwrap();
         let trajectory = Simulation::new(&*model.system, Scheme::by_name(name).unwrap())
             .start(model.initial.clone())
@@ -157,8 +159,7 @@ step = 2e-4
 until = 0.03
 "#
     );
-    Model::parse("blocks", "blocks.toml", text, Format::Toml, &[])
-        .unwrap_or_else(|errors| panic!("{errors}"))
+    model("blocks", &text)
 }
 
 fn meet(model: &Model, options: NonsmoothGeneralizedAlphaOptions) -> Trajectory {
@@ -265,8 +266,7 @@ scheme = "nonsmooth-generalized-alpha"
 step = 4e-4
 until = 4e-3
 "#;
-    let model = Model::parse("bars", "bars.toml", text.to_owned(), Format::Toml, &[])
-        .unwrap_or_else(|errors| panic!("{errors}"));
+    let model = model("bars", text);
     for linear_solve in [LinearSolve::Auto, LinearSolve::Monolithic] {
         let options = NonsmoothGeneralizedAlphaOptions {
             linear_solve,

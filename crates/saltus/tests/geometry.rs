@@ -6,10 +6,9 @@ mod support;
 
 use saltus::output::{Format, ResultDirectory, RunCard, read_csv};
 use saltus::{Fields, Selection, Simulation};
-use saltus_model::{Format as Text, Model};
 use std::collections::HashMap;
 use std::fs;
-use support::folder;
+use support::{folder, model};
 
 /// A column of four quadrilaterals under its weight, at rest.
 const COLUMN: &str = r#"
@@ -88,8 +87,7 @@ fn decode(text: &str) -> Vec<u8> {
 
 /// Runs the column and writes it with the fields of the nodes it names, or without.
 fn write(name: &str, fields: bool) -> std::path::PathBuf {
-    let model = Model::parse("column", "column.toml", COLUMN.to_owned(), Text::Toml, &[])
-        .unwrap_or_else(|errors| panic!("{errors}"));
+    let model = model("column", COLUMN);
     let assembly = model.assembly.clone().unwrap();
     let path = folder(name);
     let selection = Selection {

@@ -1,7 +1,7 @@
 //! After warm-up no step allocates.
 #![allow(unsafe_code)]
 
-use crate::subjects::everyone;
+use crate::subjects::{Examination, everyone};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -37,24 +37,27 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn no_step_allocates_after_warm_up() {
-    everyone(|candidate, case, model, h, steps| {
-        let mut integrator = candidate.scheme.build().unwrap();
-        let start = &model.initial;
-        let mut state = start.clone();
-        integrator.prepare(&*model.system, &state, h).unwrap();
-        let mut calls = 0;
-        // The second round takes the same way, with every buffer at its largest size.
-        for _ in 0..2 {
-            state.t = start.t;
-            state.q.copy_from_slice(&start.q);
-            state.v.copy_from_slice(&start.v);
-            let before = CALLS.get();
-            for k in 0..steps.min(1000) {
-                let end = start.t + (k + 1) as f64 * h;
-                integrator.step(&*model.system, &mut state, h, end).unwrap();
+    everyone(
+        Examination::Allocation,
+        |candidate, case, model, h, steps| {
+            let mut integrator = candidate.scheme.build().unwrap();
+            let start = &model.initial;
+            let mut state = start.clone();
+            integrator.prepare(&*model.system, &state, h).unwrap();
+            let mut calls = 0;
+            // The second round takes the same way, with every buffer at its largest size.
+            for _ in 0..2 {
+                state.t = start.t;
+                state.q.copy_from_slice(&start.q);
+                state.v.copy_from_slice(&start.v);
+                let before = CALLS.get();
+                for k in 0..steps.min(1000) {
+                    let end = start.t + (k + 1) as f64 * h;
+                    integrator.step(&*model.system, &mut state, h, end).unwrap();
+                }
+                calls = CALLS.get() - before;
             }
-            calls = CALLS.get() - before;
-        }
-        assert_eq!(calls, 0, "{} on {case}", candidate.name);
-    });
+            assert_eq!(calls, 0, "{} on {case}", candidate.name);
+        },
+    );
 }

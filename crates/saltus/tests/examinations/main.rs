@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod allocation;
+mod books;
 mod energy;
 mod invariance;
 mod order;

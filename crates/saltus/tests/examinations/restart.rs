@@ -1,11 +1,11 @@
 //! A run that was saved goes on bit for bit.
 
-use crate::subjects::everyone;
+use crate::subjects::{Examination, everyone};
 use saltus::{Checkpoint, Simulation};
 
 #[test]
 fn a_saved_run_goes_on_bit_for_bit() {
-    everyone(|candidate, case, model, h, steps| {
+    everyone(Examination::Restart, |candidate, case, model, h, steps| {
         let until = |k: u64| model.initial.t + k as f64 * h;
         let whole = Simulation::new(&*model.system, candidate.scheme.clone())
             .start(model.initial.clone())
@@ -34,11 +34,13 @@ fn a_saved_run_goes_on_bit_for_bit() {
                     .map(|x| x.to_bits())
                     .collect::<Vec<_>>()
             };
-            assert_eq!(
-                bits(&whole.checkpoint),
-                bits(&second.checkpoint),
-                "{} on {case} from {part}",
-                candidate.name
+            let (a, b) = (bits(&whole.checkpoint), bits(&second.checkpoint));
+            let other = a.iter().zip(&b).filter(|(a, b)| a != b).count();
+            assert!(
+                a.len() == b.len() && other == 0,
+                "{} on {case} from {part}: {other} of {} numbers differ",
+                candidate.name,
+                a.len()
             );
         }
     });

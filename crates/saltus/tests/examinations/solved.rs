@@ -1,13 +1,13 @@
 //! No step goes unsolved, whatever its length.
 
-use crate::subjects::{CASES, everyone, model, run};
+use crate::subjects::{CASES, Examination, everyone, model, run};
 use saltus_integrators::{Inactive, NonsmoothGeneralizedAlphaOptions, Scheme, StepError};
 use std::collections::BTreeMap;
 
 #[test]
 fn every_step_is_solved_at_three_step_lengths() {
     let mut remedies: BTreeMap<String, u32> = BTreeMap::new();
-    everyone(|candidate, case, model, h, steps| {
+    everyone(Examination::Solved, |candidate, case, model, h, steps| {
         for (factor, steps) in [(2.0, steps / 2), (1.0, steps), (0.5, 2 * steps)] {
             let rows = run(
                 &*model.system,

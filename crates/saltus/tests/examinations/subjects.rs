@@ -166,51 +166,117 @@ pub fn with_impacts() -> Vec<Candidate> {
 }
 
 /// The cases, by folder, with a step and a number of steps that show impacts but take little time. Steps
-/// are such that no flight lasts a whole number of them, or round-off would decide when it ends.
+/// are such that no flight lasts a whole number of them, or round-off would decide when it ends. Cases of statics
+/// have no motion: from the equilibrium that was found every scheme must stay there.
 pub const CASES: &[(&str, f64, u64)] = &[
     ("ball-in-a-box", 4.7e-3, 425),
     ("bouncing-ball", 1.89e-3, 2100),
     ("bouncing-ball-lecture", 0.013, 385),
     ("bouncing-pendulum", 2e-3, 1500),
+    ("cantilever-45-degree-bend", 1e-3, 10),
+    ("cantilever-half-roll-up", 1e-3, 10),
+    ("cantilever-roll-up", 1e-3, 10),
+    ("colliding-blocks", 1.7e-3, 100),
     ("corner", 9.3e-3, 21),
     ("double-pendulum", 1e-3, 1500),
     ("elastic-bar", 5e-3, 300),
+    ("elastic-bar-steel", 9.3e-6, 130),
+    ("elastic-block", 1e-3, 250),
+    ("elastica", 1e-3, 10),
     ("flexible-pendulum", 1e-4, 4000),
     ("flying-beam", 1e-2, 400),
     ("linear-oscillator", 1e-2, 1000),
     ("newtons-cradle", 9.3e-4, 322),
     ("pendulum-wall", 2e-3, 1500),
+    ("right-angle-frame", 5e-2, 80),
     ("rocking-block", 1e-2, 300),
+    ("rubber-cylinder", 1e-4, 10),
     ("slider-crank", 1e-5, 3000),
     ("smooth-pendulum", 2e-3, 1500),
     ("two-balls", 1e-3, 2000),
     ("two-mass-oscillator", 1e-3, 1000),
+    ("whip", 3e-4, 60),
 ];
 
-/// Cases of statics, a smooth frame in space, the bar in steel, whose stiff forces leave more round-off than its
-/// energies, and those whose many contacts take every scheme another way or come and go: the whip and the blocks.
-const LEFT_OUT: &[&str] = &[
-    "cantilever-45-degree-bend",
-    "cantilever-half-roll-up",
-    "cantilever-roll-up",
-    "colliding-blocks",
-    "elastic-bar-steel",
-    "elastic-block",
-    "elastica",
-    "right-angle-frame",
-    "rubber-cylinder",
-    "whip",
+/// What every scheme is asked on every case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Examination {
+    Books,
+    EnergyIdentity,
+    Guarantees,
+    Penetration,
+    Allocation,
+    Restart,
+    Solved,
+    Invariance,
+}
+
+/// A single examination that does not apply to some cases, and why.
+struct Exemption {
+    examination: Examination,
+    cases: &'static [&'static str],
+    schemes: fn(&Candidate) -> bool,
+    reason: &'static str,
+}
+
+const EXEMPTIONS: &[Exemption] = &[
+    Exemption {
+        examination: Examination::Penetration,
+        cases: &[
+            "colliding-blocks",
+            "elastic-bar",
+            "elastic-bar-steel",
+            "elastic-block",
+            "flexible-pendulum",
+            "whip",
+        ],
+        schemes: |candidate| candidate.scheme.name() == "nonsmooth-hht",
+        reason: "while a contact stays at rest, h² (β − γ/2) times the change of its acceleration moves it, which its \
+                 speeds do not tell: nothing at β = ¼, γ = ½; α²/4 with the coefficients of HHT",
+    },
+    Exemption {
+        examination: Examination::Restart,
+        cases: &["rubber-cylinder"],
+        schemes: |candidate| candidate.name.contains("weighted accelerations"),
+        reason: "the accelerations of a body at rest, with which this scheme predicts, are nothing but round-off of forces \
+                 that cancel: it moves by 1e-19 m, and not bit for bit alike",
+    },
+    Exemption {
+        examination: Examination::Invariance,
+        cases: &["flexible-pendulum"],
+        schemes: |_| true,
+        reason: "round-off of the axial force of a slender beam, 1e-8 N, shakes it without damping: 1.0e-9 after 3000 \
+                 steps",
+    },
+    Exemption {
+        examination: Examination::Invariance,
+        cases: &["bouncing-ball-lecture"],
+        schemes: |candidate| candidate.penetration == 0.0,
+        reason: "with e = 1/2 a scheme that puts the ball on the floor at each impact lands exactly on the grid again, \
+                 and round-off decides in which step it does",
+    },
 ];
 
-/// The model of a case; a mesh is coarser than in the case.
-pub fn model(case: &str) -> Model {
-    let path = root().join("cases").join(case).join("model.toml");
-    let overrides: &[Override] = match case {
-        "elastic-bar" => &[Override::set("parameters.n=10")],
-        "flying-beam" => &[Override::set("parameters.n=3")],
+/// What is changed in a case for the examinations: the mesh is coarser than in the model, and what comes late there
+/// comes early.
+pub fn overrides(case: &str) -> Vec<Override> {
+    let values: &[&str] = match case {
+        "cantilever-45-degree-bend" | "elastica" => &["parameters.n=4"],
+        "colliding-blocks" => &["parameters.n=10", "parameters.across=1"],
+        "elastic-bar" | "elastic-bar-steel" => &["parameters.n=10"],
+        "elastic-block" => &["parameters.nx=3", "parameters.ny=10"],
+        "flying-beam" => &["parameters.n=3"],
+        "right-angle-frame" => &["parameters.n=4"],
+        "whip" => &["parameters.gap=0.0002"],
         _ => &[],
     };
-    Model::load(&path, overrides).unwrap_or_else(|errors| panic!("{errors}"))
+    values.iter().map(|value| Override::set(*value)).collect()
+}
+
+/// The model of a case.
+pub fn model(case: &str) -> Model {
+    let path = root().join("cases").join(case).join("model.toml");
+    Model::load(&path, &overrides(case)).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 pub fn root() -> PathBuf {
@@ -248,14 +314,26 @@ fn row(integrator: &dyn Integrator, state: &State, report: StepReport) -> Row {
     }
 }
 
-/// Every candidate on every case.
-pub fn everyone(mut examine: impl FnMut(&Candidate, &str, &Model, f64, u64)) {
+/// Every candidate on every case, but for the exemptions, which are printed.
+pub fn everyone(
+    examination: Examination,
+    mut examine: impl FnMut(&Candidate, &str, &Model, f64, u64),
+) {
     let candidates = candidates();
     for (case, h, steps) in CASES {
         let model = model(case);
         let smooth = model.system.contact_count() == 0;
         for candidate in candidates.iter().filter(|c| c.impacts || smooth) {
-            examine(candidate, case, &model, *h, *steps);
+            let exempt = EXEMPTIONS.iter().find(|e| {
+                e.examination == examination && e.cases.contains(case) && (e.schemes)(candidate)
+            });
+            match exempt {
+                Some(exemption) => println!(
+                    "{examination:?} leaves out {} on {case}: {}",
+                    candidate.name, exemption.reason
+                ),
+                None => examine(candidate, case, &model, *h, *steps),
+            }
         }
     }
 }
@@ -275,11 +353,6 @@ fn every_scheme_and_every_case_is_examined() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     folders.sort();
-    let mut known: Vec<&str> = CASES
-        .iter()
-        .map(|c| c.0)
-        .chain(LEFT_OUT.iter().copied())
-        .collect();
-    known.sort_unstable();
+    let known: Vec<&str> = CASES.iter().map(|c| c.0).collect();
     assert_eq!(folders, known);
 }

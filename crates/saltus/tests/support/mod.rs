@@ -1,10 +1,11 @@
 //! What the tests of this crate share: balls, folders, a scheme that fails.
 
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use saltus::output::{ResultDirectory, RunCard};
 use saltus::{Integrator, Scheme, Simulation, State, System};
 use saltus_integrators::{Guarantees, MoreauJeanOptions, Reactions, StepError, StepReport};
+use saltus_model::{Format as Text, Model};
 use saltus_zoo::Ball;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,18 @@ pub fn lecture(ball: &Ball) -> Simulation<'_> {
         .start(State::new(0.0, vec![1.0], vec![0.0]))
         .step(1e-3)
         .until(4.0)
+}
+
+/// The model that a text in TOML describes.
+pub fn model(name: &str, text: &str) -> Model {
+    Model::parse(
+        name,
+        &format!("{name}.toml"),
+        text.to_owned(),
+        Text::Toml,
+        &[],
+    )
+    .unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// An empty folder of its own for a test.
