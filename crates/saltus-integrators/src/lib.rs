@@ -11,6 +11,7 @@ mod generalized_alpha;
 mod integrator;
 mod moreau_jean;
 mod one_step;
+mod passes;
 mod round_off;
 mod scheme;
 

@@ -166,6 +166,28 @@ fn forces_of_stiff_elements_are_known_to_their_round_off() {
     }
 }
 
+#[test]
+fn a_bar_of_several_stages_hits_a_wall() {
+    let n = 4500;
+    let bar = ElasticBar::of_elements(n);
+    let h = 1.2 * (10.0 / n as f64) / 30.0;
+    let start = State::new(0.0, vec![2.5 * 10.0 * h; n + 1], vec![-10.0; n + 1]);
+    for theta in [0.5, 0.7, 1.0] {
+        for forecast in [Forecast::Start, Forecast::Smooth] {
+            let options = MoreauJeanOptions {
+                theta: Some(theta),
+                forecast,
+                ..Default::default()
+            };
+            // Far from the wall the columns of the contact are nothing; with a long step they are not.
+            for longer in [1.0, 60.0] {
+                let closed = compare(&bar, &start, &options, longer * h, 12);
+                assert!(closed > 2, "{options:?}: {closed}");
+            }
+        }
+    }
+}
+
 /// Masses in a row on springs and dampers, each over a floor of its own; neighbours also keep a distance.
 fn row_of_masses(n: usize) -> (Linear, State) {
     let mut system = Linear {

@@ -3,6 +3,7 @@
 //! The band widens as entries arrive, so that no list of arrivals is kept; a product is one vectorised pass
 //! per diagonal over a block of rows that stays in the cache.
 
+use crate::runs::Runs;
 use std::ops::Range;
 
 /// Half-bandwidths up to which a matrix is held as a band.
@@ -16,6 +17,9 @@ pub(crate) struct Band {
     upper: usize,
     /// Empty as long as every entry is zero.
     data: Vec<f64>,
+    /// Where each diagonal repeats itself, if that was looked for since the last change.
+    runs: Vec<Runs>,
+    is_settled: bool,
 }
 
 impl Band {
@@ -35,13 +39,28 @@ impl Band {
         self.data.is_empty()
     }
 
+    /// To be called where the entries stay what they are: products read what repeats only once.
+    pub(crate) fn settle(&mut self) {
+        if self.is_settled || self.data.is_empty() {
+            return;
+        }
+        self.runs
+            .resize_with(self.lower + self.upper + 1, Runs::default);
+        for (runs, line) in self.runs.iter_mut().zip(self.data.chunks_exact(self.n)) {
+            runs.find(line);
+        }
+        self.is_settled = true;
+    }
+
     /// Zeroes every entry.
     pub(crate) fn clear(&mut self) {
+        self.is_settled = false;
         self.data.fill(0.0);
     }
 
     /// Makes room for `lower` sub- and `upper` superdiagonals at least.
     pub(crate) fn widen(&mut self, lower: usize, upper: usize) {
+        self.is_settled = false;
         let (lower, upper) = (lower.max(self.lower), upper.max(self.upper));
         if self.data.is_empty() {
             self.data.resize((lower + upper + 1) * self.n, 0.0);
@@ -63,6 +82,7 @@ impl Band {
             }
             self.widen(row.saturating_sub(col), col.saturating_sub(row));
         }
+        self.is_settled = false;
         self.data[(col + self.lower - row) * self.n + row] += value;
         true
     }
@@ -93,15 +113,22 @@ impl Band {
         self.lower.saturating_sub(d).min(n)..n.min((n + self.lower).saturating_sub(d))
     }
 
-    /// `out ← (A x)` in the rows `rows`.
-    pub(crate) fn rows_times(&self, rows: Range<usize>, x: &[f64], out: &mut [f64]) {
-        out.fill(0.0);
+    /// `out ← (A x)` in the rows `rows`; `x` begins with entry `begin` and holds those that the rows reach.
+    #[inline]
+    pub(crate) fn rows_times(
+        &self,
+        rows: Range<usize>,
+        (begin, x): (usize, &[f64]),
+        out: &mut [f64],
+    ) {
         if self.data.is_empty() {
+            out.fill(0.0);
             return;
         }
         if self.lower == 1 && self.upper == 1 && rows.len() > 2 {
-            return self.three_rows_times(rows, x, out);
+            return self.three_rows_times(rows, (begin, x), out);
         }
+        out.fill(0.0);
         for d in 0..=self.lower + self.upper {
             let reach = self.reach(d);
             let (first, last) = (rows.start.max(reach.start), rows.end.min(reach.end));
@@ -109,7 +136,7 @@ impl Band {
                 continue;
             }
             let line = &self.data[d * self.n..][first..last];
-            let x = &x[first + d - self.lower..][..line.len()];
+            let x = &x[first + d - self.lower - begin..][..line.len()];
             let out = &mut out[first - rows.start..last - rows.start];
             for ((o, a), x) in out.iter_mut().zip(line).zip(x) {
                 *o += a * x;
@@ -118,7 +145,8 @@ impl Band {
     }
 
     /// The same for three diagonals, in one pass.
-    fn three_rows_times(&self, rows: Range<usize>, x: &[f64], out: &mut [f64]) {
+    #[inline]
+    fn three_rows_times(&self, rows: Range<usize>, (begin, x): (usize, &[f64]), out: &mut [f64]) {
         let n = self.n;
         let (below, rest) = self.data.split_at(n);
         let (middle, above) = rest.split_at(n);
@@ -129,23 +157,43 @@ impl Band {
         }
         if last == n {
             last = n - 1;
-            out[last - rows.start] = below[last] * x[last - 1] + middle[last] * x[last];
+            out[last - rows.start] =
+                below[last] * x[last - 1 - begin] + middle[last] * x[last - begin];
         }
         let count = last - first;
         let out = &mut out[first - rows.start..][..count];
+        let (xb, xm, xa) = (
+            &x[first - 1 - begin..][..count],
+            &x[first - begin..][..count],
+            &x[first + 1 - begin..][..count],
+        );
+        if let Some([b, m, a]) = self.constants(first..last) {
+            for i in 0..count {
+                out[i] = b * xb[i] + m * xm[i] + a * xa[i];
+            }
+            return;
+        }
         let (b, m, a) = (
             &below[first..][..count],
             &middle[first..][..count],
             &above[first..][..count],
         );
-        let (xb, xm, xa) = (
-            &x[first - 1..][..count],
-            &x[first..][..count],
-            &x[first + 1..][..count],
-        );
         for i in 0..count {
             out[i] = b[i] * xb[i] + m[i] * xm[i] + a[i] * xa[i];
         }
+    }
+
+    /// The three entries that all of these rows have alike.
+    #[inline]
+    fn constants(&self, rows: Range<usize>) -> Option<[f64; 3]> {
+        if !self.is_settled {
+            return None;
+        }
+        let [b, m, a] = [0, 1, 2].map(|d| {
+            let line = &self.data[d * self.n..][..self.n];
+            self.runs.get(d).and_then(|runs| runs.constant(line, &rows))
+        });
+        Some([b?, m?, a?])
     }
 
     /// `A ← A + factor B`.
@@ -153,6 +201,7 @@ impl Band {
         if other.data.is_empty() {
             return;
         }
+        self.is_settled = false;
         self.widen(other.lower, other.upper);
         let place = (self.lower - other.lower) * self.n;
         crate::vector::axpy(

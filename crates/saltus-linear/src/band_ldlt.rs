@@ -6,6 +6,8 @@
 
 use crate::LinearError;
 use crate::band::Band;
+use crate::band_sweep::Sweep;
+use crate::runs::Runs;
 use crate::vector::dot;
 
 /// Vectors that are solved for together.
@@ -14,13 +16,16 @@ pub(crate) const LANES: usize = 8;
 /// The factors, reusing their storage.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BandLdlt {
-    n: usize,
-    width: usize,
+    pub(crate) n: usize,
+    pub(crate) width: usize,
     /// Reciprocals of `D` (n).
-    reciprocal: Vec<f64>,
+    pub(crate) reciprocal: Vec<f64>,
     /// Row `i` of `L` without its diagonal (width per row, columns `i − width..i`); for a tridiagonal matrix the
     /// factor by which unknown `i` enters its neighbour towards the middle.
-    lower: Vec<f64>,
+    pub(crate) lower: Vec<f64>,
+    /// Where a tridiagonal matrix repeats these.
+    pub(crate) reciprocal_runs: Runs,
+    pub(crate) lower_runs: Runs,
     /// A row of `L D`.
     row: Vec<f64>,
     /// Smallest pivot over its diagonal entry.
@@ -56,7 +61,12 @@ impl BandLdlt {
                 }
                 Ok(())
             }
-            1 => self.twisted(a.diagonal(0), a.diagonal(-1)),
+            1 => {
+                self.twisted(a.diagonal(0), a.diagonal(-1))?;
+                self.reciprocal_runs.find(&self.reciprocal);
+                self.lower_runs.find(&self.lower);
+                Ok(())
+            }
             _ => self.rows(a),
         }
     }
@@ -130,93 +140,12 @@ impl BandLdlt {
 
     /// `x ← alpha A⁻¹ x`.
     pub(crate) fn solve(&self, alpha: f64, x: &mut [f64]) {
-        match self.width {
-            0 => {
-                for (x, r) in x.iter_mut().zip(&self.reciprocal) {
-                    *x *= alpha * r;
-                }
-            }
-            1 => self.solve_twisted(alpha, x),
-            _ => {
-                if alpha != 1.0 {
-                    x.iter_mut().for_each(|x| *x *= alpha);
-                }
-                self.solve_rows(x);
-            }
+        let mut sweep = Sweep::new(self);
+        for stage in 0..sweep.stages() {
+            sweep.inward(stage, alpha, x);
         }
-    }
-
-    fn solve_twisted(&self, alpha: f64, x: &mut [f64]) {
-        let middle = self.n / 2;
-        // The lower part has as many rows as the upper one, or one less.
-        let (top, rest) = x.split_at_mut(middle);
-        let (centre, bottom) = rest.split_at_mut(1);
-        let odd = middle - bottom.len();
-        let e = &self.lower;
-        let (mut down, mut up) = (0.0, 0.0);
-        if odd == 1 {
-            top[0] *= alpha;
-            down = top[0] * e[0];
-        }
-        let inwards = (top[odd..].iter_mut())
-            .zip(&e[odd..middle])
-            .zip(bottom.iter_mut().rev())
-            .zip(e[middle + 1..].iter().rev());
-        for (((x, e), y), f) in inwards {
-            *x = alpha * *x - down;
-            down = e * *x;
-            *y = alpha * *y - up;
-            up = f * *y;
-        }
-        centre[0] = alpha * centre[0] - down - up;
-        self.outwards(x);
-    }
-
-    /// The sweeps from the middle.
-    fn outwards(&self, x: &mut [f64]) {
-        let middle = self.n / 2;
-        let (e, r) = (&self.lower, &self.reciprocal);
-        let (top, rest) = x.split_at_mut(middle);
-        let (centre, bottom) = rest.split_at_mut(1);
-        centre[0] *= r[middle];
-        let (mut above, mut below) = (centre[0], centre[0]);
-        let odd = middle - bottom.len();
-        let outwards = (top.iter_mut().rev())
-            .zip(e[..middle].iter().rev())
-            .zip(r[..middle].iter().rev())
-            .zip(bottom.iter_mut())
-            .zip(&e[middle + 1..])
-            .zip(&r[middle + 1..]);
-        for (((((x, e), r), y), f), s) in outwards {
-            above = *x * r - e * above;
-            *x = above;
-            below = *y * s - f * below;
-            *y = below;
-        }
-        if odd == 1 {
-            top[0] = top[0] * r[0] - e[0] * above;
-        }
-    }
-
-    fn solve_rows(&self, x: &mut [f64]) {
-        let w = self.width;
-        for i in 1..self.n {
-            let count = i.min(w);
-            let line = &self.lower[i * w + w - count..(i + 1) * w];
-            let (solved, rest) = x.split_at_mut(i);
-            rest[0] -= dot(line, &solved[i - count..]);
-        }
-        for (x, r) in x.iter_mut().zip(&self.reciprocal) {
-            *x *= r;
-        }
-        for i in (1..self.n).rev() {
-            let count = i.min(w);
-            let line = &self.lower[i * w + w - count..(i + 1) * w];
-            let (rest, solved) = x.split_at_mut(i);
-            let value = solved[0];
-            if value != 0.0 {
-                crate::vector::axpy(-value, line, &mut rest[i - count..]);
-            }
+        for stage in (0..sweep.stages()).rev() {
+            sweep.outward(stage, x);
         }
     }
 

@@ -4,6 +4,7 @@ use crate::LinearError;
 use crate::band::{Band, WIDEST};
 use crate::band_ldlt::{BandLdlt, LANES};
 use crate::band_lu::BandLu;
+use crate::band_sweep::Sweep;
 use crate::compressed::Compressed;
 use crate::general::{GeneralFactors, SymmetricFactors};
 use crate::ordering::reverse_cuthill_mckee;
@@ -302,6 +303,14 @@ impl Factors {
             self.once(r);
             crate::vector::axpy(1.0, r, x);
         });
+    }
+
+    /// The solve by stages, where the rows are eliminated in their own order and nothing is refined.
+    pub(crate) fn sweep(&self) -> Option<Sweep<'_>> {
+        match (&self.kind, &self.reordered, self.refines) {
+            (Kind::Ldlt(ldlt), None, false) => Some(Sweep::new(ldlt)),
+            _ => None,
+        }
     }
 
     /// `x ← alpha A⁻¹ x`.

@@ -248,6 +248,14 @@ impl Schur {
         self.products[slot(self.place[i] as usize, self.place[j] as usize)]
     }
 
+    /// The kept part of `A⁻¹ w` of the known row `i`, and its first unknown; the rest is nothing. `None` where it was not
+    /// kept.
+    #[must_use]
+    pub fn column(&self, i: usize) -> Option<(usize, &[f64])> {
+        let (range, first) = &self.parts[self.place[i] as usize];
+        (*first != NONE as usize).then(|| (*first, &self.columns[range.clone()]))
+    }
+
     /// `x ← x + A⁻¹ Σ z_k w_k` over the known rows `numbers`.
     pub fn respond(&self, a: &SquareMatrix, numbers: &[usize], z: &[f64], x: &mut [f64]) {
         let pushing = || numbers.iter().zip(z).filter(|(_, z)| **z != 0.0);

@@ -5,6 +5,7 @@
 
 use crate::LinearError;
 use crate::band::Band;
+use crate::band_sweep::Sweep;
 use crate::compressed::Compressed;
 use crate::factors::Factors;
 use crate::sink::MatrixSink;
@@ -36,7 +37,7 @@ impl Storage {
             let last = n.min(first + BLOCK);
             let line = &mut line[..last - first];
             match self {
-                Self::Band(band) => band.rows_times(first..last, x, line),
+                Self::Band(band) => band.rows_times(first..last, (0, x), line),
                 Self::Rows(rows) => rows.rows_times(first..last, x, line),
             }
             take(first, line);
@@ -68,7 +69,7 @@ impl Storage {
             let (ax, ay) = (&mut ax[..last - first], &mut ay[..last - first]);
             for (x, out) in [(x, &mut *ax), (y, &mut *ay)] {
                 match self {
-                    Self::Band(band) => band.rows_times(first..last, x, out),
+                    Self::Band(band) => band.rows_times(first..last, (0, x), out),
                     Self::Rows(rows) => rows.rows_times(first..last, x, out),
                 }
             }
@@ -242,6 +243,9 @@ impl Sparse {
     /// Gives every entry its place.
     pub(crate) fn finish(&mut self) {
         if self.pending.is_empty() {
+            if let Storage::Band(band) = &mut self.storage {
+                band.settle();
+            }
             return;
         }
         let mut pending = std::mem::take(&mut self.pending);
@@ -281,6 +285,20 @@ impl Sparse {
 
     pub(crate) fn solve_scaled(&self, alpha: f64, x: &mut [f64]) {
         self.factors.solve_scaled(&self.storage, alpha, x);
+    }
+
+    /// See [`SquareMatrix::sweep`](crate::SquareMatrix::sweep).
+    pub(crate) fn sweep(&self) -> Option<Sweep<'_>> {
+        self.factors.sweep()
+    }
+
+    /// The matrix as a band, if it is stored as one and complete.
+    #[inline]
+    pub(crate) fn band(&self) -> Option<&Band> {
+        match &self.storage {
+            Storage::Band(band) if self.pending.is_empty() => Some(band),
+            _ => None,
+        }
     }
 
     pub(crate) fn solve_many(&self, x: &mut [f64]) {

@@ -1,11 +1,13 @@
 //! The square matrix of a step: dense when small, sparse when large, one interface.
 
 use crate::LinearError;
+use crate::band_sweep::Sweep;
 use crate::dense::Dense;
 use crate::lu::Lu;
 use crate::sink::MatrixSink;
 use crate::sparse::Sparse;
 use crate::vector::{axpy, dot};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Up to this many unknowns a [`SquareMatrix`] is dense.
@@ -144,6 +146,41 @@ impl SquareMatrix {
             }
             Kind::Sparse(sparse) => sparse.solve_many(x),
         }
+    }
+
+    /// The solve with the last factorisation by stages of a few rows, where it is `L D Lᵀ` of a band in the order of its
+    /// rows.
+    #[must_use]
+    pub fn sweep(&self) -> Option<Sweep<'_>> {
+        match &self.kind {
+            Kind::Dense { .. } => None,
+            Kind::Sparse(sparse) => sparse.sweep(),
+        }
+    }
+
+    /// Largest distance of an entry from the diagonal, where the matrix is stored as a band.
+    #[must_use]
+    pub fn half_bandwidth(&self) -> Option<usize> {
+        match &self.kind {
+            Kind::Dense { .. } => None,
+            Kind::Sparse(sparse) => sparse.band().map(|band| {
+                let (lower, upper) = band.widths();
+                lower.max(upper)
+            }),
+        }
+    }
+
+    /// `out ← A x` in the rows `rows` of a band; `x` begins with entry `begin` and holds those that the rows reach.
+    /// `false`, and nothing done, where the matrix is not [stored as a band](Self::half_bandwidth).
+    #[inline]
+    pub fn rows_times(&self, rows: Range<usize>, x: (usize, &[f64]), out: &mut [f64]) -> bool {
+        if let Kind::Sparse(sparse) = &self.kind
+            && let Some(band) = sparse.band()
+        {
+            band.rows_times(rows, x, out);
+            return true;
+        }
+        false
     }
 
     /// Number of the last factorisation: what was made with it is valid as long as the number is the same. No two

@@ -1,5 +1,6 @@
 //! Inertia and smooth forces, `M(q) v̇ = f(t, q, v)`.
 
+use crate::by_rows::ByRows;
 use crate::kinematics::Kinematics;
 use crate::state::Point;
 use saltus_linear::{MatrixSink, QuadraticForm};
@@ -146,6 +147,11 @@ pub trait Dynamics: Kinematics {
     /// a potential, or with a mass that depends on `q`, says what is left.
     fn active_force(&self, at: Point<'_>, active: &mut [f64]) {
         self.force(at, active);
+    }
+
+    /// The forces a few rows at a time, where the system can tell them.
+    fn by_rows(&self) -> Option<&dyn ByRows> {
+        None
     }
 
     /// Whether [`active_force`](Self::active_force) is zero at every state, so that it need not be asked.

@@ -15,6 +15,7 @@
 //! Derivatives default to zero, which is right for whatever is linear; [`check`](check::check)
 //! compares every one of them with finite differences and names the wrong one.
 
+mod by_rows;
 pub mod check;
 mod constraints;
 mod contacts;
@@ -22,6 +23,7 @@ mod dynamics;
 mod kinematics;
 mod state;
 
+pub use by_rows::{ByRows, Window};
 pub use constraints::Constraints;
 pub use contacts::{ContactId, ContactLaw, ContactSet, Contacts};
 pub use dynamics::{Dynamics, DynamicsParts, ForceKind, MassKind, Structure, Tangents};

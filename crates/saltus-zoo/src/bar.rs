@@ -1,9 +1,10 @@
 //! An elastic bar with a force of one pass over its elements.
 
 use saltus_system::{
-    Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
-    MatrixSink, Point, Structure, System,
+    ByRows, Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
+    MatrixSink, Point, Structure, System, Window,
 };
+use std::ops::Range;
 
 /// Partial sums kept going at the same time.
 const LANES: usize = 8;
@@ -65,20 +66,81 @@ impl Dynamics for ElasticBar {
     }
 
     fn force(&self, at: Point<'_>, force: &mut [f64]) {
-        let (k, q, n) = (self.stiffness, at.q, self.nodes);
-        force[0] = k * (q[1] - q[0]);
-        force[n - 1] = k * (q[n - 2] - q[n - 1]);
-        let inner = (q.iter().zip(&q[1..]).zip(&q[2..])).zip(&mut force[1..n - 1]);
-        for (((before, here), after), f) in inner {
-            *f = k * ((after - here) - (here - before));
-        }
+        let at = Window {
+            t: at.t,
+            first: 0,
+            q: at.q,
+            v: at.v,
+        };
+        self.force_rows(at, 0..self.nodes, force);
     }
 
     fn stiffness(&self, _: Point<'_>, stiffness: &mut dyn MatrixSink) {
         self.send(self.stiffness, -self.stiffness, stiffness);
     }
 
-    fn potential_energy(&self, _: f64, q: &[f64]) -> f64 {
+    fn potential_energy(&self, t: f64, q: &[f64]) -> f64 {
+        let at = Window {
+            t,
+            first: 0,
+            q,
+            v: &[],
+        };
+        self.potential_rows(at, 0..self.nodes)
+    }
+
+    fn by_rows(&self) -> Option<&dyn ByRows> {
+        Some(self)
+    }
+
+    fn active_force(&self, _: Point<'_>, active: &mut [f64]) {
+        active.fill(0.0);
+    }
+
+    fn is_conservative(&self) -> bool {
+        true
+    }
+}
+
+impl ByRows for ElasticBar {
+    fn reach(&self) -> usize {
+        1
+    }
+
+    fn force_rows(&self, at: Window<'_>, rows: Range<usize>, force: &mut [f64]) {
+        let (k, q, n) = (self.stiffness, at.q, self.nodes);
+        let (mut first, mut last) = (rows.start, rows.end);
+        if first == 0 {
+            force[0] = k * (q[1] - q[0]);
+            first = 1;
+        }
+        if last == n {
+            last = n - 1;
+            force[last - rows.start] = k * (q[last - 1 - at.first] - q[last - at.first]);
+        }
+        if first >= last {
+            return;
+        }
+        let inner = &mut force[first - rows.start..last - rows.start];
+        let begin = first - at.first;
+        let count = inner.len();
+        let (before, here, after) = (
+            &q[begin - 1..][..count],
+            &q[begin..][..count],
+            &q[begin + 1..][..count],
+        );
+        for i in 0..count {
+            inner[i] = k * ((after[i] - here[i]) - (here[i] - before[i]));
+        }
+    }
+
+    /// A row has the element before it.
+    fn potential_rows(&self, at: Window<'_>, rows: Range<usize>) -> f64 {
+        let first = rows.start.max(1);
+        if first >= rows.end {
+            return 0.0;
+        }
+        let q = &at.q[first - 1 - at.first..rows.end - at.first];
         let (left, left_end) = q[..q.len() - 1].as_chunks::<LANES>();
         let (right, right_end) = q[1..].as_chunks::<LANES>();
         let mut sums = [0.0; LANES];
@@ -91,14 +153,6 @@ impl Dynamics for ElasticBar {
             .map(|(a, b)| (b - a) * (b - a))
             .sum();
         0.5 * self.stiffness * (sums.iter().sum::<f64>() + rest)
-    }
-
-    fn active_force(&self, _: Point<'_>, active: &mut [f64]) {
-        active.fill(0.0);
-    }
-
-    fn is_conservative(&self) -> bool {
-        true
     }
 }
 

@@ -74,7 +74,10 @@ impl MoreauJean {
         state: &State,
         h: f64,
     ) -> Result<StepReport, StepError> {
-        self.energy = self.energy_at_start(system);
+        self.energy = match self.energy_by_rows(system, state) {
+            Some(energy) => energy,
+            None => self.energy_at_start(system),
+        };
         let c = &mut self.contact;
         for i in 0..c.set.len() {
             c.velocity[i] = c.set.normal_velocity(i, &state.v);

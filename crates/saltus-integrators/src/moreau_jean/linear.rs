@@ -13,58 +13,33 @@
 use super::{Evaluation, Forecast, MoreauJean, Variant};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{Energy, StepError, StepReport};
+use crate::passes::{Fingerprint, LANES, by_lanes, larger, largest};
 use saltus_linear::{DENSE_LIMIT, axpy, dot};
 use saltus_system::{Point, State, System};
 
-/// Partial sums kept going at the same time.
-const LANES: usize = 8;
-
 /// What the balance of momentum of a step leaves, and what the velocity at its end amounts to.
 #[derive(Debug, Clone, Copy, Default)]
-struct Balance {
+pub(super) struct Balance {
     /// Largest component of `M Δv − h f − W R`.
     largest: [f64; LANES],
     /// Largest component over `√Mᵢᵢ`.
-    scaled: [f64; LANES],
+    pub(super) scaled: [f64; LANES],
     /// Sum of these: not finite where any of them is not.
     sum: [f64; LANES],
     /// `Δvᵀ M Δv`.
-    change: [f64; LANES],
+    pub(super) change: [f64; LANES],
     /// `vᵀ M v`.
-    square: [f64; LANES],
+    pub(super) square: [f64; LANES],
     /// `max (|M v|ᵢ + h |f|ᵢ) / √Mᵢᵢ`, reactions included in `f`.
     momentum: [f64; LANES],
     /// `max h |f|ᵢ / √Mᵢᵢ`.
     impulse: [f64; LANES],
 }
 
-/// Runs a body for every element of vectors of equal length, which it finds at `[lane]` under their names.
-macro_rules! by_lanes {
-    (($($x:ident),+), $lane:ident, $body:block) => {{
-        $(let $x = $x.as_chunks::<LANES>();)+
-        let blocks = [$($x.0.len()),+].into_iter().fold(usize::MAX, usize::min);
-        for block in 0..blocks {
-            $(let $x = &$x.0[block];)+
-            for $lane in 0..LANES $body
-        }
-        $(let $x = $x.1;)+
-        let rest = [$($x.len()),+].into_iter().fold(usize::MAX, usize::min);
-        for $lane in 0..rest $body
-    }};
-}
-
-fn larger(a: f64, b: f64) -> f64 {
-    if a > b { a } else { b }
-}
-
-fn largest(lanes: &[f64; LANES]) -> f64 {
-    lanes.iter().fold(0.0, |m, x| larger(m, *x))
-}
-
 impl Balance {
     /// Takes in some rows of `M Δv`, `M v`, `f` with the reactions over `h`, weights, `Δv` and `v`.
     #[inline]
-    fn take(&mut self, (mx, mv): (&[f64], &[f64]), rows: Rows<'_>, h: f64) {
+    pub(super) fn take(&mut self, (mx, mv): (&[f64], &[f64]), rows: Rows<'_>, h: f64) {
         let Rows {
             force,
             weights,
@@ -95,37 +70,71 @@ impl Balance {
         });
     }
 
-    fn is_finite(&self) -> bool {
+    /// The same where all of these rows have the weight `weight`; `weights` is not looked at.
+    #[inline]
+    pub(super) fn take_even(
+        &mut self,
+        (mx, mv): (&[f64], &[f64]),
+        rows: Rows<'_>,
+        h: f64,
+        weight: f64,
+    ) {
+        let Rows { force, x, v, .. } = rows;
+        let mut part = Self::default();
+        let Self {
+            largest,
+            sum,
+            square,
+            momentum,
+            impulse,
+            ..
+        } = &mut part;
+        by_lanes!((mx, mv, force, v), k, {
+            let push = h * force[k];
+            let defect = (mx[k] - push).abs();
+            largest[k] = larger(defect, largest[k]);
+            sum[k] += defect;
+            square[k] += mv[k] * v[k];
+            impulse[k] = larger(push.abs(), impulse[k]);
+            momentum[k] = larger(mv[k].abs() + push.abs(), momentum[k]);
+        });
+        self.change[0] += dot(mx, x);
+        for k in 0..LANES {
+            self.largest[k] = larger(part.largest[k], self.largest[k]);
+            self.scaled[k] = larger(weight * part.largest[k], self.scaled[k]);
+            self.sum[k] += weight * part.sum[k];
+            self.square[k] += part.square[k];
+            self.impulse[k] = larger(weight * part.impulse[k], self.impulse[k]);
+            self.momentum[k] = larger(weight * part.momentum[k], self.momentum[k]);
+        }
+    }
+
+    /// Kinetic energy \[J\].
+    pub(super) fn kinetic(&self) -> f64 {
+        0.5 * self.square.iter().sum::<f64>()
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
         self.sum.iter().sum::<f64>().is_finite()
     }
 }
 
 /// Some rows of what the balance reads.
-struct Rows<'a> {
-    force: &'a [f64],
-    weights: &'a [f64],
-    x: &'a [f64],
-    v: &'a [f64],
+pub(super) struct Rows<'a> {
+    pub(super) force: &'a [f64],
+    pub(super) weights: &'a [f64],
+    pub(super) x: &'a [f64],
+    pub(super) v: &'a [f64],
 }
 
-/// What tells states apart: the sum of the bits of all positions, and of all velocities.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Fingerprint(u64, u64);
-
-impl Fingerprint {
-    #[inline]
-    fn take(&mut self, q: f64, v: f64) {
-        self.0 = self.0.wrapping_add(q.to_bits());
-        self.1 = self.1.wrapping_add(v.to_bits());
-    }
-
-    fn of(state: &State) -> Self {
-        let mut all = Self::default();
-        for (q, v) in state.q.iter().zip(&state.v) {
-            all.take(*q, *v);
-        }
-        all
-    }
+/// Energy and work of a step.
+pub(super) struct Accounts {
+    pub(super) work_external: f64,
+    pub(super) work_contact: f64,
+    /// Potential energy at the end \[J\].
+    pub(super) potential: f64,
+    /// What the scheme itself adds to the energy \[J\].
+    pub(super) algorithmic: f64,
 }
 
 impl MoreauJean {
@@ -152,7 +161,7 @@ impl MoreauJean {
             };
             balance.take((line, line), rows, 0.0);
         });
-        0.5 * balance.square.iter().sum::<f64>()
+        balance.kinetic()
     }
 
     /// What the first step finds of a step before it.
@@ -163,6 +172,7 @@ impl MoreauJean {
         self.length = 0.0;
         self.fingerprint = Fingerprint::of(state);
         self.needs_velocity = !self.smooth.damping.is_zero();
+        self.went_by_rows = false;
     }
 
     /// One step; `state` is unchanged on error.
@@ -173,15 +183,18 @@ impl MoreauJean {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
+        if self.factored_for != h {
+            self.factor_once(h)?;
+        }
+        if let Some(report) = self.step_by_rows(system, state, h, end)? {
+            return Ok(report);
+        }
         if self.look_ahead(state, h) != self.fingerprint || self.start.t != state.t {
             self.energy = Energy {
                 kinetic: self.streamlined_kinetic(&state.v),
                 potential: system.potential_energy(state.t, &state.q),
             };
             system.evaluate_contacts(state.t, &state.q, &mut self.contact.set);
-        }
-        if self.factored_for != h {
-            self.factor_once(h)?;
         }
         self.length = h;
         self.start_velocities(&state.v);
@@ -242,6 +255,7 @@ impl MoreauJean {
             let tolerance = (self.options.tolerance * self.scale).max(f64::MIN_POSITIVE);
             let ratio = (largest(&balance.scaled) / tolerance).max(self.law_ratio());
             if ratio <= 1.0 && balance.is_finite() {
+                self.went_by_rows = false;
                 return Ok((iterations, balance));
             }
             self.write_defect(h);
@@ -266,27 +280,59 @@ impl MoreauJean {
 
     /// Solves for the impulses of the active contacts, and adds what they do to `Δv`.
     fn close(&mut self, system: &dyn System, state: &State, t_eval: f64) -> Result<(), StepError> {
+        self.know_columns(system, t_eval, None);
+        let mut answers = std::mem::take(&mut self.contact.answers);
+        let c = &self.contact;
+        let row = |&i: &usize| c.law.directions.dot(c.law.first_row[i], &self.smooth.delta);
+        answers.clear();
+        answers.extend(c.active.iter().map(row));
+        self.contact.answers = answers;
+        self.solve_contacts(system, &state.v)?;
+        let c = &self.contact;
+        let s = &mut self.smooth;
+        self.schur
+            .respond(&s.iteration, &c.active, &c.multipliers, &mut s.delta);
+        Ok(())
+    }
+
+    /// Makes the columns of the active contacts known. The law is that at the evaluation point; where directions depend
+    /// on time alone, `anywhere` will do for it.
+    pub(super) fn know_columns(
+        &mut self,
+        system: &dyn System,
+        t_eval: f64,
+        anywhere: Option<&[f64]>,
+    ) {
         let c = &mut self.contact;
-        c.multipliers.clear();
         if c.active.is_empty() {
-            return Ok(());
+            return;
         }
         if self.options.forecast != Forecast::Predicted {
-            system.evaluate_contacts(t_eval, &self.trial.q_eval, &mut c.law);
+            system.evaluate_contacts(t_eval, anywhere.unwrap_or(&self.trial.q_eval), &mut c.law);
         }
         let (iteration, schur) = (&self.smooth.iteration, &mut self.schur);
         for &i in &c.active {
             schur.know(iteration, i, &c.law.directions, c.law.first_row[i]);
+        }
+    }
+
+    /// Solves for the impulses of the active contacts; their `answers` are what forces alone do along them, and `v` is
+    /// the velocity at the start.
+    pub(super) fn solve_contacts(
+        &mut self,
+        system: &dyn System,
+        v: &[f64],
+    ) -> Result<(), StepError> {
+        self.contact.multipliers.clear();
+        if self.contact.active.is_empty() {
+            return Ok(());
         }
         let c = &self.contact;
         self.one_step.take(c.active.len(), |i, j| {
             self.schur.product(c.active[i], c.active[j])
         });
         for (k, &i) in c.active.iter().enumerate() {
-            let row = c.law.first_row[i];
-            self.one_step.q_mut()[k] = c.law.normal_velocity(i, &state.v)
-                + c.law.directions.dot(row, &self.smooth.delta)
-                + self.rebound(i);
+            self.one_step.q_mut()[k] = c.law.normal_velocity(i, v) + c.answers[k] + self.rebound(i);
         }
         let c = &mut self.contact;
         c.multipliers.extend(c.active.iter().map(|&i| c.impulse[i]));
@@ -298,9 +344,6 @@ impl MoreauJean {
             c.impulse[i] = *z;
         }
         self.redundant = outcome.redundant;
-        let s = &mut self.smooth;
-        self.schur
-            .respond(&s.iteration, &c.active, &c.multipliers, &mut s.delta);
         Ok(())
     }
 
@@ -387,7 +430,7 @@ impl MoreauJean {
     }
 
     /// Largest residual of the impact law over its tolerance.
-    fn law_ratio(&self) -> f64 {
+    pub(super) fn law_ratio(&self) -> f64 {
         let c = &self.contact;
         (c.active.iter().enumerate())
             .map(|(k, &i)| {
@@ -422,23 +465,41 @@ impl MoreauJean {
         iterations: u32,
         balance: &Balance,
     ) -> StepReport {
+        let (work_external, work_contact) = self.streamlined_works(system, state, h, end);
+        let potential = system.potential_energy(end, &self.trial.q);
+        let accounts = Accounts {
+            work_external,
+            work_contact,
+            potential,
+            algorithmic: self.streamlined_dissipation(system, state, end, potential, balance),
+        };
+        self.accept(system, state, (h, end), iterations, (balance, accounts))
+    }
+
+    /// Makes `trial` the state, with its certificate.
+    pub(super) fn accept(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        (h, end): (f64, f64),
+        iterations: u32,
+        (balance, accounts): (&Balance, Accounts),
+    ) -> StepReport {
         let mut certificate = Certificate::EMPTY;
         certificate.set(Entry::Dynamics, largest(&balance.largest));
         self.certify_law(&mut certificate);
-        let (work_external, work_contact) = self.streamlined_works(system, state, h, end);
-        let potential = system.potential_energy(end, &self.trial.q);
-        let algorithmic = self.streamlined_dissipation(system, state, end, potential, balance);
         self.impulse_scale = self.impulse_scale.max(largest(&balance.impulse));
         self.scale = self.scale.max(largest(&balance.momentum));
         let before = self.energy;
         self.energy = Energy {
-            kinetic: 0.5 * balance.square.iter().sum::<f64>(),
-            potential,
+            kinetic: balance.kinetic(),
+            potential: accounts.potential,
         };
         let gain = self.energy.total() - before.total();
+        let works = (accounts.work_external, accounts.work_contact);
         certificate.set(
             Entry::EnergyBalance,
-            gain - work_external - work_contact - algorithmic,
+            gain - works.0 - works.1 - accounts.algorithmic,
         );
         std::mem::swap(&mut state.q, &mut self.trial.q);
         std::mem::swap(&mut state.v, &mut self.trial.v);
@@ -448,7 +509,7 @@ impl MoreauJean {
         let before = std::mem::take(&mut self.trial.v);
         self.certify_end(system, state.point(), &before, &mut certificate);
         self.trial.v = before;
-        self.report(h, iterations, (work_external, work_contact), certificate)
+        self.report(h, iterations, works, certificate)
     }
 
     /// Work of the forces without a potential, and of the contacts.
@@ -468,16 +529,19 @@ impl MoreauJean {
             power = dot(&state.v, &active) + phi * dot(&self.smooth.delta, &active);
             self.smooth.active = active;
         }
-        let t = &self.trial;
-        let c = &self.contact;
-        let contact = (c.active.iter())
+        (h * power, self.work_of_contacts(&state.v))
+    }
+
+    /// Work of the contacts in a step that began with the velocity `v`.
+    pub(super) fn work_of_contacts(&self, v: &[f64]) -> f64 {
+        let (phi, c) = (self.phi, &self.contact);
+        (c.active.iter())
             .map(|&i| {
                 let row = c.law.first_row[i];
                 let along = |v: &[f64]| c.law.directions.dot(row, v);
-                c.impulse[i] * ((1.0 - phi) * along(&state.v) + phi * along(&t.v))
+                c.impulse[i] * ((1.0 - phi) * along(v) + phi * along(&self.trial.v))
             })
-            .sum();
-        (h * power, contact)
+            .sum()
     }
 
     /// See [`algorithmic_dissipation`](Self::algorithmic_dissipation).
@@ -512,7 +576,14 @@ impl MoreauJean {
         fraction: f64,
         out: &mut State,
     ) {
-        let (t, x) = (&self.trial, &self.smooth.delta);
+        let t = &self.trial;
+        let recomputed;
+        let x = if self.went_by_rows {
+            recomputed = self.increment_by_rows(system);
+            &recomputed
+        } else {
+            &self.smooth.delta
+        };
         out.q.clone_from(&t.q);
         let xi: Vec<f64> = (t.v.iter().zip(x))
             .map(|(v, x)| fraction * (self.length * (v + self.phi * x)))

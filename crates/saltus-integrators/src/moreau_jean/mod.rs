@@ -19,6 +19,7 @@
 //! iteration matrix is factored once and one solve is exact; large such systems without bilateral constraints
 //! take the short way of `linear.rs`, whose cost is a few passes over memory.
 
+mod by_rows;
 mod certify;
 mod correction;
 mod failure;
@@ -32,8 +33,9 @@ pub use options::{Evaluation, Forecast, MoreauJeanOptions, Variant};
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{Integrator, Reactions, StepError, StepReport};
 use crate::one_step::OneStep;
+use crate::passes::Fingerprint;
 use crate::scheme::OptionsError;
-use saltus_linear::{DENSE_LIMIT, RowCollector, Schur, SquareMatrix};
+use saltus_linear::{DENSE_LIMIT, RowCollector, Runs, Schur, SquareMatrix};
 use saltus_system::{ContactSet, Dims, State, Structure, System};
 
 const NAME: &str = "moreau-jean";
@@ -71,11 +73,18 @@ pub struct MoreauJean {
     schur: Schur,
     /// Length of the last step \[s\], and what tells its end from other states, where steps are streamlined.
     length: f64,
-    fingerprint: linear::Fingerprint,
+    fingerprint: Fingerprint,
     /// The same of the trial end of the step.
-    seen: linear::Fingerprint,
+    seen: Fingerprint,
     /// Whether the force depends on the velocity.
     needs_velocity: bool,
+    /// Whether the last step was taken by rows, and what such steps need.
+    went_by_rows: bool,
+    /// Time its forces were evaluated at \[s\].
+    evaluated_at: f64,
+    pieces: by_rows::Pieces,
+    /// Where weights repeat.
+    even_weights: Runs,
     energy: crate::integrator::Energy,
     /// Multipliers that are not unique in the last solve.
     redundant: u32,
@@ -159,6 +168,7 @@ struct Contact {
     restitution: Vec<f64>,      // e, one per row of `law`
     impulse_rows: Vec<f64>,     // R, one per row of `law`
     multipliers: Vec<f64>,      // z of the one-step problem
+    answers: Vec<f64>,          // what forces alone do along the active contacts
     touched: Vec<(usize, f64)>, // forces that reactions are added to for a while
 }
 
@@ -191,9 +201,13 @@ impl MoreauJean {
             all_contacts: OneStep::default(),
             schur: Schur::default(),
             length: 0.0,
-            fingerprint: linear::Fingerprint::default(),
-            seen: linear::Fingerprint::default(),
+            fingerprint: Fingerprint::default(),
+            seen: Fingerprint::default(),
             needs_velocity: true,
+            went_by_rows: false,
+            evaluated_at: 0.0,
+            pieces: by_rows::Pieces::default(),
+            even_weights: Runs::default(),
             energy: crate::integrator::Energy::default(),
             redundant: 0,
         })

@@ -50,6 +50,8 @@ impl MoreauJean {
         };
         self.contact = Contact::default();
         self.schur = Schur::default();
+        self.pieces = super::by_rows::Pieces::default();
+        self.even_weights.clear();
     }
 
     /// Evaluates the initial state and everything that depends on the system alone.
@@ -245,6 +247,15 @@ impl MoreauJean {
 
     /// Evaluates the probe set a time `ahead` along the start velocity.
     fn probe_at(&mut self, system: &dyn System, state: &State, ahead: f64) {
+        if self.is_streamlined() {
+            // Directions depend on time alone, so that gaps are linear in the positions.
+            let probe = &mut self.contact.probe;
+            system.evaluate_contacts(state.t + ahead, &state.q, probe);
+            for i in 0..probe.len() {
+                probe.gap[i] += ahead * probe.directions.dot(probe.first_row[i], &state.v);
+            }
+            return;
+        }
         let t = &mut self.trial;
         t.q_eval.copy_from_slice(&state.q);
         for (x, v) in t.work.iter_mut().zip(&state.v) {
@@ -284,6 +295,9 @@ impl MoreauJean {
         for w in &mut self.weights {
             let m = if *w > 0.0 { *w } else { largest };
             *w = if m > 0.0 { 1.0 / m.sqrt() } else { 1.0 };
+        }
+        if self.is_streamlined() {
+            self.even_weights.find(&self.weights);
         }
     }
 

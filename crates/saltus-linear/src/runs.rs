@@ -1,0 +1,79 @@
+//! Where a long vector repeats one number, bit for bit.
+//!
+//! Bodies of equal elements have matrices whose diagonals are one number almost everywhere, and elimination carries
+//! that over to the factors: away from the ends their entries settle. Reading the number once instead of its copies
+//! saves most of the memory traffic of a large solve.
+
+use std::ops::Range;
+
+/// Shorter repetitions are not worth a look-up.
+const SHORTEST: usize = 512;
+
+/// Most repetitions that are looked up.
+const MOST: usize = 64;
+
+/// The long repetitions of a vector.
+#[derive(Debug, Clone, Default)]
+pub struct Runs(Vec<Range<usize>>);
+
+impl Runs {
+    /// The repetitions of `values`.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
+        let mut runs = Self::default();
+        runs.find(values);
+        runs
+    }
+
+    /// Finds the repetitions of `values`, reusing the storage.
+    pub fn find(&mut self, values: &[f64]) {
+        self.0.clear();
+        let mut start = 0;
+        for i in 1..=values.len() {
+            let ends = i == values.len() || values[i].to_bits() != values[start].to_bits();
+            if ends {
+                if i - start >= SHORTEST && self.0.len() < MOST {
+                    self.0.push(start..i);
+                }
+                start = i;
+            }
+        }
+    }
+
+    /// Forgets them.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The one value of the entries `range` of `values`, if it is known that they are all the same.
+    #[inline]
+    #[must_use]
+    pub fn constant(&self, values: &[f64], range: &Range<usize>) -> Option<f64> {
+        let k = self.0.partition_point(|run| run.end < range.end);
+        let run = self.0.get(k)?;
+        (run.start <= range.start && range.start < range.end).then(|| values[range.start])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_repetitions_are_found_and_nothing_else() {
+        let mut values = vec![1.5; 3000];
+        values[700] = 1.0;
+        values[701] = -0.0;
+        values[702..2000].fill(0.0);
+        let runs = Runs::of(&values);
+        assert_eq!(runs.constant(&values, &(0..700)), Some(1.5));
+        assert_eq!(runs.constant(&values, &(3..17)), Some(1.5));
+        assert_eq!(runs.constant(&values, &(0..701)), None);
+        assert_eq!(runs.constant(&values, &(701..800)), None);
+        assert_eq!(runs.constant(&values, &(702..800)), Some(0.0));
+        assert_eq!(runs.constant(&values, &(1990..2001)), None);
+        assert_eq!(runs.constant(&values, &(2000..3000)), Some(1.5));
+        assert_eq!(runs.constant(&values, &(5..5)), None);
+        assert_eq!(Runs::of(&values[..100]).constant(&values, &(3..17)), None);
+    }
+}
