@@ -13,8 +13,8 @@ use crate::rotation;
 use saltus_linear::{MatrixSink, axpy, dot};
 
 use saltus_system::{
-    Dims, Dynamics, DynamicsParts, ForceKind, Kinematics, MassKind, Names, Point, State, Structure,
-    System,
+    ByRows, Dims, Dynamics, DynamicsParts, ForceKind, Kinematics, MassKind, Names, Point, State,
+    Structure, System,
 };
 use std::fmt;
 
@@ -24,14 +24,14 @@ pub struct Assembly {
     names: Vec<String>,
     reference: Vec<f64>,
     start: Vec<usize>,
-    parts: Vec<Box<dyn Part>>,
+    pub(super) parts: Vec<Box<dyn Part>>,
     /// Gravity and constant loads with a potential (nv).
-    weight: Vec<f64>,
+    pub(super) weight: Vec<f64>,
     is_weightless: bool,
     /// Position that each velocity moves, for the potential of `weight` (nv); unused where `weight` is 0.
     moved: Vec<u32>,
     /// Loads without a potential.
-    loads: Vec<Load>,
+    pub(super) loads: Vec<Load>,
     pub(super) motions: Vec<Motion>,
     pub(super) ties: Vec<Tie>,
     pub(super) contacts: Vec<ContactPair>,
@@ -39,6 +39,8 @@ pub struct Assembly {
     /// Place of the quaternion in `q` and of the rotation in `v` of each free triad.
     triads: Vec<(u32, u32)>,
     structure: Structure,
+    /// How far a row reaches, where the elements are in the order of their rows.
+    pub(super) reach: Option<usize>,
 }
 
 impl fmt::Debug for Assembly {
@@ -118,6 +120,10 @@ impl Assembly {
             linear_constraints: true,
             linear_contacts: touching.is_empty(),
         };
+        let alike = moved.iter().enumerate().all(|(i, &p)| p as usize == i);
+        let reach = (parts.iter().map(|part| part.reach()))
+            .try_fold(0, |most, reach| reach.map(|reach| reach.max(most)))
+            .filter(|_| alike && triads.is_empty() && !turning && places.nq == places.nv);
         Self {
             places,
             names,
@@ -134,6 +140,7 @@ impl Assembly {
             touching,
             triads,
             structure,
+            reach,
         }
     }
 
@@ -479,6 +486,10 @@ impl Dynamics for Assembly {
             part.subtract_damping(view, active);
         }
         self.loads(at.t, view, active);
+    }
+
+    fn by_rows(&self) -> Option<&dyn ByRows> {
+        self.reach.map(|_| self as &dyn ByRows)
     }
 
     fn is_conservative(&self) -> bool {

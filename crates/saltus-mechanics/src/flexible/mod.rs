@@ -9,6 +9,7 @@ pub mod beam_linear;
 pub mod beam_plane;
 pub mod beam_space;
 pub mod builder;
+mod by_rows;
 pub mod contacts;
 pub mod differentiate;
 pub mod element;
