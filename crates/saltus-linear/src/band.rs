@@ -144,6 +144,39 @@ impl Band {
         }
     }
 
+    /// `out ← |A| |x|` in the rows `rows`, likewise.
+    pub(crate) fn rows_times_absolute(
+        &self,
+        rows: Range<usize>,
+        (begin, x): (usize, &[f64]),
+        out: &mut [f64],
+    ) {
+        out.fill(0.0);
+        if self.data.is_empty() {
+            return;
+        }
+        for d in 0..=self.lower + self.upper {
+            let reach = self.reach(d);
+            let (first, last) = (rows.start.max(reach.start), rows.end.min(reach.end));
+            if first >= last {
+                continue;
+            }
+            let line = &self.data[d * self.n..][..self.n];
+            let x = &x[first + d - self.lower - begin..][..last - first];
+            let out = &mut out[first - rows.start..last - rows.start];
+            let runs = self.runs.get(d).filter(|_| self.is_settled);
+            if let Some(a) = runs.and_then(|runs| runs.constant(line, &(first..last))) {
+                for (o, x) in out.iter_mut().zip(x) {
+                    *o += (a * x).abs();
+                }
+                continue;
+            }
+            for ((o, a), x) in out.iter_mut().zip(&line[first..last]).zip(x) {
+                *o += (a * x).abs();
+            }
+        }
+    }
+
     /// The same for three diagonals, in one pass.
     #[inline]
     fn three_rows_times(&self, rows: Range<usize>, (begin, x): (usize, &[f64]), out: &mut [f64]) {

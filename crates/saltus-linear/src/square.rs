@@ -183,6 +183,15 @@ impl SquareMatrix {
         false
     }
 
+    /// `out ← |A| |x|` in the rows `rows` of a band, likewise.
+    pub fn rows_times_absolute(&self, rows: Range<usize>, x: (usize, &[f64]), out: &mut [f64]) {
+        if let Kind::Sparse(sparse) = &self.kind
+            && let Some(band) = sparse.band()
+        {
+            band.rows_times_absolute(rows, x, out);
+        }
+    }
+
     /// Number of the last factorisation: what was made with it is valid as long as the number is the same. No two
     /// factorisations of any matrices have the same one; 0 before the first.
     #[must_use]

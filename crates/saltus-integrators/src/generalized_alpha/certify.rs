@@ -61,9 +61,20 @@ impl Engine {
         let gain = self.energy.total() - before.total();
         certificate.set(Entry::EnergyBalance, gain - work_external - work_contact);
         self.update_scales(h);
+        let report = self.report(h, (work_external, work_contact), certificate);
+        Ok(parts.map_or(report, |parts| join(&parts, report)))
+    }
+
+    /// The report of a step that ended in `start`.
+    pub(super) fn report(
+        &mut self,
+        h: f64,
+        (work_external, work_contact): (f64, f64),
+        certificate: Certificate,
+    ) -> StepReport {
         let ng = self.dims.ng;
         let active = self.impulse[ng..].iter().filter(|p| **p > 0.0).count();
-        let report = StepReport {
+        StepReport {
             h,
             iterations: self.watch.iterations,
             active: u32::try_from(active).unwrap_or(u32::MAX),
@@ -73,8 +84,7 @@ impl Engine {
             work_external,
             work_contact,
             certificate,
-        };
-        Ok(parts.map_or(report, |parts| join(&parts, report)))
+        }
     }
 
     /// Residuals of the momentum balances and of the impact law, with the directions of the end.
@@ -84,6 +94,11 @@ impl Engine {
             .max(max_abs(&r.correction) / h)
             .max(max_abs(&r.jump));
         certificate.set(Entry::Dynamics, worst);
+        self.certify_impacts(certificate);
+    }
+
+    /// Residuals of the impact law.
+    pub(super) fn certify_impacts(&self, certificate: &mut Certificate) {
         if self.rows.contacts() == 0 || !self.settings.formulation.has_jumps() {
             return;
         }
@@ -102,7 +117,7 @@ impl Engine {
     }
 
     /// Total impulses of this part of the step.
-    fn take_impulses(&mut self, h: f64) {
+    pub(super) fn take_impulses(&mut self, h: f64) {
         let t = &self.trial;
         let memory = self.settings.formulation.has_memory();
         let star = self.settings.inactive == Inactive::Star;
@@ -117,7 +132,7 @@ impl Engine {
     }
 
     /// Work of impulses and reactions, with the mean of the velocities at both ends.
-    fn work_of_reactions(&self) -> f64 {
+    pub(super) fn work_of_reactions(&self) -> f64 {
         let rows = &self.rows;
         (0..rows.len())
             .map(|j| {
@@ -194,7 +209,7 @@ impl Engine {
     }
 
     /// Constraints and contacts at the end.
-    fn certify_end(&mut self, system: &dyn System, certificate: &mut Certificate) {
+    pub(super) fn certify_end(&mut self, system: &dyn System, certificate: &mut Certificate) {
         let ng = self.dims.ng;
         if let Some(defect) = system.quaternion_defect(&self.start.q) {
             certificate.set(Entry::QuaternionNorm, defect);

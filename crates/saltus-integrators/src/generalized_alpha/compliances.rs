@@ -32,11 +32,11 @@ use saltus_linear::{Cholesky, DENSE_LIMIT, LinearError, Schur, axpy};
 /// What the rows answer, and the factors of the answers of the active ones.
 #[derive(Debug)]
 pub(super) struct Compliances {
-    pub(super) mass: Schur, // B
-    smooth: Schur,          // A
-    damped: Schur,          // E
-    positions: Factored,    // of A
-    velocities: Factored,   // of B
+    pub(super) mass: Schur,   // B
+    pub(super) smooth: Schur, // A
+    damped: Schur,            // E
+    positions: Factored,      // of A
+    velocities: Factored,     // of B
     accelerations: Factored,
     /// Active rows at each level.
     position: Vec<usize>,
@@ -144,7 +144,7 @@ impl Compliances {
     }
 
     /// `A`.
-    fn smooth(&self, response: &Response) -> &Schur {
+    pub(super) fn smooth(&self, response: &Response) -> &Schur {
         if response.smooth_is_mass() {
             &self.mass
         } else {
@@ -154,7 +154,7 @@ impl Compliances {
 }
 
 /// What a row makes of the column of a multiplier: the row of `x`, `ξ` and `v` in the table above.
-fn motion(
+pub(super) fn motion(
     (a, b, e): (f64, f64, f64),
     level: Level,
     (kappa, rho, tie): (f64, f64, f64),
@@ -203,7 +203,7 @@ impl Engine {
         if !self.condensed.unknowns.is_empty() {
             self.know_active(form);
             if !self.solve_by_levels(form) {
-                self.fill_plain(form, h);
+                self.fill_plain(form, h, &Self::missing);
                 let redundant = self.condensed.solve();
                 self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
             }
@@ -270,7 +270,7 @@ impl Engine {
     }
 
     /// `A`, `B`, `E` between rows `i` and `j`.
-    fn compliance(&self, form: Form, i: usize, j: usize) -> (f64, f64, f64) {
+    pub(super) fn compliance(&self, form: Form, i: usize, j: usize) -> (f64, f64, f64) {
         let c = &self.compliances;
         let a = c.smooth(&self.response).product(i, j);
         if form == Form::Smooth {
@@ -298,8 +298,13 @@ impl Engine {
         -self.residual_of((level, j)) - done
     }
 
-    /// Matrix, right-hand side and scales of all multipliers together.
-    fn fill_plain(&mut self, form: Form, h: f64) {
+    /// Matrix, right-hand side and scales of all multipliers together; `missing` is what must come of a row.
+    pub(super) fn fill_plain(
+        &mut self,
+        form: Form,
+        h: f64,
+        missing: &dyn Fn(&Self, (Level, usize)) -> f64,
+    ) {
         self.condensed.clear_system();
         let k = self.condensed.unknowns.len();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
@@ -308,7 +313,7 @@ impl Engine {
         for p in 0..k {
             let unknown = self.condensed.unknowns[p];
             let (row, col) = self.scales_of(unknown, h);
-            let missing = self.missing(unknown);
+            let missing = missing(self, unknown);
             let c = &mut self.condensed;
             c.row_scale[p] = row;
             c.col_scale[p] = col;

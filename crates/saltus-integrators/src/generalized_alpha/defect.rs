@@ -101,7 +101,7 @@ impl Engine {
 
     /// The residuals of row `j` at every level: of its condition where it is active, of its multiplier
     /// where it is open.
-    fn row_defect(&self, j: usize, h: f64, momentum: f64, defect: &mut Defect) {
+    pub(super) fn row_defect(&self, j: usize, h: f64, momentum: f64, defect: &mut Defect) {
         let (rows, t, formulation) = (&self.rows, &self.trial, self.settings.formulation);
         let reach = rows.reach[j].max(f64::MIN_POSITIVE);
         let velocity = self.velocity_zero(j, momentum);

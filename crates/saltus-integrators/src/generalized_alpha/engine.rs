@@ -1,5 +1,6 @@
 //! The step that all schemes of the family share, and its buffers.
 
+use super::by_rows::Rowwise;
 use super::compliances::Compliances;
 use super::levelled::Levelled;
 use super::monolithic::Monolithic;
@@ -46,6 +47,8 @@ pub(super) struct Engine {
     pub(super) compliances: Compliances,
     pub(super) levelled: Levelled,
     pub(super) watch: Watch,
+    /// Of steps that are taken by rows.
+    pub(super) rowwise: Rowwise,
     /// All unknowns at once, where that is asked for.
     pub(super) monolithic: Monolithic,
     pub(super) energy: Energy,
@@ -154,6 +157,13 @@ pub(super) struct Sets {
 }
 
 impl Sets {
+    /// Takes over sets of the same size.
+    pub(super) fn copy_from(&mut self, other: &Self) {
+        self.position.copy_from_slice(&other.position);
+        self.velocity.copy_from_slice(&other.velocity);
+        self.smooth.copy_from_slice(&other.smooth);
+    }
+
     pub(super) fn resize(&mut self, m: usize) {
         for set in [&mut self.position, &mut self.velocity, &mut self.smooth] {
             set.clear();
@@ -189,6 +199,7 @@ impl Engine {
             compliances: Compliances::default(),
             levelled: Levelled::default(),
             watch: Watch::default(),
+            rowwise: Rowwise::default(),
             monolithic: Monolithic::default(),
             energy: Energy::default(),
             impulse: Vec::new(),
@@ -228,7 +239,12 @@ impl Engine {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        if self.start.t != state.t || self.start.q != state.q || self.start.v != state.v {
+        if let Some(report) = self.step_by_rows(system, state, h, end) {
+            return Ok(report);
+        }
+        let start = &self.start;
+        if self.rowwise.went || start.t != state.t || start.q != state.q || start.v != state.v {
+            self.rowwise.went = false;
             self.evaluate_start(system, state)?;
         }
         if !self.contacts_are_fixed {

@@ -26,6 +26,7 @@
 //! with the multipliers where they do not settle (`levelled.rs`).
 //! Dry friction is not solved; contacts with `mu > 0` are refused.
 
+mod by_rows;
 mod certify;
 mod coefficients;
 mod compliances;
@@ -40,6 +41,7 @@ mod multipliers;
 mod newton;
 mod options;
 mod response;
+mod row_passes;
 mod rows;
 mod settings;
 mod start;
@@ -149,6 +151,9 @@ impl Engine {
     }
 
     fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
+        if self.rowwise.went {
+            return self.interpolate_rows(fraction, out);
+        }
         out.q.clone_from(if fraction >= 1.0 {
             &self.start.q
         } else {

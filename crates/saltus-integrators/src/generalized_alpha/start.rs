@@ -1,5 +1,6 @@
 //! Before the first step and before every step: buffers, the state as it is, accelerations, activation.
 
+use super::by_rows::Rowwise;
 use super::engine::{Before, Engine, Sets, Start, Trial};
 use super::monolithic::Monolithic;
 use super::multipliers::MATRIX_LIMIT;
@@ -96,6 +97,7 @@ impl Engine {
         };
         self.rows = Rows::default();
         self.sets = Sets::default();
+        self.rowwise = Rowwise::default();
         self.monolithic = Monolithic::default();
         self.recalled.clear();
     }
@@ -369,7 +371,7 @@ impl Engine {
     }
 
     /// `r_j = 1/(G M⁻¹ Gᵀ)_jj`, with the diagonal of the mass matrix where the inverse is dear.
-    fn activation_parameters(&mut self) {
+    pub(super) fn activation_parameters(&mut self) {
         let ng = self.dims.ng;
         if let Some(r) = self.settings.r {
             self.activation[ng..].fill(r);
@@ -450,6 +452,11 @@ impl Engine {
             self.force_scale = self.force_scale.max(f);
             self.scale = self.scale.max(p + h * f);
         }
+        self.update_bias_scale();
+    }
+
+    /// So does that of the bias.
+    pub(super) fn update_bias_scale(&mut self) {
         if self.settings.formulation.smooth_row() == Some(SmoothRow::Acceleration) {
             for (bias, reach) in self.rows.bias.iter().zip(&self.rows.reach) {
                 if *reach > 0.0 {

@@ -7,10 +7,12 @@
 //! balance, and the energy is added up. Nothing but the state is kept: what a caller asks for inside the step is
 //! computed again.
 
-use super::linear::{Accounts, Balance, Rows};
+use super::balance::{Balance, Rows};
+use super::linear::Accounts;
 use super::{Forecast, MoreauJean, Variant};
 use crate::integrator::{Energy, StepError, StepReport};
 use crate::passes::{Complete, Fingerprint, PIECE, add_columns, dot_columns, largest, widened};
+use crate::round_off::ROUND_OFF;
 use saltus_linear::{Sweep, dot};
 use saltus_system::{ByRows, State, System, Window};
 use std::ops::Range;
@@ -24,8 +26,11 @@ pub(super) struct Pieces {
     force: Vec<f64>,
     mx: Vec<f64>,
     mv: Vec<f64>,
+    floor: Vec<f64>,
     /// How far a row reaches.
     reach: usize,
+    /// Whether residuals are measured above the round-off of the forces, because less cannot be had.
+    floors: bool,
 }
 
 impl Pieces {
@@ -40,6 +45,7 @@ impl Pieces {
             &mut self.force,
             &mut self.mx,
             &mut self.mv,
+            &mut self.floor,
         ] {
             list.resize(room.max(list.len()), 0.0);
         }
@@ -61,6 +67,8 @@ struct Way<'a> {
 #[derive(Default)]
 struct Tally {
     balance: Balance,
+    /// Largest component of the balance over `√Mᵢᵢ` above round-off, where that is asked for.
+    above: Option<f64>,
     /// Potential energy at the end, half-way and at the start, the latter two where they are asked for.
     potential: f64,
     middle: f64,
@@ -75,6 +83,7 @@ impl MoreauJean {
     fn ways_by_rows<'a>(&self, system: &'a dyn System) -> Option<(&'a dyn ByRows, Sweep<'_>)> {
         let local = system.by_rows()?;
         self.smooth.mass.half_bandwidth()?;
+        self.smooth.stiffness.half_bandwidth()?;
         Some((local, self.smooth.iteration.sweep()?))
     }
 
@@ -122,9 +131,16 @@ impl MoreauJean {
             let tally = self.go_out(way, system.is_conservative());
             iterations += 1;
             let tolerance = (self.options.tolerance * self.scale).max(f64::MIN_POSITIVE);
-            let ratio = (largest(&tally.balance.scaled) / tolerance).max(self.law_ratio());
+            let residual = tally.above.unwrap_or(largest(&tally.balance.scaled));
+            let ratio = (residual / tolerance).max(self.law_ratio());
             if !(ratio <= 1.0 && tally.balance.is_finite()) {
-                return Ok(None);
+                if self.pieces.floors || !tally.balance.is_finite() {
+                    return Ok(None);
+                }
+                self.pieces.floors = true;
+                again = false;
+                iterations -= 1;
+                continue;
             }
             again = false;
             if self.options.forecast == Forecast::Smooth
@@ -155,8 +171,9 @@ impl MoreauJean {
     }
 
     fn prepare_pieces(&mut self, local: &dyn ByRows) {
-        let width = self.smooth.mass.half_bandwidth().unwrap_or(0);
-        let reach = local.reach().max(width);
+        let s = &self.smooth;
+        let widths = [&s.mass, &s.stiffness].map(|m| m.half_bandwidth().unwrap_or(0));
+        let reach = local.reach().max(widths[0]).max(widths[1]);
         if self.pieces.q.is_empty() || self.pieces.reach != reach {
             self.pieces.make_room(reach);
         }
@@ -390,6 +407,17 @@ impl MoreauJean {
         let mass = &self.smooth.mass;
         mass.rows_times(rows.clone(), (wide.start, x), mx);
         mass.rows_times(rows.clone(), (0, v_end), mv);
+        if pieces.floors {
+            let floor = &mut pieces.floor[..count];
+            let stiffness = &self.smooth.stiffness;
+            stiffness.rows_times_absolute(rows.clone(), (wide.start, q_eval), floor);
+            let mut worst = tally.above.unwrap_or(0.0);
+            for (i, w) in self.weights[rows.clone()].iter().enumerate() {
+                let excess = (mx[i] - way.h * force[i]).abs() - way.h * ROUND_OFF * floor[i];
+                worst = worst.max(w * excess);
+            }
+            tally.above = Some(worst);
+        }
         let even = self.even_weights.constant(&self.weights, &rows);
         let of = Rows {
             force,

@@ -17,8 +17,9 @@
 //! Each step is solved by Newton's method on `v_{k+1}` with the exact tangent, the contact problem of
 //! each iteration by an LCP over the activated contacts. Constant `M`, `K`, `C` are recognised: the
 //! iteration matrix is factored once and one solve is exact; large such systems without bilateral constraints
-//! take the short way of `linear.rs`, whose cost is a few passes over memory.
+//! take the short way of `linear.rs`, whose cost is a few passes over memory, or that of `by_rows.rs`, which takes two.
 
+mod balance;
 mod by_rows;
 mod certify;
 mod correction;

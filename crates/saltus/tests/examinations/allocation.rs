@@ -2,6 +2,12 @@
 #![allow(unsafe_code)]
 
 use crate::subjects::{Examination, everyone};
+use saltus_integrators::{
+    Integrator, MoreauJean, MoreauJeanOptions, NonsmoothGeneralizedAlpha,
+    NonsmoothGeneralizedAlphaOptions,
+};
+use saltus_system::State;
+use saltus_zoo::ElasticBar;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -60,4 +66,29 @@ fn no_step_allocates_after_warm_up() {
             assert_eq!(calls, 0, "{} on {case}", candidate.name);
         },
     );
+}
+
+#[test]
+fn no_step_of_a_large_bar_allocates() {
+    let n = 3000;
+    let bar = ElasticBar::of_elements(n);
+    let h = 1.2 * (10.0 / n as f64) / 30.0;
+    let moreau = MoreauJean::new(MoreauJeanOptions::default()).unwrap();
+    let options = NonsmoothGeneralizedAlphaOptions::default();
+    let alpha = NonsmoothGeneralizedAlpha::new(options).unwrap();
+    let methods: [Box<dyn Integrator>; 2] = [Box::new(moreau), Box::new(alpha)];
+    for mut method in methods {
+        let mut state = State::new(0.0, vec![40.0 * h; n + 1], vec![-10.0; n + 1]);
+        method.prepare(&bar, &state, h).unwrap();
+        let mut before = 0;
+        for k in 0..60 {
+            if k == 20 {
+                before = CALLS.get();
+            }
+            let end = f64::from(k + 1) * h;
+            method.step(&bar, &mut state, h, end).unwrap();
+        }
+        assert_eq!(CALLS.get() - before, 0, "{}", method.name());
+        assert!(method.reactions().impulse[0] > 0.0);
+    }
 }
