@@ -307,8 +307,8 @@ impl Factors {
 
     /// The solve by stages, where the rows are eliminated in their own order and nothing is refined.
     pub(crate) fn sweep(&self) -> Option<Sweep<'_>> {
-        match (&self.kind, &self.reordered, self.refines) {
-            (Kind::Ldlt(ldlt), None, false) => Some(Sweep::new(ldlt)),
+        match (self.kind, &self.reordered, self.refines) {
+            (Kind::Ldlt, None, false) => Some(Sweep::new(&self.ldlt)),
             _ => None,
         }
     }

@@ -66,11 +66,18 @@ impl SparseRows {
 
     /// Appends a row with entries `values` in the columns `cols`.
     pub fn push(&mut self, cols: &[usize], values: &[f64]) {
+        self.push_terms(cols.iter().copied().zip(values.iter().copied()));
+    }
+
+    /// Appends a row with these columns and values.
+    pub fn push_terms(&mut self, terms: impl IntoIterator<Item = (usize, f64)>) {
         if self.start.is_empty() {
             self.start.push(0);
         }
-        self.cols.extend_from_slice(cols);
-        self.values.extend_from_slice(values);
+        for (col, value) in terms {
+            self.cols.push(col);
+            self.values.push(value);
+        }
         self.start.push(self.cols.len());
     }
 

@@ -33,6 +33,8 @@ pub(super) struct Condensed {
     inverse: Dense,
     inverse_known: Vec<bool>,
     functional: Functional,
+    /// Those of all unknowns.
+    functionals: SparseRows,
     lu: Lu,
     minimum: MinimumNorm,
     /// Size both have room for.
@@ -316,16 +318,12 @@ impl Engine {
         matrix: &mut Dense,
     ) {
         let smooth = self.settings.formulation.smooth_row();
-        let mut functionals = SparseRows::default();
-        let (mut cols, mut values) = (Vec::new(), Vec::new());
+        let mut functionals = std::mem::take(&mut self.condensed.functionals);
+        functionals.clear();
         for &unknown in unknowns {
             let functional = &mut self.condensed.functional;
             functional.gather((&self.rows, &self.response), smooth, unknown, 1.0);
-            cols.clear();
-            values.clear();
-            cols.extend(functional.0.iter().map(|term| term.0));
-            values.extend(functional.0.iter().map(|term| term.1));
-            functionals.push(&cols, &values);
+            functionals.push_terms(functional.0.iter().copied());
         }
         self.condensed.make_room(self.rows.len(), self.dims.nv);
         let mut column = std::mem::take(&mut self.condensed.columns);
@@ -337,6 +335,7 @@ impl Engine {
             }
         }
         self.condensed.columns = column;
+        self.condensed.functionals = functionals;
     }
 
     fn fill_columns(&mut self, form: Form, h: f64) {
