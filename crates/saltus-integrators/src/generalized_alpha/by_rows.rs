@@ -14,9 +14,9 @@ use super::multipliers::levels_in;
 use super::row_passes::{Lead, Tally, Way, whole};
 use super::settings::{Formulation, LinearSolve, SmoothRow};
 use crate::certificate::{Certificate, Entry};
-use crate::integrator::StepReport;
+use crate::integrator::{StepError, StepReport};
 use crate::passes::{Complete, Fingerprint, PIECE, largest};
-use saltus_linear::{DENSE_LIMIT, Runs, dot, max_abs};
+use saltus_linear::{DENSE_LIMIT, Runs, max_abs};
 use saltus_system::{ByRows, Point, State, System};
 use std::ops::Range;
 
@@ -27,8 +27,6 @@ pub(super) struct Rowwise {
     pub(super) went: bool,
     /// What tells its end apart from other states.
     pub(super) fingerprint: Fingerprint,
-    /// Power of the forces without a potential at its end \[W\].
-    pub(super) power: f64,
     /// Its length \[s\].
     pub(super) length: f64,
     /// Room for what is made of some rows and their neighbours.
@@ -94,7 +92,6 @@ impl Engine {
             v: &state.v,
             h,
             end,
-            conservative: system.is_conservative(),
         };
         let c = &self.settings.coefficients;
         self.response.kappa = h * h * c.beta * c.c_a();
@@ -140,11 +137,29 @@ impl Engine {
         }
     }
 
+    /// Goes on the general way from where the last step by rows ended, or from a state it does not know.
+    pub(super) fn leave_rows(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+    ) -> Result<(), StepError> {
+        let known = self.start.t == state.t && self.rowwise.fingerprint == Fingerprint::of(state);
+        self.rowwise.went = false;
+        self.trial.work.copy_from_slice(&self.start.filtered);
+        self.evaluate_start(system, state)?;
+        if known {
+            self.start.filtered.copy_from_slice(&self.trial.work);
+        }
+        Ok(())
+    }
+
     /// Takes up a state that no step by rows left.
     fn begin_anew(&mut self, system: &dyn System, way: Way<'_>, state: &State) {
+        if self.rowwise.went || !self.start.is_at(state) {
+            self.begin_filter(system, state);
+        }
         let mut tally = Tally::default();
         let mut mv = std::mem::take(&mut self.rowwise.products[0]);
-        let mut active = std::mem::take(&mut self.rowwise.force);
         // Added up in the order of a step, so that a run that goes on finds the same bits.
         let sweep = self.response.smooth_factors().sweep();
         let stages = sweep.as_ref().map_or(0, saltus_linear::Sweep::stages);
@@ -161,17 +176,11 @@ impl Engine {
                     None => tally.take((mv, mv), (mv, v, v), 0.0),
                 }
                 let at = whole(state.t, way.q, way.v);
-                tally.potential += way.local.potential_rows(at, rows.clone());
-                if !way.conservative {
-                    let active = &mut active[..rows.len()];
-                    way.local.active_force_rows(at, rows, active);
-                    tally.power += dot(active, v);
-                }
+                tally.potential += way.local.potential_rows(at, rows);
             }
         }
         self.rowwise.products[0] = mv;
-        self.rowwise.force = active;
-        for rows in std::mem::take(&mut self.rowwise.pushed) {
+        for rows in self.rowwise.pushed.drain(..) {
             self.trial.u[rows.clone()].fill(0.0);
             self.trial.w[rows].fill(0.0);
         }
@@ -180,7 +189,6 @@ impl Engine {
             self.trial.w.fill(0.0);
         }
         self.rowwise.fingerprint = Fingerprint::of(state);
-        self.rowwise.power = tally.power;
         self.rowwise.went = true;
         self.energy = tally.energy();
         let (rows, start) = (&mut self.rows, &mut self.start);
@@ -426,6 +434,18 @@ impl Engine {
         }
     }
 
+    /// Work of the forces without a potential, with the weights of the scheme.
+    fn work_of_rows(&mut self, system: &dyn System, state: &State, end: f64) -> f64 {
+        if system.is_conservative() {
+            return 0.0;
+        }
+        let t = &mut self.trial;
+        for ((xi, to), from) in t.xi.iter_mut().zip(&t.q).zip(&state.q) {
+            *xi = to - from;
+        }
+        self.work_of_forces(system, end)
+    }
+
     /// Makes the end the state, with its certificate.
     fn accept_rows(
         &mut self,
@@ -443,7 +463,7 @@ impl Engine {
         self.impulse.fill(0.0);
         self.take_impulses(h);
         let work_contact = self.work_of_reactions();
-        let work_external = 0.5 * h * (self.rowwise.power + tally.power);
+        let work_external = self.work_of_rows(system, state, end);
         let (s, t) = (&mut self.start, &mut self.trial);
         std::mem::swap(&mut state.q, &mut t.q);
         std::mem::swap(&mut state.v, &mut t.v);
@@ -460,7 +480,6 @@ impl Engine {
         s.t = end;
         state.t = end;
         self.rowwise.fingerprint = tally.seen;
-        self.rowwise.power = tally.power;
         self.certify_end(system, &mut certificate);
         let before = self.energy;
         self.energy = tally.energy();

@@ -146,7 +146,7 @@ impl Engine {
     /// Work of the forces without a potential along the displacement of the step, with the weights they have in it:
     /// `(1−γ) f̄_n + γ f̄_{n+1}`, where `f̄` is filtered as `v̇` is to become `a`. Any other rule goes astray where damping
     /// is stiff. Leaves the forces in `start`.
-    fn work_of_forces(&mut self, system: &dyn System, end: f64) -> f64 {
+    pub(super) fn work_of_forces(&mut self, system: &dyn System, end: f64) -> f64 {
         let c = &self.settings.coefficients;
         let (c_a, known) = (c.c_a(), c.known());
         let t = &mut self.trial;

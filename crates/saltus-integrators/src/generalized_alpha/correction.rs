@@ -2,8 +2,9 @@
 
 use super::engine::Engine;
 use super::levels::Level;
-use super::response::{Form, Tangent};
+use super::response::Form;
 use super::settings::{Formulation, LinearSolve, SmoothRow};
+use super::tangent::Tangent;
 use super::watch::Remedy;
 use crate::integrator::StepError;
 use saltus_linear::{LinearError, max_abs};

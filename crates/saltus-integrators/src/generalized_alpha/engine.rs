@@ -5,9 +5,10 @@ use super::compliances::Compliances;
 use super::levelled::Levelled;
 use super::monolithic::Monolithic;
 use super::multipliers::Condensed;
-use super::response::{Momenta, Response, Tangent};
+use super::response::{Momenta, Response};
 use super::rows::Rows;
 use super::settings::Settings;
+use super::tangent::Tangent;
 use super::watch::Watch;
 use crate::integrator::{Energy, StepError, StepReport};
 use saltus_system::{Dims, MassKind, State, Structure, System};
@@ -79,6 +80,13 @@ pub(super) struct Start {
     pub(super) eta: Vec<f64>,      // η (m)
     /// Identity of the contacts that `lambda` and `eta` belong to.
     pub(super) ids: Vec<saltus_system::ContactId>,
+}
+
+impl Start {
+    /// Whether this is what is known of `state`.
+    pub(super) fn is_at(&self, state: &State) -> bool {
+        self.t == state.t && self.q == state.q && self.v == state.v
+    }
 }
 
 impl Clone for Start {
@@ -242,9 +250,9 @@ impl Engine {
         if let Some(report) = self.step_by_rows(system, state, h, end) {
             return Ok(report);
         }
-        let start = &self.start;
-        if self.rowwise.went || start.t != state.t || start.q != state.q || start.v != state.v {
-            self.rowwise.went = false;
+        if self.rowwise.went {
+            self.leave_rows(system, state)?;
+        } else if !self.start.is_at(state) {
             self.evaluate_start(system, state)?;
         }
         if !self.contacts_are_fixed {

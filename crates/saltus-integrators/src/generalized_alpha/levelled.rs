@@ -16,7 +16,7 @@
 //! ```
 
 use super::engine::Engine;
-use super::levels::{Functional, Level};
+use super::levels::Level;
 use super::multipliers::MATRIX_LIMIT;
 use super::settings::{Formulation, Inactive};
 use super::watch::Remedy;
@@ -177,7 +177,7 @@ impl Engine {
         let unit = self.momentum_unit();
         problem.q.clear();
         problem.y.clear();
-        let mut functional = Functional::default();
+        let mut functional = std::mem::take(&mut self.condensed.functional);
         let smooth = self.settings.formulation.smooth_row();
         for (p, &unknown) in unknowns.iter().enumerate() {
             let (row, _) = self.scales_of(unknown, h);
@@ -196,6 +196,7 @@ impl Engine {
             problem.q[p] -= dot(problem.matrix.row(p), &problem.y);
         }
         self.condensed.unknowns = unknowns;
+        self.condensed.functional = functional;
     }
 
     /// The momentum scale, 1 where nothing moves.

@@ -45,6 +45,7 @@ mod row_passes;
 mod rows;
 mod settings;
 mod start;
+mod tangent;
 mod watch;
 
 pub use coefficients::{Coefficients, Preset};

@@ -32,7 +32,7 @@ pub(super) struct Condensed {
     /// `M⁻¹ Gᵀ`, one row (nv) per row of `G`, and which of them are known in this correction.
     inverse: Dense,
     inverse_known: Vec<bool>,
-    functional: Functional,
+    pub(super) functional: Functional,
     /// Those of all unknowns.
     functionals: SparseRows,
     lu: Lu,

@@ -14,12 +14,10 @@
 //! large the step. All solves are of size `nv` or `2 nv`; multipliers are solved for afterwards.
 
 use super::levels::Level;
+use super::tangent::Tangent;
 use saltus_linear::{
     DENSE_LIMIT, LinearError, MatrixSink, Shifted, SparseRows, SquareMatrix, axpy,
 };
-
-/// Curvature of constraints below this fraction of the mass is left out of a correction.
-const NEGLIGIBLE: f64 = 1e-12;
 
 /// Which blocks take part, and in which order they are eliminated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,176 +32,6 @@ pub(super) enum Form {
     Corrections,
     /// Jumps alone: `M W = b₃`.
     Jumps,
-}
-
-/// Derivatives along the motion of the step, with the tangent of the retraction in them.
-#[derive(Debug)]
-pub(super) struct Tangent {
-    pub(super) mass: SquareMatrix, // M
-    /// Diagonal of a constant `M` that is nothing else (nv, or empty).
-    diagonal: Vec<f64>,
-    pub(super) stiffness: SquareMatrix, // K = D(M v̇ − f − Gᵀλ)
-    pub(super) damping: SquareMatrix,   // C = −∂f/∂v
-    /// `K` of a time-invariant system, without the curvature of constraints.
-    pub(super) constant_stiffness: SquareMatrix,
-    pub(super) correction: SquareMatrix, // Gₚ = D(M U − Gᵀν)
-    pub(super) jump: SquareMatrix,       // Gᵥ = D(M W − GᵀΛ)
-    pub(super) turn: SquareMatrix,       // T of the retraction
-    pub(super) is_flat: bool,
-    pub(super) damped: bool,
-    pub(super) stiff: bool,
-    pub(super) curved: bool,    // Gᵥ ≠ 0
-    pub(super) corrected: bool, // Gₚ ≠ 0
-}
-
-impl Tangent {
-    pub(super) fn new(n: usize, is_flat: bool) -> Self {
-        let matrix = || SquareMatrix::new(n);
-        Self {
-            mass: matrix(),
-            diagonal: Vec::new(),
-            stiffness: matrix(),
-            damping: matrix(),
-            constant_stiffness: matrix(),
-            correction: matrix(),
-            jump: matrix(),
-            turn: matrix(),
-            is_flat,
-            damped: false,
-            stiff: false,
-            curved: false,
-            corrected: false,
-        }
-    }
-
-    /// Appends which places ever had an entry, which decides the order in which later corrections are eliminated.
-    pub(super) fn remember(&self, always: bool, memory: &mut Vec<f64>) {
-        let base = Some(&self.constant_stiffness);
-        self.stiffness.remember(base, always, memory);
-        for matrix in [&self.damping, &self.correction, &self.jump, &self.turn] {
-            matrix.remember(Some(&self.stiffness), always, memory);
-        }
-    }
-
-    /// Takes up what [`remember`](Self::remember) gave and returns what follows it.
-    pub(super) fn recall<'a>(&mut self, memory: &'a [f64]) -> Option<&'a [f64]> {
-        let base = Some(&self.constant_stiffness);
-        let mut memory = self.stiffness.recall(base, memory)?;
-        for matrix in [
-            &mut self.damping,
-            &mut self.correction,
-            &mut self.jump,
-            &mut self.turn,
-        ] {
-            memory = matrix.recall(Some(&self.stiffness), memory)?;
-        }
-        Some(memory)
-    }
-
-    /// To be called where `mass` was filled and stays what it is.
-    pub(super) fn mass_is_known(&mut self, response: &mut Response) {
-        self.diagonal = diagonal_of(&self.mass).unwrap_or_default();
-        response.diagonal.clone_from(&self.diagonal);
-    }
-
-    /// `y ← y + M x`.
-    #[inline]
-    pub(super) fn apply_mass(&self, x: &[f64], y: &mut [f64]) {
-        if self.diagonal.is_empty() {
-            self.mass.apply_add(1.0, x, y);
-        } else {
-            for ((y, x), m) in y.iter_mut().zip(x).zip(&self.diagonal) {
-                *y += m * x;
-            }
-        }
-    }
-
-    /// Whether any entry `A_ij` reaches 1e-12 of the geometric mean of the masses `i` and `j`, times `factor`.
-    pub(super) fn matters(matrix: &mut SquareMatrix, weights: &[f64], factor: f64) -> bool {
-        if let Some(dense) = matrix.as_dense_mut() {
-            let limit = NEGLIGIBLE / factor.abs();
-            return weights.iter().enumerate().any(|(i, w)| {
-                let entries = dense.row(i).iter().zip(weights);
-                entries.map(|(a, v)| (a * v * w).abs()).any(|a| a > limit)
-            });
-        }
-        // Entries that repeat must have been added up.
-        matrix.finish();
-        let mut largest = Largest {
-            weights,
-            value: 0.0,
-        };
-        matrix.send(factor, &mut largest);
-        largest.value > NEGLIGIBLE
-    }
-
-    /// Whether any entry is not zero.
-    pub(super) fn is_something(matrix: &mut SquareMatrix) -> bool {
-        if let Some(dense) = matrix.as_dense_mut() {
-            return dense.as_slice().iter().any(|a| *a != 0.0);
-        }
-        matrix.finish();
-        let mut something = Something(false);
-        matrix.send(1.0, &mut something);
-        something.0
-    }
-}
-
-/// The diagonal of a matrix with no other entries.
-fn diagonal_of(matrix: &SquareMatrix) -> Option<Vec<f64>> {
-    struct Others(bool);
-    impl MatrixSink for Others {
-        fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-            for i in 0..rows {
-                for j in 0..cols {
-                    self.entry(row + i, col + j, block[i * cols + j]);
-                }
-            }
-        }
-        fn entry(&mut self, row: usize, col: usize, value: f64) {
-            self.0 |= row != col && value != 0.0;
-        }
-    }
-    let mut others = Others(false);
-    matrix.send(1.0, &mut others);
-    if others.0 {
-        return None;
-    }
-    let mut diagonal = vec![0.0; matrix.size()];
-    matrix.diagonal(&mut diagonal);
-    Some(diagonal)
-}
-
-/// Largest weighted entry of what passes.
-struct Largest<'a> {
-    weights: &'a [f64],
-    value: f64,
-}
-
-impl MatrixSink for Largest<'_> {
-    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-        for i in 0..rows {
-            for j in 0..cols {
-                self.entry(row + i, col + j, block[i * cols + j]);
-            }
-        }
-    }
-    fn entry(&mut self, row: usize, col: usize, value: f64) {
-        let value = value.abs() * self.weights[row] * self.weights[col];
-        self.value = self.value.max(value);
-    }
-}
-
-/// Whether anything but zeros passes.
-struct Something(bool);
-
-impl MatrixSink for Something {
-    fn add(&mut self, _: usize, _: usize, _: usize, _: usize, block: &[f64]) {
-        self.0 |= block.iter().any(|v| *v != 0.0);
-    }
-    fn entry(&mut self, _: usize, _: usize, value: f64) {
-        self.0 |= value != 0.0;
-    }
 }
 
 /// Momenta `b₁ b₂ b₃` (nv each).
@@ -270,12 +98,12 @@ pub(super) const V: usize = 4;
 pub(super) struct Response {
     pub(super) kappa: f64,
     pub(super) rho: f64,
-    mass: SquareMatrix,     // M
-    diagonal: Vec<f64>,     // of a constant M that is nothing else (nv, or empty)
-    smooth: SquareMatrix,   // S
-    position: SquareMatrix, // M + Gₚ (+ κK)
-    pair: SquareMatrix,     // of (ξ, v)
-    work: Vec<f64>,         // (2 nv)
+    mass: SquareMatrix,            // M
+    pub(super) diagonal: Vec<f64>, // of a constant M that is nothing else (nv, or empty)
+    smooth: SquareMatrix,          // S
+    position: SquareMatrix,        // M + Gₚ (+ κK)
+    pair: SquareMatrix,            // of (ξ, v)
+    work: Vec<f64>,                // (2 nv)
     /// Whether `mass` holds factors that stay valid.
     mass_is_constant: bool,
     mass_is_factored: bool,

@@ -9,7 +9,6 @@ use crate::passes::{
     widened,
 };
 use crate::round_off::ROUND_OFF;
-use saltus_linear::dot;
 use saltus_system::{ByRows, Window};
 use std::ops::Range;
 
@@ -21,7 +20,6 @@ pub(super) struct Way<'a> {
     pub(super) v: &'a [f64],
     pub(super) h: f64,
     pub(super) end: f64,
-    pub(super) conservative: bool,
 }
 
 /// The end of the step, in the making.
@@ -53,7 +51,6 @@ pub(super) struct Tally {
     /// `vᵀ M v`.
     pub(super) square: [f64; LANES],
     pub(super) potential: f64,
-    pub(super) power: f64,
     pub(super) seen: Fingerprint,
 }
 
@@ -332,7 +329,7 @@ impl Engine {
         }
     }
 
-    /// Adds up what rows contribute to balances, energy and power; their neighbours are at the end, too.
+    /// Adds up what rows contribute to balances and energy; their neighbours are at the end, too.
     #[inline]
     fn certify_rows(
         &self,
@@ -349,10 +346,6 @@ impl Engine {
         let (mass, t) = (&self.tangent.mass, &self.trial);
         let at = whole(way.end, &end.q, &end.v);
         let force = &mut force[..count];
-        if !way.conservative {
-            way.local.active_force_rows(at, rows.clone(), force);
-            tally.power += dot(force, &end.v[rows.clone()]);
-        }
         if !pushed.is_empty() {
             let [_, _, u, w] = &self.rowwise.factors;
             let defect = &mut mx[..pushed.len()];

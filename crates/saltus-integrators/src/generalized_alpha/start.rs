@@ -4,9 +4,10 @@ use super::by_rows::Rowwise;
 use super::engine::{Before, Engine, Sets, Start, Trial};
 use super::monolithic::Monolithic;
 use super::multipliers::MATRIX_LIMIT;
-use super::response::{Momenta, Response, Tangent};
+use super::response::{Momenta, Response};
 use super::rows::Rows;
 use super::settings::{Formulation, Inactive, LinearSolve, SmoothRow};
+use super::tangent::Tangent;
 use crate::integrator::{StepError, StepReport};
 use crate::one_step::OneStep;
 use saltus_linear::{DENSE_LIMIT, LinearError, MatrixSink, Schur, axpy, max_abs};
@@ -284,6 +285,13 @@ impl Engine {
         }
     }
 
+    /// Forces without a potential, which the filter has not seen before.
+    pub(super) fn begin_filter(&mut self, system: &dyn System, state: &State) {
+        let start = &mut self.start;
+        system.active_force(state.point(), &mut start.active);
+        start.filtered.copy_from_slice(&start.active);
+    }
+
     /// Evaluates what a step needs of its start.
     pub(super) fn evaluate_start(
         &mut self,
@@ -301,8 +309,7 @@ impl Engine {
         }
         start.momentum.fill(0.0);
         self.tangent.apply_mass(&state.v, &mut start.momentum);
-        system.active_force(state.point(), &mut start.active);
-        start.filtered.copy_from_slice(&start.active);
+        self.begin_filter(system, state);
         self.evaluate_start_rows(system);
         self.energy = self.energy_at_start(system);
         if max_abs(&self.start.momentum).is_finite() {

@@ -1,8 +1,12 @@
 //! Elements of one type, with their places in the system: the loops that every evaluation runs through.
 
+mod by_rows;
+
 use super::element::{Cell, Element};
 use super::places::Places;
 use super::runs::{Run, Table, runs};
+use by_rows::Order;
+pub(crate) use by_rows::RowsView;
 use saltus_linear::MatrixSink;
 use std::ops::Range;
 
@@ -35,51 +39,6 @@ impl View<'_> {
         self.v.get(place as usize).copied().unwrap_or(0.0)
     }
 }
-
-/// The same where positions and velocities are known for some successive rows alone; the places of both agree.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RowsView<'a> {
-    /// Place of the first one.
-    pub first: usize,
-    /// Free positions from there on.
-    pub q: &'a [f64],
-    /// Free velocities from there on.
-    pub v: &'a [f64],
-    /// Number of free positions.
-    pub free: usize,
-    /// Held positions.
-    pub held: &'a [f64],
-}
-
-impl RowsView<'_> {
-    #[inline]
-    fn position(&self, place: u32) -> f64 {
-        let place = place as usize;
-        if place < self.free {
-            self.q[place - self.first]
-        } else {
-            self.held[place - self.free]
-        }
-    }
-
-    #[inline]
-    fn velocity(&self, place: u32) -> f64 {
-        let place = (place as usize).wrapping_sub(self.first);
-        self.v.get(place).copied().unwrap_or(0.0)
-    }
-}
-
-/// Where the elements of a group are whose lowest and highest free rows increase along the group.
-#[derive(Debug)]
-struct Order {
-    /// First element that reaches row `STRIDE k`, by `k`.
-    begin: Vec<u32>,
-    /// Largest distance between two rows of an element.
-    reach: usize,
-}
-
-/// Rows per entry of a table of elements.
-const STRIDE: usize = 64;
 
 /// What the assembly asks of a group, whatever its elements are.
 pub(crate) trait Part: Send + Sync {
@@ -163,100 +122,6 @@ impl<E: Element> Group<E> {
             free: 0,
             runs: Vec::new(),
             order: None,
-        }
-    }
-
-    /// Lowest and highest free row of element `e`.
-    #[inline]
-    fn extent(&self, e: usize) -> Option<(usize, usize)> {
-        let mut rows = (self.velocity_places(e).iter())
-            .map(|&place| place as usize)
-            .filter(|&row| row < self.free);
-        let first = rows.next()?;
-        Some(rows.fold((first, first), |(low, high), row| {
-            (low.min(row), high.max(row))
-        }))
-    }
-
-    /// Finds out whether the elements are in the order of their rows.
-    fn put_in_order(&mut self) {
-        let (mut begin, mut reach) = (Vec::new(), 0);
-        let mut last = (0, 0);
-        self.order = None;
-        for e in 0..self.count() {
-            match self.extent(e) {
-                Some((low, high)) if low >= last.0 && high >= last.1 => {
-                    while begin.len() * STRIDE <= high {
-                        begin.push(e as u32);
-                    }
-                    reach = reach.max(high - low);
-                    last = (low, high);
-                }
-                _ => return,
-            }
-        }
-        self.order = Some(Order { begin, reach });
-    }
-
-    /// First element whose highest row is not below `row`.
-    #[inline]
-    fn first_reaching(&self, row: usize) -> usize {
-        let Some(order) = &self.order else {
-            return 0;
-        };
-        let Some(&e) = order.begin.get(row / STRIDE) else {
-            return self.count();
-        };
-        let below = |&e: &usize| self.extent(e).is_some_and(|(_, high)| high < row);
-        let mut e = e as usize;
-        while e < self.count() && below(&e) {
-            e += 1;
-        }
-        e
-    }
-
-    /// Elements with any of these rows.
-    #[inline]
-    fn meeting(&self, rows: &Range<usize>) -> Range<usize> {
-        let first = self.first_reaching(rows.start);
-        let mut last = self.first_reaching(rows.end).max(first);
-        while last < self.count() && self.extent(last).is_some_and(|(low, _)| low < rows.end) {
-            last += 1;
-        }
-        first..last
-    }
-
-    /// Subtracts what `force` makes of the elements that meet `rows`.
-    #[inline]
-    fn subtract_rows(
-        &self,
-        view: RowsView<'_>,
-        rows: Range<usize>,
-        f: &mut [f64],
-        force: impl Fn(&E, &[f64], &[f64], &mut [f64]),
-    ) {
-        let (mut q, mut v, mut local) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
-        for e in self.meeting(&rows) {
-            for (x, &place) in q.iter_mut().zip(self.position_places(e)) {
-                *x = view.position(place);
-            }
-            let places = self.velocity_places(e);
-            if !view.v.is_empty() {
-                for (x, &place) in v.iter_mut().zip(places) {
-                    *x = view.velocity(place);
-                }
-            }
-            force(
-                self.element(e),
-                &q[..E::NQ],
-                &v[..E::NV],
-                &mut local[..E::NV],
-            );
-            for (x, &place) in local[..E::NV].iter().zip(places) {
-                if let Some(f) = f.get_mut((place as usize).wrapping_sub(rows.start)) {
-                    *f -= x;
-                }
-            }
         }
     }
 
@@ -601,25 +466,18 @@ impl<E: Element> Part for Group<E> {
     }
 
     fn subtract_force_rows(&self, view: RowsView<'_>, rows: Range<usize>, f: &mut [f64]) {
-        self.subtract_rows(view, rows, f, E::force);
+        self.force_on(view, &rows, f);
     }
 
     fn subtract_damping_rows(&self, view: RowsView<'_>, rows: Range<usize>, f: &mut [f64]) {
         if self.damped {
-            self.subtract_rows(view, rows, f, E::damping_force);
+            let elements = self.meeting(&rows);
+            self.subtract_some(view, elements, rows.start, f, E::damping_force);
         }
     }
 
     fn strain_energy_rows(&self, view: RowsView<'_>, rows: Range<usize>) -> f64 {
-        let mut q: Local = [0.0; MOST];
-        (self.first_reaching(rows.start)..self.first_reaching(rows.end))
-            .map(|e| {
-                for (x, &place) in q.iter_mut().zip(self.position_places(e)) {
-                    *x = view.position(place);
-                }
-                self.element(e).energy(&q[..E::NQ])
-            })
-            .sum()
+        self.energy_on(view, &rows)
     }
 }
 
