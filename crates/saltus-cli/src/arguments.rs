@@ -80,7 +80,7 @@ pub struct SolveArguments {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub solver: String,
 
-    /// Tolerance: bound on the scaled residual of the natural map
+    /// Tolerance: bound on the residual without a unit, eta of friction, the miss of each row of complementarity
     #[arg(
         long,
         value_name = "T",
@@ -123,8 +123,8 @@ pub struct SolveArguments {
     #[arg(long, value_name = "FILE")]
     pub convert: Option<PathBuf>,
 
-    /// Write the performance profile of a folder to STEM.svg, STEM.html and STEM.csv, every run to STEM-runs.csv and
-    /// STEM-runs.md
+    /// Write the performance profile of a folder to STEM.svg, STEM.html and STEM.csv (one for complementarity and one for
+    /// friction where there are both), every run to STEM-runs.csv and STEM-runs.md
     #[arg(long, value_name = "STEM")]
     pub profile: Option<PathBuf>,
 }

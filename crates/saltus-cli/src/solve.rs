@@ -2,6 +2,7 @@
 
 use crate::arguments::SolveArguments;
 use crate::{NOT_WRITTEN, STEP_FAILED, WRONG_INPUT};
+use saltus_complementarity::ENUMERATION_LIMIT;
 use saltus_complementarity::archive::{self, ArchiveError, Problem, Record};
 use saltus_complementarity::batch::{self, BatchError, FolderRequest, Request, Run, Solution};
 use saltus_complementarity::friction::{Feasibility, feasibility};
@@ -76,6 +77,7 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
         match batch::solve_from(problem, start, &name, request) {
             Ok(solution) => {
                 println!("{}", row(&solution));
+                details(&solution);
                 solutions.push(solution);
             }
             Err(error) => return wrong(error),
@@ -92,16 +94,47 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
             return not_written(error);
         }
     }
-    if solutions.iter().any(settled) {
+    if solutions.iter().any(Solution::settled) {
         ExitCode::SUCCESS
     } else {
         if let Some(text) = existence(problem) {
             eprintln!("{text}");
         }
+        let others = if arguments.solver == "all" {
+            ""
+        } else {
+            "--solver all, or "
+        };
         eprintln!(
-            "no solver settled the problem; try --solver all, or more --max-iterations and --max-work"
+            "no solver settled the problem; try {others}more --max-iterations and --max-work"
         );
         ExitCode::from(STEP_FAILED)
+    }
+}
+
+/// What a row of the table has no room for: all solutions of an enumeration, and whether a reaction is the one of least norm.
+fn details(solution: &Solution) {
+    if let Some(found) = &solution.enumeration {
+        for (k, z) in found.solutions.iter().enumerate() {
+            println!("  solution {}: {z:?}", k + 1);
+        }
+        let count = found.solutions.len();
+        match (found.sets, found.complete) {
+            (0, _) => println!(
+                "  not tried: an enumeration takes at most {ENUMERATION_LIMIT} complementary pairs and few equalities"
+            ),
+            (sets, true) => println!(
+                "  {sets} active sets tried: {count} solutions, proven to be all (one of each face of solutions)"
+            ),
+            (sets, false) => println!(
+                "  {sets} active sets tried: {count} solutions; of some sets rounding does not tell whether they hold another"
+            ),
+        }
+    }
+    if solution.canonical == Some(false) {
+        println!(
+            "  the reaction of least norm was not reached; this is another with the same velocities"
+        );
     }
 }
 
@@ -143,13 +176,20 @@ fn is_hdf5(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "hdf5" || e == "h5")
 }
 
-/// The problem with the best solution beside it.
+/// The problem with the best solution beside it; where none was found, without.
 fn write_solved(out: &Path, record: &Record, solutions: &[Solution]) -> Result<(), ArchiveError> {
-    let best = solutions.iter().min_by(|a, b| {
-        (!a.solved, a.residual)
-            .partial_cmp(&(!b.solved, b.residual))
+    let solved = solutions.iter().filter(|s| s.solved);
+    let best = solved.min_by(|a, b| {
+        a.residual
+            .partial_cmp(&b.residual)
             .unwrap_or(Ordering::Equal)
     });
+    if best.is_none() {
+        eprintln!(
+            "{}: no solution was found; the problem is written without one",
+            out.display()
+        );
+    }
     let record = Record {
         solution: best.map(Solution::point),
         ..record.clone()
@@ -172,16 +212,13 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
         request: *request,
         solvers: solvers(arguments),
         start: arguments.start,
+        vectors: arguments.out.is_some(),
         threads: arguments.threads.get(),
     };
     let mut misread = 0_u32;
     let mut unnamed = None;
     let each = |path: &Path, result: &Result<Solution, BatchError>| {
-        let name = path
-            .strip_prefix(&arguments.problem)
-            .unwrap_or(path)
-            .display()
-            .to_string();
+        let name = path.display().to_string();
         match result {
             Ok(solution) => println!("{name:40} {}", row(solution)),
             Err(error) => {
@@ -205,7 +242,7 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
             )
         }));
     }
-    let solved = runs.iter().filter(|r| settled(&r.solution)).count();
+    let solved = runs.iter().filter(|r| r.solution.settled()).count();
     println!(
         "{solved} of {} runs settled, {misread} could not be posed",
         runs.len()
@@ -218,7 +255,7 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
     match arguments
         .profile
         .as_deref()
-        .map(|stem| write_profile(stem, &runs, &arguments.problem))
+        .map(|stem| write_profile(stem, &runs))
     {
         Some(Err(error)) => not_written(format!("the profile cannot be written: {error}")),
         Some(Ok(files)) => {
@@ -227,11 +264,6 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
         }
         None => ExitCode::SUCCESS,
     }
-}
-
-/// Whether the problem is answered: by a solution, or by the proof that there is none.
-fn settled(solution: &Solution) -> bool {
-    solution.solved || solution.certificate.is_some()
 }
 
 const HEADER: &str =
@@ -295,32 +327,39 @@ fn write_json(path: &Path, value: &impl serde::Serialize) -> std::io::Result<()>
     std::fs::write(path, text + "\n")
 }
 
-/// `STEM.svg`, `STEM.html`, `STEM.csv`, `STEM-failures.csv`, and every run in `STEM-runs.csv` and `STEM-runs.md`.
-fn write_profile(stem: &Path, runs: &[Run], folder: &Path) -> std::io::Result<Vec<String>> {
-    let profile = Profile::new(runs);
-    let table = Table::new(runs, folder);
-    let svg = profile.svg();
+/// `STEM.html` and every run in `STEM-runs.csv` and `STEM-runs.md`; of each family of problems a profile of its own, `STEM.svg`,
+/// `STEM.csv` and `STEM-failures.csv`, with the name of the family after the stem where there are two.
+fn write_profile(stem: &Path, runs: &[Run]) -> std::io::Result<Vec<String>> {
+    let profiles = Profile::by_family(runs);
+    let table = Table::new(runs);
+    let mut files = Vec::new();
+    let mut drawings = String::new();
+    for profile in &profiles {
+        let name = match profiles.len() {
+            1 => String::new(),
+            _ => format!("-{}", profile.family.name()),
+        };
+        let svg = profile.svg();
+        drawings += &format!("<p>{}</p>\n{svg}\n", profile.caption());
+        files.push((format!("{name}.svg"), svg));
+        files.push((format!("{name}.csv"), profile.csv()));
+        files.push((format!("{name}-failures.csv"), profile.failures_csv()));
+    }
     let page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Performance profile</title>\n\
          <style>body{{font-family:sans-serif}} td,th{{padding:0 .6em;text-align:left}} .failed{{color:#b00}}</style></head>\n\
-         <body>\n<h1>Performance profile</h1>\n<p>Share of the problems that a solver solves within a factor of the fastest one.</p>\n{svg}\n\
+         <body>\n<h1>Performance profile</h1>\n<p>Share of the problems that a solver solves within a factor of the fastest one.</p>\n{drawings}\n\
          <h2>All runs</h2>\n{}</body></html>\n",
         table.html()
     );
-    let named = |end: &str| {
+    files.push((".html".to_owned(), page));
+    files.push(("-runs.csv".to_owned(), table.csv()));
+    files.push(("-runs.md".to_owned(), table.markdown()));
+    let mut written = Vec::new();
+    for (end, text) in files {
         let mut name = stem.as_os_str().to_owned();
         name.push(end);
-        PathBuf::from(name)
-    };
-    let mut written = Vec::new();
-    for (path, text) in [
-        (named(".svg"), svg),
-        (named(".html"), page),
-        (named(".csv"), profile.csv()),
-        (named("-failures.csv"), profile.failures_csv()),
-        (named("-runs.csv"), table.csv()),
-        (named("-runs.md"), table.markdown()),
-    ] {
+        let path = PathBuf::from(name);
         std::fs::write(&path, text)
             .map_err(|e| std::io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
         written.push(path.display().to_string());

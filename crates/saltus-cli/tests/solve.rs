@@ -314,3 +314,115 @@ fn unsettled_problems_are_told_apart() {
         assert!(text.contains(expected), "{q}: {text}");
     }
 }
+
+/// Every solution on request, in the terminal and in the file; and the word for a problem without one.
+#[test]
+fn an_enumeration_lists_all_solutions() {
+    let at = folder("solve-enumeration");
+    // 0 ≤ z ⟂ [1 2; 2 1] z − (1, 1) ≥ 0: (1, 0), (0, 1), (1/3, 1/3).
+    let three = r#"{"kind":"lcp","matrix":[[1,2],[2,1]],"q":[-1,-1]}"#;
+    std::fs::write(at.join("three.json"), three).unwrap();
+    let arguments = [
+        "solve",
+        "three.json",
+        "--solver",
+        "enumeration",
+        "--out",
+        "s.json",
+    ];
+    let out = saltus(&arguments, &at);
+    assert_eq!(out.status.code(), Some(0), "{out:?}");
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(
+        text.contains("solution 3:") && text.contains("proven to be all"),
+        "{text}"
+    );
+    let file = std::fs::read_to_string(at.join("s.json")).unwrap();
+    let file: serde_json::Value = serde_json::from_str(&file).unwrap();
+    let found = &file[0]["enumeration"];
+    assert_eq!(found["complete"], true);
+    let all: Vec<Vec<f64>> = serde_json::from_value(found["solutions"].clone()).unwrap();
+    let third = 1.0 / 3.0;
+    for expected in [[1.0, 0.0], [0.0, 1.0], [third, third]] {
+        let same = |z: &Vec<f64>| z.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15);
+        assert!(all.iter().any(same), "{all:?}");
+    }
+    // w = (z₁ − 1, z₁ + 1): z = (0, 1) satisfies the inequalities, but w₁ > 0 asks for z₁ = 0 and that for w₀ < 0.
+    let none = r#"{"kind":"lcp","matrix":[[0,1],[0,1]],"q":[-1,1]}"#;
+    std::fs::write(at.join("none.json"), none).unwrap();
+    let row = r#"{"kind":"lcp","matrix":[[0,0],[0,1]],"q":[-1,-1e9]}"#;
+    std::fs::write(at.join("row.json"), row).unwrap();
+    for problem in ["none.json", "row.json"] {
+        for solver in ["enumeration", "auto"] {
+            let out = saltus(&["solve", problem, "--solver", solver], &at);
+            let text = String::from_utf8(out.stdout).unwrap();
+            assert!(text.contains("infeasible"), "{problem} {solver}: {text}");
+        }
+    }
+}
+
+/// What is written beside a problem is a solution of it, or nothing.
+#[test]
+fn a_point_that_is_no_solution_is_not_stored_as_one() {
+    let at = folder("solve-infeasible");
+    // Two contacts that squeeze a point.
+    let text = r#"{"kind":"friction","dimension":2,"delassus":[[0,0,1],[0,2,-1],[2,0,-1],[2,2,1]],"q":[-1,0,-1,0],"mu":[0.5,0.5]}"#;
+    std::fs::write(at.join("p.json"), text).unwrap();
+    let out = saltus(&["solve", "p.json", "--out", "s.h5"], &at);
+    assert_eq!(out.status.code(), Some(0), "{out:?}");
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(said.contains("s.h5") && said.contains("without"), "{said}");
+    let again = saltus(&["solve", "s.h5"], &at);
+    let again = String::from_utf8(again.stdout).unwrap();
+    assert!(
+        again.contains("infeasible") && !again.contains("stored solution"),
+        "{again}"
+    );
+}
+
+/// A folder with problems of both kinds: a profile for each, vectors in the file, names from the folder.
+#[test]
+fn kinds_of_problems_are_profiled_apart() {
+    let at = folder("solve-kinds");
+    std::fs::create_dir(at.join("set")).unwrap();
+    let lcp = r#"{"kind":"lcp","matrix":[[2,1],[1,2]],"q":[-1,1]}"#;
+    let friction = r#"{"kind":"friction","dimension":3,"delassus":[[0,0,1],[1,1,1],[2,2,1]],"q":[-0.1,1,0],"mu":[0.3]}"#;
+    std::fs::write(at.join("set/a.json"), lcp).unwrap();
+    std::fs::write(at.join("set/b.json"), friction).unwrap();
+    let full = at.join("set");
+    for set in ["set", full.to_str().unwrap()] {
+        let arguments = [
+            "solve",
+            set,
+            "--solver",
+            "all",
+            "--profile",
+            "p",
+            "--out",
+            "all.json",
+        ];
+        let out = saltus(&arguments, &at);
+        assert_eq!(out.status.code(), Some(0), "{out:?}");
+        for (file, count) in [("p-complementarity.csv", 1), ("p-friction.csv", 1)] {
+            let text = std::fs::read_to_string(at.join(file)).unwrap();
+            assert!(text.starts_with('#') && text.contains(&format!("the {count} problems")));
+            let last = text.lines().last().unwrap();
+            assert!(last.split(',').skip(1).any(|v| v == "1"), "{text}");
+        }
+        assert!(!at.join("p.csv").exists());
+        let runs = std::fs::read_to_string(at.join("all.json")).unwrap();
+        let runs: serde_json::Value = serde_json::from_str(&runs).unwrap();
+        for run in runs.as_array().unwrap() {
+            let name = run["problem"].as_str().unwrap();
+            assert!(["a.json", "b.json"].contains(&name), "{name}");
+            for vector in ["unknowns", "dual"] {
+                let length = run["solution"][vector].as_array().unwrap().len();
+                assert_eq!(length, if name == "a.json" { 2 } else { 3 });
+            }
+        }
+        for file in ["p-runs.csv", "p-friction-failures.csv"] {
+            let text = std::fs::read_to_string(at.join(file)).unwrap();
+            assert!(!text.contains(full.to_str().unwrap()), "{text}");
+        }
+    }
+}

@@ -203,7 +203,7 @@ fn judge(path: &Path, point: &Path) {
                 matrix: &matrix,
                 q: &q,
             };
-            (problem.residual(&x) / problem.bound(1.0), 0.0)
+            (problem.relative_residual(&x), 0.0)
         }
         _ => panic!("no reduced problem"),
     };

@@ -6,7 +6,8 @@
 //! (2012) 349–364, who also show that it can cycle; hence the memory).
 
 use crate::outcome::Status;
-use saltus_linear::{Dense, Lu, MinimumNorm, RANK_TOLERANCE, dot, max_abs};
+use crate::verdict::size_of_row;
+use saltus_linear::{Dense, Lu, MinimumNorm, RANK_TOLERANCE, dot};
 
 /// How a search for the active set ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +47,10 @@ pub(crate) struct ActiveSet {
     regular: bool,
 }
 
-/// Violations below this multiple of `‖q‖∞` are round-off.
+/// Violations below this multiple of the size of their row are round-off.
 const ROUND_OFF: f64 = 1e-14;
+/// Equations of a singular block that miss by less than this multiple of their size are consistent.
+const CONSISTENT: f64 = 1e-9;
 
 impl ActiveSet {
     /// Newton's method on the candidates `rows` (ascending, the first `e` rows of the problem among
@@ -74,7 +77,6 @@ impl ActiveSet {
             }
         }
         let limit = limit.min(rows.len() as u32 + 25);
-        let scale = max_abs(q);
         for iteration in 1..=limit {
             let hash = fingerprint(&self.set);
             if self.tried.contains(&hash) {
@@ -84,8 +86,8 @@ impl ActiveSet {
             let set = std::mem::take(&mut self.set);
             self.regular = self.block(m, q, &set, ridge, y);
             self.set = set;
-            if self.advance(m, q, e, rows, ridge, y) <= ROUND_OFF * scale || self.next == self.set {
-                let consistent = self.regular || self.defect() <= 1e-9 * scale;
+            if self.advance(m, q, e, rows, ridge, y) || self.next == self.set {
+                let consistent = self.regular || self.consistent(m, q, y);
                 return (
                     if consistent {
                         NewtonEnd::Stationary
@@ -100,7 +102,7 @@ impl ActiveSet {
         (NewtonEnd::Limit, limit)
     }
 
-    /// Evaluates `w`, collects the next set and returns the largest violation.
+    /// Evaluates `w`, collects the next set and says whether what is violated is round-off.
     fn advance(
         &mut self,
         m: &Dense,
@@ -109,9 +111,9 @@ impl ActiveSet {
         rows: &[usize],
         ridge: f64,
         y: &[f64],
-    ) -> f64 {
+    ) -> bool {
         self.next.clear();
-        let mut violation = 0.0_f64;
+        let mut solved = true;
         let mut active = self.set.iter().copied().peekable();
         for &i in rows {
             let member = active.next_if_eq(&i).is_some();
@@ -122,27 +124,24 @@ impl ActiveSet {
                 q[i] + dot(m.row(i), y) + ridge * y[i]
             };
             self.w[i] = w;
-            if i < e {
-                violation = violation.max(w.abs());
-                self.next.push(i);
+            let violation = if i < e {
+                w.abs()
             } else {
-                violation = violation
-                    .max(-y[i].min(w))
-                    .max(if member { w } else { 0.0 });
-                if y[i] > w {
-                    self.next.push(i);
-                }
+                (-y[i].min(w)).max(if member { w } else { 0.0 })
+            };
+            if i < e || y[i] > w {
+                self.next.push(i);
             }
+            solved = solved
+                && (violation <= 0.0 || violation <= ROUND_OFF * size_of_row(m.row(i), q[i], y));
         }
-        violation
+        solved
     }
 
-    /// Largest `|w|` over the rows of the last set.
-    fn defect(&self) -> f64 {
-        self.set
-            .iter()
-            .map(|&i| self.w[i].abs())
-            .fold(0.0, f64::max)
+    /// Whether the rows of the last set have `w = 0` as far as their terms allow.
+    fn consistent(&self, m: &Dense, q: &[f64], y: &[f64]) -> bool {
+        let holds = |&i: &usize| self.w[i].abs() <= CONSISTENT * size_of_row(m.row(i), q[i], y);
+        self.set.iter().all(holds)
     }
 
     /// `y ← −M_SS⁻¹ q_S` on `set`, zero elsewhere; by least norm where the block is singular.

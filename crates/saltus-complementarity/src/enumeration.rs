@@ -1,113 +1,319 @@
 //! All solutions of a small problem by trying every active set: slow, simple, the referee of the others.
+//!
+//! A set names the rows with `w = 0`; in the others `z = 0`. Where its block is regular, it has one point, which is a solution
+//! or is not. Where the block is singular, or the point misses by too little to be sure, phase one of the simplex method
+//! decides whether any point of the set has the right signs, with a proof if not. A set that is refuted has no solution, so
+//! that all of them together prove what a ray of Lemke's method does not: that nothing else solves the problem.
 
+use crate::lcp::{Inequalities, PhaseOne};
 use crate::mlcp::Mlcp;
+use crate::outcome::Tolerance;
+use crate::verdict::Room;
 use saltus_linear::{Dense, Lu, MinimumNorm, RANK_TOLERANCE, dot, max_abs};
 
 /// Up to this many complementary pairs all active sets are tried.
 pub const ENUMERATION_LIMIT: usize = 12;
+/// Most floating-point operations of an enumeration: with many equalities every set is expensive.
+const MOST_WORK: f64 = 2e10;
+/// Blocks with a smaller ratio of pivots are too ill-conditioned to read signs from their points.
+const WELL_CONDITIONED: f64 = 1e-6;
+/// A sign that is wrong by more than this, relative to the largest terms, is wrong.
+const CLEAR: f64 = 1e-8;
+/// Two solutions closer than this, relative to their size, are one.
+const SAME: f64 = 1e-9;
 
-/// All isolated solutions of `problem`, and of every face of solutions that has a singular active
-/// block the point of least norm where it is admissible. At most [`ENUMERATION_LIMIT`] complementary pairs; beyond that the list is empty.
+/// What trying all active sets found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Enumeration {
+    /// All isolated solutions, and of every face of solutions a point: the one of least norm where that is admissible.
+    pub solutions: Vec<Vec<f64>>,
+    /// Active sets that were tried; 0 where the problem is too large.
+    pub sets: u32,
+    /// Whether every set without a solution was refuted beyond round-off: then there are no others.
+    pub complete: bool,
+}
+
+impl Enumeration {
+    /// Whether it is proven that nothing solves the problem.
+    #[must_use]
+    pub fn refutes(&self) -> bool {
+        self.complete && self.solutions.is_empty()
+    }
+}
+
+/// Tries all active sets of `problem`. At most [`ENUMERATION_LIMIT`] complementary pairs; beyond that nothing is tried.
 ///
-/// A point is a solution if its residual is below `tolerance · (1 + ‖q‖∞)`.
+/// A point is a solution if its relative residual ([`Mlcp::relative_residual`]) is at most `tolerance`.
 #[must_use]
-pub fn enumerate(problem: &Mlcp<'_>, tolerance: f64) -> Vec<Vec<f64>> {
-    let n = problem.q.len();
-    let mut found: Vec<Vec<f64>> = Vec::new();
-    if n - problem.equalities.min(n) > ENUMERATION_LIMIT {
+pub fn enumerate(problem: &Mlcp<'_>, tolerance: f64) -> Enumeration {
+    let tolerance = Tolerance {
+        residual: tolerance,
+        ..Tolerance::default()
+    };
+    search(problem, &tolerance, false)
+}
+
+/// As [`enumerate`], from the first solution on only if it is not the `first` that is asked for.
+pub(crate) fn search(problem: &Mlcp<'_>, tolerance: &Tolerance, first: bool) -> Enumeration {
+    let mut found = Enumeration::default();
+    if !affordable(problem) {
         return found;
     }
-    let bound = problem.bound(tolerance);
-    let mut search = Search::default();
-    let mut z = vec![0.0; n];
-    for mask in 0..1_u32 << (n - problem.equalities) {
-        search.candidate(problem.matrix, problem.q, problem.equalities, mask, &mut z);
-        if z[problem.equalities..]
-            .iter()
-            .any(|&v| v < -1e-12 * max_abs(&z))
-        {
-            continue;
-        }
-        for v in &mut z[problem.equalities..] {
-            *v = v.max(0.0);
-        }
-        if problem.residual(&z) <= bound {
-            let size = 1.0 + max_abs(&z);
-            let known = found
-                .iter()
-                .any(|k| k.iter().zip(&z).all(|(a, b)| (a - b).abs() <= 1e-9 * size));
-            if !known {
-                found.push(z.clone());
+    let e = problem.equalities;
+    let n = problem.q.len();
+    let mut sets = Sets::new(problem);
+    let mut doubts: Vec<Vec<f64>> = Vec::new();
+    let mut unknown = false;
+    for mask in 0..1_u32 << (n - e) {
+        found.sets += 1;
+        sets.choose(mask);
+        match sets.try_set(problem, tolerance) {
+            Trial::Refuted => {}
+            Trial::Unknown => unknown = true,
+            Trial::Doubtful(z) => doubts.push(z),
+            Trial::Solution(z) => {
+                if !found.solutions.iter().any(|k| close(k, &z, SAME)) {
+                    found.solutions.push(z);
+                }
+                if first {
+                    return found;
+                }
             }
         }
     }
+    // What nearly solves the problem beside a solution is that solution, seen from another set.
+    let explained = |z: &Vec<f64>| found.solutions.iter().any(|k| close(k, z, CLEAR));
+    found.complete = !unknown && doubts.iter().all(explained);
     found
 }
 
-/// The first solution of the scaled problem in the order of the active sets, if there is one.
-pub(crate) fn first(m: &Dense, q: &[f64], e: usize, y: &mut [f64]) -> bool {
-    let problem = Mlcp {
-        equalities: e,
-        matrix: m,
-        q,
-    };
-    let bound = 1e-11 * max_abs(q);
-    let mut search = Search::default();
-    for mask in 0..1_u32 << (q.len() - e) {
-        search.candidate(m, q, e, mask, y);
-        for v in &mut y[e..] {
-            if *v < 0.0 && *v > -1e-12 {
-                *v = 0.0;
-            }
-        }
-        if y[e..].iter().all(|&v| v >= 0.0) && problem.residual(y) <= bound {
-            return true;
-        }
-    }
-    false
+/// Whether the sets of `problem` can be tried in bounded work.
+fn affordable(problem: &Mlcp<'_>) -> bool {
+    let n = problem.q.len();
+    let pairs = n - problem.equalities.min(n);
+    let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+    let sets = 2.0_f64.powi(pairs as i32);
+    pairs <= ENUMERATION_LIMIT
+        && sets * (n as f64).powi(3) <= MOST_WORK
+        && finite(problem.matrix.as_slice())
+        && finite(problem.q)
 }
 
-#[derive(Default)]
-struct Search {
+fn close(a: &[f64], b: &[f64], share: f64) -> bool {
+    let size = max_abs(a).max(max_abs(b));
+    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= share * size)
+}
+
+/// What is known of one active set.
+enum Trial {
+    Solution(Vec<f64>),
+    Refuted,
+    /// A point that neither solves nor clearly fails.
+    Doubtful(Vec<f64>),
+    Unknown,
+}
+
+/// The sets of a problem whose rows and columns are scaled by powers of two to entries of at most the order of 1, so that
+/// what a pivot is worth does not depend on units.
+struct Sets {
+    m: Dense,
+    q: Vec<f64>,
+    /// `z_j = column_j y_j`.
+    column: Vec<f64>,
+    e: usize,
+    /// Rows with `w = 0`, ascending, equalities among them; and the others.
+    set: Vec<usize>,
+    rest: Vec<usize>,
     block: Dense,
     lu: Lu,
     rank: MinimumNorm,
     x: Vec<f64>,
     rhs: Vec<f64>,
+    room: Room,
 }
 
-impl Search {
-    /// The point of the active set `mask`: `w = 0` there and in the equalities, `z = 0` elsewhere.
-    fn candidate(&mut self, m: &Dense, q: &[f64], e: usize, mask: u32, z: &mut [f64]) {
-        let set: Vec<usize> = (0..q.len())
-            .filter(|&i| i < e || mask >> (i - e) & 1 == 1)
-            .collect();
-        self.block.reset(set.len(), set.len());
-        for (k, &i) in set.iter().enumerate() {
-            for (to, &j) in self.block.row_mut(k).iter_mut().zip(&set) {
-                *to = m[(i, j)];
+impl Sets {
+    fn new(problem: &Mlcp<'_>) -> Self {
+        let (row, column) = equilibrium(problem.matrix);
+        let n = problem.q.len();
+        let mut m = problem.matrix.clone();
+        for (i, r) in row.iter().enumerate() {
+            for (v, c) in m.row_mut(i).iter_mut().zip(&column) {
+                *v *= r * c;
+            }
+        }
+        Self {
+            m,
+            q: (0..n).map(|i| row[i] * problem.q[i]).collect(),
+            column,
+            e: problem.equalities,
+            set: Vec::new(),
+            rest: Vec::new(),
+            block: Dense::default(),
+            lu: Lu::default(),
+            rank: MinimumNorm::default(),
+            x: Vec::new(),
+            rhs: Vec::new(),
+            room: Room::default(),
+        }
+    }
+
+    fn choose(&mut self, mask: u32) {
+        let member = |i: &usize| *i < self.e || mask >> (i - self.e) & 1 == 1;
+        let n = self.q.len();
+        self.set.clear();
+        self.set.extend((0..n).filter(member));
+        self.rest.clear();
+        self.rest.extend((0..n).filter(|i| !member(i)));
+    }
+
+    fn try_set(&mut self, problem: &Mlcp<'_>, tolerance: &Tolerance) -> Trial {
+        let (regular, pivots) = self.solve();
+        let y = self.point();
+        if let Some(z) = self.solution(problem, tolerance, &y) {
+            return Trial::Solution(z);
+        }
+        if regular && pivots > WELL_CONDITIONED && self.clearly_wrong(&y) {
+            return Trial::Refuted;
+        }
+        match self.phase_one() {
+            PhaseOne::Proof(_) => Trial::Refuted,
+            PhaseOne::Point(x) => {
+                let mut y = vec![0.0; self.q.len()];
+                for (&i, x) in self.set.iter().zip(&x) {
+                    y[i] = *x;
+                }
+                match self.solution(problem, tolerance, &y) {
+                    Some(z) => Trial::Solution(z),
+                    None => Trial::Doubtful(self.unscaled(&y)),
+                }
+            }
+            PhaseOne::Unknown => Trial::Unknown,
+        }
+    }
+
+    /// `x = −M_SS⁻¹ q_S`, of least norm where the block is singular. Returns whether it is not, and the ratio of its pivots.
+    fn solve(&mut self) -> (bool, f64) {
+        self.block.reset(self.set.len(), self.set.len());
+        for (k, &i) in self.set.iter().enumerate() {
+            for (to, &j) in self.block.row_mut(k).iter_mut().zip(&self.set) {
+                *to = self.m[(i, j)];
             }
         }
         self.x.clear();
-        self.x.extend(set.iter().map(|&i| -q[i]));
-        if self.lu.factorise(&self.block).is_ok() && self.lu.pivot_ratio() > RANK_TOLERANCE {
-            self.lu.solve(&mut self.x);
+        self.x.extend(self.set.iter().map(|&i| -self.q[i]));
+        let factored = self.lu.factorise(&self.block).is_ok();
+        let pivots = if factored { self.lu.pivot_ratio() } else { 0.0 };
+        if pivots <= RANK_TOLERANCE && !self.set.is_empty() {
+            self.rank.factorise(&self.block);
+            self.rhs.clone_from(&self.x);
+            self.rank.solve(&mut self.rhs, &mut self.x);
+            return (false, pivots);
+        }
+        self.lu.solve(&mut self.x);
+        // Two steps of iterative refinement: every row shall hold by its own terms.
+        for _ in 0..2 {
             self.rhs.clear();
-            for (k, &i) in set.iter().enumerate() {
-                self.rhs.push(-q[i] - dot(self.block.row(k), &self.x));
+            for (k, &i) in self.set.iter().enumerate() {
+                self.rhs.push(-self.q[i] - dot(self.block.row(k), &self.x));
             }
             self.lu.solve(&mut self.rhs);
             for (x, d) in self.x.iter_mut().zip(&self.rhs) {
                 *x += d;
             }
-        } else {
-            self.rank.factorise(&self.block);
-            self.rhs.clone_from(&self.x);
-            self.rank.solve(&mut self.rhs, &mut self.x);
         }
-        z.fill(0.0);
-        for (k, &i) in set.iter().enumerate() {
-            z[i] = self.x[k];
+        (true, pivots)
+    }
+
+    fn point(&self) -> Vec<f64> {
+        let mut y = vec![0.0; self.q.len()];
+        for (&i, x) in self.set.iter().zip(&self.x) {
+            y[i] = *x;
+        }
+        y
+    }
+
+    fn unscaled(&self, y: &[f64]) -> Vec<f64> {
+        y.iter().zip(&self.column).map(|(y, c)| y * c).collect()
+    }
+
+    /// The point in the units of the problem, if it solves it.
+    fn solution(&mut self, p: &Mlcp<'_>, tolerance: &Tolerance, y: &[f64]) -> Option<Vec<f64>> {
+        let mut z = self.unscaled(y);
+        for z in &mut z[self.e..] {
+            // Not −0 either.
+            *z = if *z > 0.0 { *z } else { 0.0 };
+        }
+        let verdict = p.settle(&mut z, tolerance, &mut self.room);
+        verdict.holds(tolerance).then_some(z)
+    }
+
+    /// Whether some sign is wrong by more than the error of the point can be.
+    fn clearly_wrong(&self, y: &[f64]) -> bool {
+        let largest = max_abs(y);
+        let negative = |&i: &usize| i >= self.e && y[i] < -CLEAR * largest;
+        self.set.iter().any(negative)
+            || self.rest.iter().any(|&i| {
+                let row = self.m.row(i);
+                let size =
+                    self.q[i].abs() + self.set.iter().map(|&j| row[j].abs()).sum::<f64>() * largest;
+                self.q[i] + dot(row, y) < -CLEAR * size
+            })
+    }
+
+    /// Is there any `x` with `M_SS x + q_S = 0`, `M_JS x + q_J ≥ 0`, `x ≥ 0` (free in the equalities)?
+    fn phase_one(&self) -> PhaseOne {
+        let (m, n) = (self.q.len(), self.set.len());
+        let rows = || self.set.iter().chain(&self.rest);
+        let mut matrix = Dense::zeros(m, n);
+        for (k, &i) in rows().enumerate() {
+            for (to, &j) in matrix.row_mut(k).iter_mut().zip(&self.set) {
+                *to = self.m[(i, j)];
+            }
+        }
+        let constant: Vec<f64> = rows().map(|&i| self.q[i]).collect();
+        Inequalities {
+            matrix: &matrix,
+            constant: &constant,
+            equation: |k| k < n,
+            free: |k| self.set[k] < self.e,
+        }
+        .phase_one()
+    }
+}
+
+/// Powers of two for rows and columns after which the entries are as near 1 as they can be, by least squares of their
+/// logarithms (Curtis & Reid, *J. Inst. Maths Applics* 10 (1972) 118–124): the result does not depend on the units.
+fn equilibrium(matrix: &Dense) -> (Vec<f64>, Vec<f64>) {
+    let (m, n) = (matrix.rows(), matrix.cols());
+    let mut size = Dense::zeros(m, n);
+    for (to, from) in size.as_mut_slice().iter_mut().zip(matrix.as_slice()) {
+        // −∞ of a zero.
+        *to = from.abs().log2();
+    }
+    let (mut row, mut column) = (vec![0.0; m], vec![0.0; n]);
+    let mean = |entries: &mut dyn Iterator<Item = f64>| {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for v in entries.filter(|v| v.is_finite()) {
+            sum += v;
+            count += 1.0;
+        }
+        if count > 0.0 { -sum / count } else { 0.0 }
+    };
+    for _ in 0..100 {
+        let mut moved = 0.0_f64;
+        for i in 0..m {
+            let next = mean(&mut (0..n).map(|j| size[(i, j)] + column[j]));
+            moved = moved.max((next - row[i]).abs());
+            row[i] = next;
+        }
+        for j in 0..n {
+            column[j] = mean(&mut (0..m).map(|i| size[(i, j)] + row[i]));
+        }
+        if moved < 0.1 {
+            break;
         }
     }
+    let power = |x: Vec<f64>| x.into_iter().map(|v| v.round().exp2()).collect();
+    (power(row), power(column))
 }

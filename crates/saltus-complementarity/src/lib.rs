@@ -20,9 +20,10 @@ pub mod profile;
 mod small;
 mod sparse;
 pub mod table;
+mod verdict;
 
 pub use block::BlockMatrix;
-pub use enumeration::{ENUMERATION_LIMIT, enumerate};
+pub use enumeration::{ENUMERATION_LIMIT, Enumeration, enumerate};
 pub use mlcp::{Mlcp, MlcpSolver};
 pub use operator::{Operator, Product};
 pub use outcome::{Outcome, Status, Tolerance};

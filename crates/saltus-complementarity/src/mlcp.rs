@@ -7,10 +7,11 @@
 //! which both sides of the complementarity condition have the same unit.
 
 use crate::active_set::{ActiveSet, NewtonEnd};
-use crate::enumeration::{self, ENUMERATION_LIMIT};
+use crate::enumeration;
 use crate::lemke::{Lemke, LemkeEnd};
 use crate::outcome::{Outcome, Status, Tolerance};
 use crate::small;
+use crate::verdict::{Room, Verdict, size_of_row};
 use saltus_linear::{Dense, MinimumNorm, dot, max_abs};
 
 /// Find `z` with `w = M z + q`, `w_i = 0` and `z_i` free in the first `equalities` rows,
@@ -81,13 +82,6 @@ impl Mlcp<'_> {
     pub fn infeasibility(&self) -> Option<Vec<f64>> {
         crate::lcp::farkas_certificate(self.matrix, self.q, self.equalities)
     }
-
-    /// What [`residual`](Self::residual) may be at most for a point to count as solved:
-    /// `tolerance · (1 + ‖q‖∞)`.
-    #[must_use]
-    pub fn bound(&self, tolerance: f64) -> f64 {
-        tolerance * (1.0 + max_abs(self.q))
-    }
 }
 
 /// `|min(a, b)|`, NaN if either is.
@@ -126,13 +120,14 @@ pub struct MlcpSolver {
     lemke: Lemke,
     wide: Dense,
     rank: MinimumNorm,
+    room: Room,
 }
 
 /// Weight of the identity that is added to the scaled matrix to choose among non-unique multipliers.
 const RIDGE: f64 = 1e-8;
 /// A relative residual below this, of a point that is a solution by construction, is a matter of rounding.
 const NEARLY: f64 = 1e-6;
-/// Scaled `w` below this multiple of `‖S q‖∞` counts as zero when redundant rows are looked for.
+/// Scaled `w` below this multiple of the size of its row counts as zero when redundant rows are looked for.
 const WEAKLY_ACTIVE: f64 = 1e-11;
 
 impl MlcpSolver {
@@ -205,41 +200,42 @@ impl MlcpSolver {
     fn search(&mut self, problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Outcome {
         let e = problem.equalities;
         let budget = tolerance.max_iterations;
-        let bound = problem.bound(tolerance.residual);
         let mut iterations = 0;
         let mut status = Status::IterationLimit;
         for attempt in Attempt::ALL {
             if attempt == Attempt::Lemke && self.contradictory(e) {
-                return failed(Status::Inconsistent, iterations, self.keep(problem, z));
+                let residual = self.keep(problem, z, &tolerance).residual;
+                return failed(Status::Inconsistent, iterations, residual);
             }
             let limit = budget.saturating_sub(iterations);
             if limit == 0 {
                 break;
             }
-            let (spent, word) = self.attempt(attempt, e, limit);
+            let (spent, word) = self.attempt(attempt, e, limit, tolerance);
             iterations += spent;
             let Some(word) = word else { continue };
             if word == Status::Solved {
-                self.canonical(problem, bound);
+                self.canonical(problem, &tolerance);
             }
             // Whatever the method says of itself, the residual decides.
-            let residual = self.keep(problem, &mut *z);
-            if residual <= bound {
+            let verdict = self.keep(problem, &mut *z, &tolerance);
+            if verdict.holds(&tolerance) {
                 let redundant = self.newton.redundancy(&self.m, e, &self.y);
                 return Outcome {
                     status: Status::Solved,
                     iterations,
-                    residual,
+                    residual: verdict.residual,
                     redundant,
                 };
             }
             status = match (word, status) {
-                (Status::Solved, _) if residual <= problem.bound(NEARLY) => Status::Inaccurate,
-                (_, Status::Inaccurate) => Status::Inaccurate,
+                (Status::Infeasible, _) => Status::Infeasible,
+                (Status::Solved, _) if verdict.relative <= NEARLY => Status::Inaccurate,
+                (Status::Inaccurate, _) | (_, Status::Inaccurate) => Status::Inaccurate,
                 (Status::Solved, word) | (_, word @ Status::Ray) | (word, _) => word,
             };
         }
-        let residual = self.keep(problem, z);
+        let residual = self.keep(problem, z, &tolerance).residual;
         if residual.is_nan() {
             z.fill(0.0);
             return failed(Status::NotFinite, iterations, residual);
@@ -248,8 +244,13 @@ impl MlcpSolver {
     }
 
     /// Runs one method. `None` where it does not apply.
-    fn attempt(&mut self, attempt: Attempt, e: usize, limit: u32) -> (u32, Option<Status>) {
-        let n = self.q.len();
+    fn attempt(
+        &mut self,
+        attempt: Attempt,
+        e: usize,
+        limit: u32,
+        tolerance: Tolerance,
+    ) -> (u32, Option<Status>) {
         match attempt {
             Attempt::Newton => {
                 let (end, spent) =
@@ -293,11 +294,26 @@ impl MlcpSolver {
                 (spent, Some(word))
             }
             Attempt::Enumeration => {
-                if n - e > ENUMERATION_LIMIT {
-                    return (0, None);
+                let problem = Mlcp {
+                    equalities: e,
+                    matrix: &self.m,
+                    q: &self.q,
+                };
+                let strict = Tolerance {
+                    floor: 0.0,
+                    ..tolerance
+                };
+                let found = enumeration::search(&problem, &strict, true);
+                if let Some(y) = found.solutions.first() {
+                    self.y.copy_from_slice(y);
+                    return (found.sets, Some(Status::Solved));
                 }
-                let found = enumeration::first(&self.m, &self.q, e, &mut self.y);
-                (1, Some(if found { Status::Solved } else { Status::Ray }))
+                let word = if found.complete {
+                    Status::Infeasible
+                } else {
+                    Status::Inaccurate
+                };
+                (found.sets, (found.sets > 0).then_some(word))
             }
             Attempt::Nothing => {
                 self.y.fill(0.0);
@@ -323,22 +339,25 @@ impl MlcpSolver {
         self.trial.resize(n, 0.0);
         self.w[..e].copy_from_slice(&self.q[..e]);
         self.rank.solve(&mut self.w[..e], &mut self.trial);
-        let scale = max_abs(&self.q);
-        (0..e).any(|i| (self.q[i] - dot(self.wide.row(i), &self.trial)).abs() > 1e-9 * scale)
+        (0..e).any(|i| {
+            let row = self.wide.row(i);
+            let defect = self.q[i] - dot(row, &self.trial);
+            let size = row.iter().map(|m| m.abs()).sum::<f64>() * max_abs(&self.trial);
+            defect.abs() > 1e-9 * (self.q[i].abs() + size)
+        })
     }
 
     /// Replaces the multipliers by the canonical ones where they are not unique.
-    fn canonical(&mut self, problem: &Mlcp<'_>, bound: f64) {
+    fn canonical(&mut self, problem: &Mlcp<'_>, tolerance: &Tolerance) {
         let e = problem.equalities;
         let n = self.q.len();
-        let small = WEAKLY_ACTIVE * max_abs(&self.q);
         self.rows.clear();
         let mut weak = false;
         for i in 0..n {
             self.w[i] = self.q[i] + dot(self.m.row(i), &self.y);
             if i < e || self.y[i] > 0.0 {
                 self.rows.push(i);
-            } else if self.w[i] <= small {
+            } else if self.w[i] <= WEAKLY_ACTIVE * size_of_row(self.m.row(i), self.q[i], &self.y) {
                 self.rows.push(i);
                 weak = true;
             }
@@ -349,7 +368,7 @@ impl MlcpSolver {
             self.trial.clone_from(&self.y);
             self.newton
                 .least_norm(&self.m, &self.q, &self.rows, 0.0, &mut self.trial);
-            if !self.adopt(problem, bound) {
+            if !self.adopt(problem, tolerance) {
                 self.trial.fill(0.0);
                 let limit = 2 * n as u32 + 20;
                 let end = self
@@ -366,7 +385,7 @@ impl MlcpSolver {
                     .0;
                 if end == NewtonEnd::Stationary {
                     self.newton.polish(&self.m, &self.q, e, &mut self.trial);
-                    self.adopt(problem, bound);
+                    self.adopt(problem, tolerance);
                 }
             }
         }
@@ -375,7 +394,7 @@ impl MlcpSolver {
     }
 
     /// Takes `trial` over if it is as good a solution.
-    fn adopt(&mut self, problem: &Mlcp<'_>, bound: f64) -> bool {
+    fn adopt(&mut self, problem: &Mlcp<'_>, tolerance: &Tolerance) -> bool {
         let size = max_abs(&self.trial);
         for (i, y) in self.trial.iter_mut().enumerate().skip(problem.equalities) {
             if *y < 0.0 {
@@ -389,15 +408,16 @@ impl MlcpSolver {
         for i in 0..problem.equalities {
             self.w[i] = self.s[i] * self.trial[i];
         }
-        let good = problem.residual(&self.w) <= bound;
+        let verdict = problem.judge(&self.w, tolerance, &mut self.room);
+        let good = verdict.holds(tolerance);
         if good {
             self.y.clone_from(&self.trial);
         }
         good
     }
 
-    /// Writes the unscaled unknowns to `z` and returns their residual.
-    fn keep(&mut self, problem: &Mlcp<'_>, z: &mut [f64]) -> f64 {
+    /// Writes the unscaled unknowns to `z` and judges them.
+    fn keep(&mut self, problem: &Mlcp<'_>, z: &mut [f64], tolerance: &Tolerance) -> Verdict {
         for (i, z) in z.iter_mut().enumerate() {
             let y = self.y[i];
             *z = self.s[i]
@@ -407,7 +427,7 @@ impl MlcpSolver {
                     y
                 };
         }
-        problem.residual(z)
+        problem.settle(z, tolerance, &mut self.room)
     }
 }
 
@@ -418,9 +438,9 @@ enum Attempt {
     Regularised,
     Lemke,
     LemkeAgain,
-    Enumeration,
-    /// Zero, which solves a problem whose `q` is negative by round-off only.
+    /// Zero, which solves a problem whose `q` is negative by no more than the floor of the caller.
     Nothing,
+    Enumeration,
 }
 
 impl Attempt {
@@ -429,8 +449,8 @@ impl Attempt {
         Self::Regularised,
         Self::Lemke,
         Self::LemkeAgain,
-        Self::Enumeration,
         Self::Nothing,
+        Self::Enumeration,
     ];
 }
 

@@ -3,8 +3,11 @@
 /// When a solver may stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
-    /// Bound on the residual of the natural map, relative to `1 + ‖q‖∞`.
+    /// Bound on what each row may miss, relative to its own data ([`Mlcp::relative_residual`](crate::Mlcp::relative_residual)).
     pub residual: f64,
+    /// What each row may miss besides, in the unit of `w`: for a `q` that is itself known only up to round-off. 0 by default,
+    /// and then no unit changes the verdict.
+    pub floor: f64,
     /// Largest number of iterations (pivots, sweeps, Newton steps).
     pub max_iterations: u32,
 }
@@ -13,7 +16,19 @@ impl Default for Tolerance {
     fn default() -> Self {
         Self {
             residual: 1e-12,
+            floor: 0.0,
             max_iterations: 1000,
+        }
+    }
+}
+
+impl Tolerance {
+    /// What an iteration aims at, so that the verdict holds in spite of the last rounding.
+    pub(crate) fn goal(self) -> Self {
+        Self {
+            residual: 0.1 * self.residual,
+            floor: 0.0,
+            ..self
         }
     }
 }
@@ -30,7 +45,8 @@ pub enum Status {
     Cycle,
     /// The iteration limit was reached.
     IterationLimit,
-    /// An active set is consistent, but its point misses the tolerance: its entries are so large that rounding them costs more.
+    /// An active set is consistent, but its point misses the tolerance: rounding its entries costs more. Or an enumeration found
+    /// nothing, but could not refute every set.
     Inaccurate,
     /// The equations are contradictory (no point satisfies them).
     Inconsistent,

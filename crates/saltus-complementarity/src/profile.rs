@@ -17,31 +17,73 @@ pub struct Curve {
     pub failures: Vec<(PathBuf, String)>,
 }
 
-/// Profiles of all solvers over one set of problems.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// Profiles of all solvers of one family over one set of problems.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
+    /// What the solvers are for; those of another family are never counted as failures here.
+    pub family: Family,
     /// By name of the solver.
     pub curves: Vec<Curve>,
     /// Problems that at least one solver solved.
     pub problems: usize,
 }
 
+/// Problems that share their solvers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Linear complementarity, mixed or not.
+    Complementarity,
+    /// Frictional contact, reduced or global.
+    Friction,
+}
+
+impl Family {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Complementarity, Self::Friction];
+
+    /// One word for names of files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complementarity => "complementarity",
+            Self::Friction => "friction",
+        }
+    }
+
+    fn of(run: &Run) -> Self {
+        if run.solution.kind.ends_with("lcp") {
+            Self::Complementarity
+        } else {
+            Self::Friction
+        }
+    }
+}
+
 /// Times below this are not told apart, s.
 const RESOLUTION: f64 = 1e-6;
 
 impl Profile {
-    /// From the runs of several solvers on several problems.
+    /// One profile for each family of problems among `runs`.
     #[must_use]
-    pub fn new(runs: &[Run]) -> Self {
+    pub fn by_family(runs: &[Run]) -> Vec<Self> {
+        let some = |family: &Family| runs.iter().any(|r| Family::of(r) == *family);
+        let present = Family::ALL.into_iter().filter(some);
+        present.map(|family| Self::new(runs, family)).collect()
+    }
+
+    /// From the runs of several solvers on several problems, those of one family.
+    #[must_use]
+    pub fn new(runs: &[Run], family: Family) -> Self {
+        let of_family = || runs.iter().filter(|r| Family::of(r) == family);
         let mut best: BTreeMap<&PathBuf, f64> = BTreeMap::new();
-        for run in runs.iter().filter(|r| r.solution.solved) {
+        for run in of_family().filter(|r| r.solution.solved) {
             let time = run.solution.time_s.max(RESOLUTION);
             best.entry(&run.problem)
                 .and_modify(|t| *t = t.min(time))
                 .or_insert(time);
         }
         let mut curves: BTreeMap<&str, Curve> = BTreeMap::new();
-        for run in runs {
+        for run in of_family() {
             let name = run.solution.solver.as_str();
             let curve = curves.entry(name).or_insert_with(|| Curve {
                 solver: name.into(),
@@ -55,7 +97,7 @@ impl Profile {
                         .push(run.solution.time_s.max(RESOLUTION) / best);
                 }
                 // A proof that nothing solves it settles a problem, too.
-                _ if run.solution.status == "infeasible" => {}
+                _ if run.solution.settled() => {}
                 _ => curve
                     .failures
                     .push((run.problem.clone(), run.solution.status.clone())),
@@ -66,6 +108,7 @@ impl Profile {
             curve.ratios.sort_by(f64::total_cmp);
         }
         Self {
+            family,
             curves,
             problems: best.len(),
         }
@@ -80,10 +123,20 @@ impl Profile {
         curve.ratios.partition_point(|r| *r <= factor) as f64 / self.problems as f64
     }
 
-    /// The curves as a table: one row for each ratio at which some curve rises.
+    /// What is counted, in a line.
+    #[must_use]
+    pub fn caption(&self) -> String {
+        format!(
+            "{}: shares of the {} problems that at least one solver solved",
+            self.family.name(),
+            self.problems
+        )
+    }
+
+    /// The curves as a table: a comment that says what is counted, a header, one row for each ratio at which some curve rises.
     #[must_use]
     pub fn csv(&self) -> String {
-        let mut text = String::from("factor");
+        let mut text = format!("# {}\nfactor", self.caption());
         for curve in &self.curves {
             let _ = write!(text, ",{}", curve.solver);
         }
@@ -137,6 +190,11 @@ impl Profile {
         let mut text = String::from(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 860 440\" font-family=\"sans-serif\" font-size=\"12\">\n\
              <rect width=\"860\" height=\"440\" fill=\"white\"/>\n",
+        );
+        let _ = writeln!(
+            text,
+            "<text x=\"{left}\" y=\"14\">{}</text>",
+            self.caption()
         );
         for k in 0..=decades as u32 {
             let at = x(10.0_f64.powi(k as i32));

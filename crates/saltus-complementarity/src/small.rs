@@ -5,36 +5,48 @@
 
 use crate::mlcp::{Mlcp, natural};
 use crate::outcome::{Outcome, Status, Tolerance};
+use crate::verdict::{excused_at_least, share, worse};
 
 /// Solves a problem without equalities and with one or two unknowns; `None` if it is not one of the
 /// simple cases.
 #[inline]
 pub(crate) fn solve(problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Option<Outcome> {
-    let (residual, scale, redundant) = match (problem.q, problem.matrix.as_slice(), &mut *z) {
+    let floor = tolerance.floor;
+    let (residual, miss, redundant) = match (problem.q, problem.matrix.as_slice(), &mut *z) {
         (&[q], &[m], [z]) => {
             *z = one(m, q)?;
-            (natural(scaled(m, *z), m * *z + q), q.abs(), 0)
+            let w = m * *z + q;
+            (natural(scaled(m, *z), w), part(*z, w, q, m * *z, floor), 0)
         }
         (&[q0, q1], &[a, b, c, d], [z0, z1]) => {
             let ([x0, x1], redundant) = two([a, b, c, d], [q0, q1])?;
             (*z0, *z1) = (x0, x1);
-            let r0 = natural(scaled(a, x0), a * x0 + b * x1 + q0);
-            let r1 = natural(scaled(d, x1), c * x0 + d * x1 + q1);
+            let (w0, w1) = (a * x0 + b * x1 + q0, c * x0 + d * x1 + q1);
             (
-                if r1 > r0 || r1.is_nan() { r1 } else { r0 },
-                q0.abs().max(q1.abs()),
+                worse(natural(scaled(a, x0), w0), natural(scaled(d, x1), w1)),
+                worse(
+                    part(x0, w0, q0, a * x0, floor),
+                    part(x1, w1, q1, d * x1, floor),
+                ),
                 redundant,
             )
         }
         _ => return None,
     };
-    let bound = tolerance.residual * (1.0 + scale);
-    (residual <= bound && bound.is_finite()).then_some(Outcome {
+    (miss <= tolerance.residual).then_some(Outcome {
         status: Status::Solved,
         iterations: 0,
         residual,
         redundant,
     })
+}
+
+/// What a row with `z ≥ 0` and the term `own` of it misses at most, relative.
+#[inline]
+fn part(z: f64, w: f64, q: f64, own: f64, floor: f64) -> f64 {
+    let misses = w.is_nan() || w < 0.0 || z != 0.0;
+    let w = if misses { w.abs() } else { 0.0 };
+    share(w, excused_at_least(q, own) + floor, q.abs())
 }
 
 /// `d z` with the scale `d` of the natural map.

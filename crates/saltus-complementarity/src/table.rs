@@ -2,25 +2,19 @@
 
 use crate::batch::{Run, Solution};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Writes the runs of one set as tables; names of problems are relative to a folder.
+/// Writes the runs of one set as tables.
 #[derive(Debug, Clone, Copy)]
 pub struct Table<'a> {
     runs: &'a [Run],
-    folder: &'a Path,
 }
 
 impl<'a> Table<'a> {
-    /// A table of `runs`, their files named from `folder`.
+    /// A table of `runs`.
     #[must_use]
-    pub fn new(runs: &'a [Run], folder: &'a Path) -> Self {
-        Self { runs, folder }
-    }
-
-    fn name(&self, path: &Path) -> String {
-        let short = path.strip_prefix(self.folder).unwrap_or(path);
-        short.display().to_string()
+    pub fn new(runs: &'a [Run]) -> Self {
+        Self { runs }
     }
 
     /// One line for each run: everything but the vectors, residuals as energy, in the peer's mixed units, as impulse and
@@ -36,13 +30,13 @@ impl<'a> Table<'a> {
             let _ = writeln!(
                 text,
                 "{},{},{},{},{},{},{},{},{:e},{},{},{},{:e}",
-                quoted(&self.name(&run.problem)),
+                quoted(&run.problem.display().to_string()),
                 s.kind,
                 s.size,
                 s.solver,
                 s.status,
                 s.solved,
-                s.certificate.is_some(),
+                s.settled() && !s.solved,
                 s.iterations,
                 s.residual,
                 optional(s.residual_unscaled),
@@ -100,7 +94,7 @@ impl<'a> Table<'a> {
             let _ = writeln!(text, "| --- | --- |{}", " --- |".repeat(solvers.len()));
             for (path, list) in part {
                 let size = list.first().map_or(0, |s| s.size);
-                let _ = write!(text, "| {} | {size} |", self.name(path));
+                let _ = write!(text, "| {} | {size} |", path.display());
                 for solver in &solvers {
                     let found = list.iter().find(|s| s.solver == *solver);
                     let _ = write!(text, " {} |", found.map_or(String::new(), |s| cell(s)));
@@ -114,9 +108,7 @@ impl<'a> Table<'a> {
             );
             for solver in &solvers {
                 let all = groups.iter().flat_map(|(_, list)| list);
-                let settled = all.filter(|s| {
-                    s.kind == title && s.solver == *solver && (s.solved || s.certificate.is_some())
-                });
+                let settled = all.filter(|s| s.kind == title && s.solver == *solver && s.settled());
                 let _ = write!(text, " **{}** |", settled.count());
             }
             text.push_str("\n\n");
@@ -136,12 +128,8 @@ impl<'a> Table<'a> {
             let _ = writeln!(
                 text,
                 "<tr class=\"{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.2e}</td><td>{}</td><td>{:.6}</td></tr>",
-                if s.solved || s.certificate.is_some() {
-                    "settled"
-                } else {
-                    "failed"
-                },
-                escaped(&self.name(&run.problem)),
+                if s.settled() { "settled" } else { "failed" },
+                escaped(&run.problem.display().to_string()),
                 s.size,
                 s.solver,
                 s.status,
@@ -165,7 +153,7 @@ fn cell(s: &Solution) -> String {
     }
     if s.solved {
         numbers
-    } else if s.certificate.is_some() {
+    } else if s.settled() {
         format!("{}, proven: {} / {time}", s.status, s.iterations)
     } else {
         format!("({} {numbers})", s.status)

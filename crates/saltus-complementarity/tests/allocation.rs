@@ -117,12 +117,13 @@ fn sweeps_on_linear_complementarity_allocate_nothing() {
             let tolerance = Tolerance {
                 residual: 1e-300,
                 max_iterations,
+                ..Tolerance::default()
             };
             calls(|| {
                 lcp::solve(&problem, solver, tolerance, &mut z);
             })
         };
         let (few, many) = (run(50), run(500));
-        assert_eq!(few, many, "{name}");
+        assert!(many <= few, "{name}: {few}, {many}");
     }
 }

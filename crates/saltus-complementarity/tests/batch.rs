@@ -9,7 +9,7 @@ use saltus_complementarity::batch::{
     BatchError, FolderRequest, Request, Start, solve, solve_folder, solve_from,
 };
 use saltus_complementarity::friction::{FrictionContact, GlobalFriction};
-use saltus_complementarity::profile::Profile;
+use saltus_complementarity::profile::{Family, Profile};
 use saltus_complementarity::{BlockMatrix, Mlcp, SparseMatrix};
 use saltus_linear::Dense;
 use std::path::PathBuf;
@@ -56,15 +56,27 @@ fn a_folder_becomes_a_profile() {
     assert_eq!(complaints.len(), 1);
     assert_eq!(complaints[0].0, "broken.dat");
     assert!(complaints[0].1.contains("line 4"), "{}", complaints[0].1);
-    let profile = Profile::new(&runs);
-    assert_eq!(profile.problems, 2);
-    let auto = profile.curves.iter().find(|c| c.solver == "auto").unwrap();
-    assert_eq!((auto.ratios.len(), auto.failures.len()), (2, 0));
-    assert!((profile.share(auto, f64::INFINITY) - 1.0).abs() < 1e-15);
+    // A problem counts among those of its own kind only: `auto`, which is tried on both, and `lemke`, which is not.
+    let profiles = Profile::by_family(&runs);
+    assert_eq!(profiles.len(), 2);
+    for profile in &profiles {
+        assert_eq!(profile.problems, 1);
+        let auto = profile.curves.iter().find(|c| c.solver == "auto").unwrap();
+        assert_eq!((auto.ratios.len(), auto.failures.len()), (1, 0));
+        assert!((profile.share(auto, f64::INFINITY) - 1.0).abs() < 1e-15);
+        let lemke = profile.curves.iter().any(|c| c.solver == "lemke");
+        assert_eq!(lemke, profile.family == Family::Complementarity);
+        assert!(profile.svg().contains("of the 1 problems"));
+    }
+    assert!(runs.iter().all(|r| r.problem.is_relative()), "{runs:?}");
+    let profile = &profiles[1];
     let csv = profile.csv();
-    assert!(csv.starts_with("factor,"));
+    assert!(
+        csv.starts_with("# friction: shares of the 1 problems"),
+        "{csv}"
+    );
     assert_eq!(
-        csv.lines().next().unwrap().split(',').count(),
+        csv.lines().nth(1).unwrap().split(',').count(),
         profile.curves.len() + 1
     );
     assert!(profile.svg().starts_with("<svg") && profile.svg().trim_end().ends_with("</svg>"));

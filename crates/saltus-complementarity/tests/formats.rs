@@ -173,7 +173,7 @@ fn a_table_has_both_residuals_and_any_number_of_threads_the_same_bits() {
     .unwrap();
     let bits = || {
         let runs = solve_folder(&root, &FolderRequest::default(), |_, _| {}).unwrap();
-        let table = Table::new(&runs, &root);
+        let table = Table::new(&runs);
         let csv = table.csv();
         assert!(csv.starts_with("problem,kind,size,solver,status"), "{csv}");
         assert!(

@@ -53,8 +53,8 @@ fn every_file_is_settled() {
                 &problem,
                 solver,
                 Tolerance {
-                    residual: 1e-12,
                     max_iterations: 20_000,
+                    ..Tolerance::default()
                 },
                 &mut z,
             );
@@ -64,7 +64,7 @@ fn every_file_is_settled() {
             );
             if end.outcome.is_solved() {
                 assert!(!hopeless, "{stem} {name}");
-                assert!(problem.residual(&z) <= problem.bound(1e-12));
+                assert!(problem.relative_residual(&z) <= 1e-12);
             }
             if solver != LcpSolver::Auto {
                 continue;

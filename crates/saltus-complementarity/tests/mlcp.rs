@@ -102,7 +102,7 @@ fn random_problems_agree_with_enumeration() {
         let mut z = vec![0.0; n];
         let outcome = solver.solve(&problem, &mut z, Tolerance::default());
         assert!(outcome.is_solved(), "case {case}");
-        let all = enumerate(&problem, 1e-10);
+        let all = enumerate(&problem, 1e-10).solutions;
         assert_eq!(all.len(), 1);
         let gap = all[0]
             .iter()

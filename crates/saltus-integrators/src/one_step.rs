@@ -8,7 +8,11 @@
 
 use crate::integrator::FailedProblem;
 use saltus_complementarity::{Mlcp, MlcpSolver, Outcome, Tolerance};
-use saltus_linear::{Dense, SparseRows, SquareMatrix};
+use saltus_linear::{Dense, SparseRows, SquareMatrix, max_abs};
+
+/// What the constants of the rows are known to, relative to the largest and to the unit of velocity: they are differences of
+/// velocities, and conditions that hold already come out as noise of any sign.
+const ROUND_OFF: f64 = 1e-12;
 
 /// Condenses and solves, keeping its buffers.
 #[derive(Debug, Default)]
@@ -122,7 +126,11 @@ impl OneStep {
             matrix: &self.delassus,
             q: &self.q,
         };
-        self.solver.solve(&problem, z, Tolerance::default())
+        let tolerance = Tolerance {
+            floor: ROUND_OFF * (1.0 + max_abs(&self.q)),
+            ..Tolerance::default()
+        };
+        self.solver.solve(&problem, z, tolerance)
     }
 
     /// A copy of the problem with the names of its rows, for the record.

@@ -14,9 +14,9 @@ use std::sync::mpsc;
 /// One row of the table solver × problem.
 #[derive(Debug, Clone, Serialize)]
 pub struct Run {
-    /// The file.
+    /// The file, from the folder.
     pub problem: PathBuf,
-    /// What came out; the vectors are dropped to keep a table small.
+    /// What came out; without the vectors, unless they were asked for.
     pub solution: Solution,
 }
 
@@ -29,6 +29,8 @@ pub struct FolderRequest {
     pub solvers: Option<Vec<String>>,
     /// Where they start.
     pub start: Start,
+    /// Whether every run keeps its vectors: unknowns, duals, velocities.
+    pub vectors: bool,
     /// Number of threads, at least 1. Times are comparable only if no more run than there are idle cores.
     pub threads: usize,
 }
@@ -39,6 +41,7 @@ impl Default for FolderRequest {
             request: Request::default(),
             solvers: None,
             start: Start::Zero,
+            vectors: false,
             threads: 1,
         }
     }
@@ -47,7 +50,7 @@ impl Default for FolderRequest {
 type Answer = Result<Solution, BatchError>;
 
 /// Solves every problem file in `folder` (and below). Files that cannot be read are reported with their errors; `each` sees
-/// the results in the order of the names.
+/// the results in the order of the names, which are given from the folder.
 ///
 /// # Errors
 /// [`ArchiveError`] where the folder cannot be listed.
@@ -59,11 +62,14 @@ pub fn solve_folder(
     let files = problem_files(folder)?;
     let mut runs = Vec::new();
     let mut deliver = |path: &Path, result: Answer| {
+        let path = path.strip_prefix(folder).unwrap_or(path);
         each(path, &result);
         if let Ok(mut solution) = result {
-            solution.unknowns.clear();
-            solution.dual.clear();
-            solution.velocity = None;
+            if !asked.vectors {
+                solution.unknowns.clear();
+                solution.dual.clear();
+                solution.velocity = None;
+            }
             runs.push(Run {
                 problem: path.to_owned(),
                 solution,

@@ -7,6 +7,7 @@ pub use folder::{FolderRequest, Run, solve_folder};
 pub use start::{NoStart, Start};
 
 use crate::archive::{ArchiveError, Point, Problem};
+use crate::enumeration::Enumeration;
 use crate::friction::{
     self, FrictionContact, FrictionOutcome, FrictionSolver, GlobalFriction, Limits, ProblemError,
     Residual,
@@ -67,7 +68,7 @@ fn suggestion(name: &str, known: &str) -> String {
 /// What is asked of a solver.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
-    /// Bound on `eta` for friction, on the residual relative to `1 + ‖q‖∞` for complementarity.
+    /// Bound on `eta` for friction, on [`Mlcp::relative_residual`] for complementarity.
     pub tolerance: f64,
     /// Largest number of iterations.
     pub max_iterations: u64,
@@ -103,7 +104,7 @@ pub struct Solution {
     pub solved: bool,
     /// Iterations spent.
     pub iterations: u32,
-    /// `eta` of friction, the residual of the natural map of complementarity.
+    /// `eta` of friction, [`Mlcp::relative_residual`] of complementarity: without a unit, at most the tolerance where solved.
     pub residual: f64,
     /// Largest `|e_i|` (N s); friction only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,7 +112,8 @@ pub struct Solution {
     /// Largest `d_i |e_i|` (m/s); friction only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub residual_velocity: Option<f64>,
-    /// Residual in mixed units, for comparison with other codes; friction only.
+    /// Residual with a unit, for comparison with other codes: in mixed units of friction, of the natural map in the unit of
+    /// `w` of complementarity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub residual_unscaled: Option<f64>,
     /// `|M v − H r − f| / max(|M v|, |H r|, |f|)`; global friction only.
@@ -126,9 +128,44 @@ pub struct Solution {
     /// Generalised velocities `v`; global friction only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub velocity: Option<Vec<f64>>,
-    /// Proof of infeasibility, if there is one.
+    /// Farkas' proof of infeasibility, if there is one: multipliers of the rows, or normal impulses of the contacts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<Vec<f64>>,
+    /// What all active sets of a complementarity problem gave, where they were tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enumeration: Option<AllSets>,
+    /// Whether `unknowns` is the reaction of least norm, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub canonical: Option<bool>,
+}
+
+/// An [`Enumeration`] as it is written to a file.
+#[derive(Debug, Clone, Serialize)]
+pub struct AllSets {
+    /// Active sets that were tried.
+    pub sets: u32,
+    /// Whether every other set is refuted: there are no further isolated solutions and no further faces of them.
+    pub complete: bool,
+    /// All solutions; of a face of them one point.
+    pub solutions: Vec<Vec<f64>>,
+}
+
+impl From<Enumeration> for AllSets {
+    fn from(found: Enumeration) -> Self {
+        Self {
+            sets: found.sets,
+            complete: found.complete,
+            solutions: found.solutions,
+        }
+    }
+}
+
+impl Solution {
+    /// Whether the problem is answered: by a solution, or by the proof that there is none.
+    #[must_use]
+    pub fn settled(&self) -> bool {
+        self.solved || self.status == word(Status::Infeasible)
+    }
 }
 
 /// Names of the methods for `problem`, `auto` first.
@@ -218,6 +255,7 @@ fn solve_mixed(
     let tolerance = Tolerance {
         residual: request.tolerance,
         max_iterations,
+        ..Tolerance::default()
     };
     let start = Instant::now();
     let end = lcp::solve(problem, method, tolerance, &mut z);
@@ -235,16 +273,18 @@ fn solve_mixed(
         status: word(end.outcome.status),
         solved: end.outcome.is_solved(),
         iterations: end.outcome.iterations,
-        residual: end.outcome.residual,
+        residual: problem.relative_residual(&z),
         residual_impulse: None,
         residual_velocity: None,
-        residual_unscaled: None,
+        residual_unscaled: Some(end.outcome.residual),
         residual_dynamics: None,
         time_s,
         unknowns: z,
         dual: w,
         velocity: None,
         certificate: end.certificate,
+        enumeration: end.enumeration.map(AllSets::from),
+        canonical: None,
     }
 }
 
@@ -267,8 +307,9 @@ fn solve_friction(
     let clock = Instant::now();
     let mut end = friction::solve(p, method, limits(request), &mut r);
     let time_s = clock.elapsed().as_secs_f64();
-    if wants_canonical(request, &end) && friction::canonical_reaction(p, request.tolerance, &mut r)
-    {
+    let canonical = wants_canonical(request, &end)
+        .then(|| friction::canonical_reaction(p, request.tolerance, &mut r));
+    if canonical == Some(true) {
         end.residual = p.residual(&r);
     }
     let mut u = vec![0.0; r.len()];
@@ -281,6 +322,7 @@ fn solve_friction(
         kind: "friction",
         time_s,
         certificate,
+        canonical,
         ..friction_solution(name, p.contacts(), &end, r, u)
     }
 }
@@ -313,6 +355,8 @@ fn friction_solution(
         dual: u,
         velocity: None,
         certificate: None,
+        enumeration: None,
+        canonical: None,
     }
 }
 
@@ -340,9 +384,12 @@ fn solve_global(
         (Status::Infeasible, None) => p.infeasibility()?,
         _ => None,
     };
+    let mut canonical = None;
     if wants_canonical(request, &end) {
         let reduced = reduced.map_or_else(|| p.reduce(), Ok)?;
-        if friction::canonical_reaction(&reduced, request.tolerance, &mut r) {
+        let least = friction::canonical_reaction(&reduced, request.tolerance, &mut r);
+        canonical = Some(least);
+        if least {
             end.residual = reduced.residual(&r);
         }
     }
@@ -367,6 +414,7 @@ fn solve_global(
         kind: "global-friction",
         time_s,
         certificate,
+        canonical,
         residual_dynamics: Some(residual_dynamics),
         velocity: Some(v),
         ..friction_solution(name, p.contacts(), &end, r, u)
@@ -403,7 +451,8 @@ pub fn judge(problem: &Problem, point: &Point) -> Result<(f64, Option<f64>), Bat
                 matrix,
                 q,
             };
-            (problem.residual(&point.unknowns), None)
+            let z = &point.unknowns;
+            (problem.relative_residual(z), Some(problem.residual(z)))
         }
         Problem::Friction(p) => friction(p.residual(&point.unknowns)),
         Problem::Global(p) => friction(p.residual(&point.unknowns)?),

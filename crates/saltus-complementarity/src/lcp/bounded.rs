@@ -2,7 +2,8 @@
 
 use crate::mlcp::{Mlcp, MlcpSolver};
 use crate::outcome::{Outcome, Status, Tolerance};
-use saltus_linear::{Dense, dot, max_abs};
+use crate::verdict::{Room, column_of, size_of_row, worse};
+use saltus_linear::{Dense, dot};
 
 /// Find `z` in `[lower, upper]` with `w = M z + q`: `w_i ≥ 0` where `z_i = lower_i`, `w_i ≤ 0` where
 /// `z_i = upper_i`, `w_i = 0` between. Bounds may be infinite.
@@ -40,6 +41,47 @@ impl BoxLcp<'_> {
         largest
     }
 
+    /// How far `z` (between its bounds) is from a solution, without a unit: as [`Mlcp::relative_residual`], with the
+    /// distance of `z_i` from the bound that the sign of `w_i` asks for.
+    #[must_use]
+    pub fn relative_residual(&self, z: &[f64]) -> f64 {
+        let exact = Tolerance {
+            residual: 0.0,
+            ..Tolerance::default()
+        };
+        self.relative(z, &exact)
+    }
+
+    fn relative(&self, z: &[f64], tolerance: &Tolerance) -> f64 {
+        if self.residual(z).is_nan() {
+            return f64::NAN;
+        }
+        let row = |i: usize| self.matrix.row(i);
+        let bound = |j: usize| z[j] <= self.lower[j] || z[j] >= self.upper[j];
+        let mut room = Room::default();
+        for (i, &q) in self.q.iter().enumerate() {
+            room.w.push(q + dot(row(i), z));
+            room.sizes.push(size_of_row(row(i), q, z));
+            // What unknowns at a bound do is given, too.
+            let given = (0..z.len()).filter(|&j| bound(j));
+            let given = given.map(|j| (row(i)[j] * z[j]).abs()).sum::<f64>();
+            room.data.push(q.abs() + given);
+        }
+        let w = room.w.clone();
+        let settled = |i: usize| {
+            (z[i] <= self.lower[i] && w[i] > 0.0) || (z[i] >= self.upper[i] && w[i] < 0.0)
+        };
+        room.scale(|j| column_of(self.matrix, j), |i| !settled(i));
+        let away = |i: usize, x: f64| room.weight(column_of(self.matrix, i), x.max(0.0));
+        let mut largest = 0.0;
+        for (i, &x) in z.iter().enumerate() {
+            let (below, above) = (x - self.lower[i], self.upper[i] - x);
+            let part = room.miss(i, tolerance, || away(i, below), || away(i, above));
+            largest = worse(largest, worse(part, away(i, (-below).max(-above))));
+        }
+        largest
+    }
+
     /// Solves through the equivalent mixed problem: each upper bound becomes an unknown of its own.
     ///
     /// `Infeasible` is said only with a proof; [`infeasibility`](Self::infeasibility) gives it.
@@ -61,7 +103,8 @@ impl BoxLcp<'_> {
         let mut outcome = MlcpSolver::default().solve(&mixed.problem(), &mut x, tolerance);
         mixed.recover(self, &x, z);
         outcome.residual = self.residual(z);
-        let solved = outcome.residual <= tolerance.residual * (1.0 + max_abs(self.q));
+        let relative = self.relative(z, &tolerance);
+        let solved = relative <= tolerance.residual;
         outcome.status = match outcome.status {
             _ if solved => Status::Solved,
             Status::Solved => Status::Inaccurate,
@@ -187,9 +230,14 @@ impl Mixed {
 
     fn recover(&self, p: &BoxLcp<'_>, x: &[f64], z: &mut [f64]) {
         for (x, &i) in x.iter().zip(&self.order) {
-            z[i] = (self.origin[i] + self.sign[i] * x)
+            let value = (self.origin[i] + self.sign[i] * x)
                 .max(p.lower[i])
                 .min(p.upper[i]);
+            // A sum that rounds beside a bound means the bound.
+            let rounding = 4.0 * f64::EPSILON * value.abs().max(self.origin[i].abs());
+            let bounds = [p.lower[i], p.upper[i]];
+            let near = bounds.into_iter().find(|b| (value - b).abs() <= rounding);
+            z[i] = near.unwrap_or(value);
         }
     }
 }

@@ -1,95 +1,179 @@
-//! Whether the inequalities of a problem can be satisfied at all: phase one of the simplex method
-//! with Bland's rule, whose optimal multipliers are the proof if they cannot (Farkas' lemma).
+//! Whether linear inequalities can be satisfied at all: phase one of the simplex method with Bland's rule, whose optimal
+//! multipliers are the proof if they cannot (Farkas' lemma).
 
 use super::ScaledLcp;
-use saltus_linear::{Dense, dot, max_abs};
+use saltus_linear::{Dense, max_abs};
+
+/// `A x + b ≥ 0` in the rows that are no equations, `= 0` in those that are; `x ≥ 0` but for the free unknowns.
+pub(crate) struct Inequalities<'a, E, F> {
+    /// `A` (m × n), entries of the order of 1.
+    pub matrix: &'a Dense,
+    /// `b` (m).
+    pub constant: &'a [f64],
+    /// Which rows are equations.
+    pub equation: E,
+    /// Which unknowns are free.
+    pub free: F,
+}
+
+/// What phase one says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum PhaseOne {
+    /// A point that satisfies the inequalities, as far as the pivots were accurate.
+    Point(Vec<f64>),
+    /// `y ≥ 0` (free in the equations) with `Aᵀ y ≤ 0` (`= 0` in the columns of free unknowns), `b·y < 0`, `max |y| = 1`:
+    /// no point satisfies them.
+    Proof(Vec<f64>),
+    /// Neither could be established.
+    Unknown,
+}
+
+/// Coefficients of the tableau below this do not count.
+const PIVOT: f64 = 1e-10;
+/// Ratios that differ by less than this multiple tie.
+const TIE: f64 = 1e-13;
+/// How much of its terms `b·y` has to keep, so that it is negative beyond round-off.
+const CLEAR: f64 = 1e-9;
+
+impl<E: Fn(usize) -> bool, F: Fn(usize) -> bool> Inequalities<'_, E, F> {
+    pub fn phase_one(&self) -> PhaseOne {
+        let (m, n) = (self.matrix.rows(), self.matrix.cols());
+        // Columns: x (n), the negative parts of free unknowns (n), slacks (m), artificials (m), right-hand side.
+        let (slack, artificial, rhs) = (2 * n, 2 * n + m, 2 * n + 2 * m);
+        let mut t = Dense::zeros(m + 1, rhs + 1);
+        let mut basis = vec![0; m];
+        let mut sign = vec![1.0; m];
+        let unit = max_abs(self.constant);
+        let unit = if unit > 0.0 { unit } else { 1.0 };
+        for i in 0..m {
+            sign[i] = if self.constant[i] > 0.0 { -1.0 } else { 1.0 };
+            for j in 0..n {
+                t[(i, j)] = sign[i] * self.matrix[(i, j)];
+                if (self.free)(j) {
+                    t[(i, n + j)] = -sign[i] * self.matrix[(i, j)];
+                }
+            }
+            let inequality = !(self.equation)(i);
+            if inequality {
+                t[(i, slack + i)] = -sign[i];
+            }
+            t[(i, artificial + i)] = 1.0;
+            t[(i, rhs)] = -sign[i] * self.constant[i] / unit;
+            basis[i] = if inequality && sign[i] < 0.0 {
+                slack + i
+            } else {
+                artificial + i
+            };
+        }
+        // Reduced costs of the sum of the artificials.
+        for i in 0..m {
+            t[(m, artificial + i)] = 1.0;
+        }
+        for i in 0..m {
+            if basis[i] >= artificial {
+                for j in 0..=rhs {
+                    let v = t[(i, j)];
+                    t[(m, j)] -= v;
+                }
+            }
+        }
+        let mut ended = false;
+        for _ in 0..200 * (m + 1) {
+            let Some(col) = (0..rhs).find(|&j| t[(m, j)] < -PIVOT) else {
+                ended = true;
+                break;
+            };
+            let Some(row) = leaving(&t, &basis, col) else {
+                return PhaseOne::Unknown;
+            };
+            pivot(&mut t, row, col);
+            basis[row] = col;
+        }
+        let multipliers = (0..m).map(|i| {
+            // From the reduced cost of the slack of row i, or of its artificial.
+            if (self.equation)(i) {
+                sign[i] * (1.0 - t[(m, artificial + i)])
+            } else {
+                t[(m, slack + i)].max(0.0)
+            }
+        });
+        if let Some(y) = self.proof(multipliers.collect()) {
+            return PhaseOne::Proof(y);
+        }
+        if !ended {
+            return PhaseOne::Unknown;
+        }
+        let mut x = vec![0.0; n];
+        for (row, &col) in basis.iter().enumerate() {
+            let value = unit * t[(row, rhs)];
+            if col < n {
+                x[col] += value;
+            } else if col < slack {
+                x[col - n] -= value;
+            }
+        }
+        PhaseOne::Point(x)
+    }
+
+    /// `y` scaled to `max |y| = 1`, if it proves anything beyond round-off.
+    fn proof(&self, mut y: Vec<f64>) -> Option<Vec<f64>> {
+        let size = max_abs(&y);
+        if size.is_nan() || size <= 0.0 {
+            return None;
+        }
+        for v in &mut y {
+            *v /= size;
+        }
+        let n = self.matrix.cols();
+        let mut image = vec![0.0; n];
+        self.matrix.apply_transposed_add(1.0, &y, &mut image);
+        let scale = max_abs(self.matrix.as_slice()).max(1.0) * y.len().max(n) as f64;
+        let admissible = image.iter().enumerate().all(|(j, v)| {
+            let excess = if (self.free)(j) { v.abs() } else { v.max(0.0) };
+            excess <= 1e-12 * scale
+        });
+        let (mut sum, mut terms) = (0.0, 0.0);
+        for (b, y) in self.constant.iter().zip(&y) {
+            sum += b * y;
+            terms += (b * y).abs();
+        }
+        (admissible && sum < -CLEAR * terms).then_some(y)
+    }
+}
 
 /// `y ≥ 0` (free in the equality rows), `Mᵀ y ≤ 0` (`= 0` in the free columns), `q·y < 0`, scaled to `max |y| = 1`,
 /// if it exists.
 pub(super) fn certificate(p: &ScaledLcp) -> Option<Vec<f64>> {
-    let n = p.q.len();
-    // Columns: z (n), the negative parts of free unknowns (e), slacks (n), artificials (n), right-hand side.
-    let (slack, artificial, rhs) = (n + p.e, 2 * n + p.e, 3 * n + p.e);
-    let mut t = Dense::zeros(n + 1, rhs + 1);
-    let mut basis = vec![0; n];
-    let mut sign = vec![1.0; n];
-    for i in 0..n {
-        sign[i] = if p.q[i] > 0.0 { -1.0 } else { 1.0 };
-        for j in 0..n {
-            t[(i, j)] = sign[i] * p.m[(i, j)];
-            if j < p.e {
-                t[(i, n + j)] = -sign[i] * p.m[(i, j)];
-            }
-        }
-        if i >= p.e {
-            t[(i, slack + i)] = -sign[i];
-        }
-        t[(i, artificial + i)] = 1.0;
-        t[(i, rhs)] = -sign[i] * p.q[i];
-        basis[i] = if i >= p.e && sign[i] < 0.0 {
-            slack + i
-        } else {
-            artificial + i
-        };
+    let inequalities = Inequalities {
+        matrix: &p.m,
+        constant: &p.q,
+        equation: |i| i < p.e,
+        free: |j| j < p.e,
+    };
+    match inequalities.phase_one() {
+        PhaseOne::Proof(y) => Some(y),
+        _ => None,
     }
-    // Reduced costs of the sum of the artificials.
-    for i in 0..n {
-        t[(n, artificial + i)] = 1.0;
-    }
-    for i in 0..n {
-        if basis[i] >= artificial {
-            for j in 0..=rhs {
-                let v = t[(i, j)];
-                t[(n, j)] -= v;
-            }
+}
+
+/// The row of the smallest ratio, of several the one whose unknown comes first (Bland's rule).
+fn leaving(t: &Dense, basis: &[usize], col: usize) -> Option<usize> {
+    let rhs = t.cols() - 1;
+    let mut row: Option<(usize, f64)> = None;
+    for i in 0..basis.len() {
+        if t[(i, col)] <= PIVOT {
+            continue;
+        }
+        let ratio = t[(i, rhs)] / t[(i, col)];
+        let better = row.is_none_or(|(r, other)| {
+            let tie = TIE * ratio.abs().max(other.abs());
+            ratio < other - tie || (ratio <= other + tie && basis[i] < basis[r])
+        });
+        if better {
+            row = Some((i, ratio));
         }
     }
-    for _ in 0..200 * (n + 1) {
-        let Some(col) = (0..rhs).find(|&j| t[(n, j)] < -1e-10) else {
-            break;
-        };
-        let mut row: Option<usize> = None;
-        for i in 0..n {
-            if t[(i, col)] > 1e-10 {
-                let ratio = t[(i, rhs)] / t[(i, col)];
-                let better = row.is_none_or(|r| {
-                    let other = t[(r, rhs)] / t[(r, col)];
-                    ratio < other - 1e-13 || (ratio <= other + 1e-13 && basis[i] < basis[r])
-                });
-                if better {
-                    row = Some(i);
-                }
-            }
-        }
-        let row = row?;
-        pivot(&mut t, row, col);
-        basis[row] = col;
-    }
-    // The multiplier of row i: from the reduced cost of its slack, or of its artificial.
-    let mut y: Vec<f64> = (0..n)
-        .map(|i| {
-            if i < p.e {
-                sign[i] * (1.0 - t[(n, artificial + i)])
-            } else {
-                t[(n, slack + i)].max(0.0)
-            }
-        })
-        .collect();
-    let size = max_abs(&y);
-    if size.is_nan() || size <= 0.0 {
-        return None;
-    }
-    for v in &mut y {
-        *v /= size;
-    }
-    let mut image = vec![0.0; n];
-    p.m.apply_transposed_add(1.0, &y, &mut image);
-    let scale = max_abs(p.m.as_slice()).max(1.0) * n as f64;
-    let admissible = image.iter().enumerate().all(|(j, v)| {
-        let excess = if j < p.e { v.abs() } else { v.max(0.0) };
-        excess <= 1e-12 * scale
-    });
-    (admissible && dot(&p.q, &y) < -1e-9 * max_abs(&p.q)).then_some(y)
+    row.map(|(i, _)| i)
 }
 
 fn pivot(t: &mut Dense, row: usize, col: usize) {

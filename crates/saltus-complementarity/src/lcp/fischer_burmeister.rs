@@ -3,6 +3,7 @@
 
 use super::ScaledLcp;
 use crate::outcome::{Status, Tolerance};
+use crate::verdict::Room;
 use saltus_linear::{Dense, Lu, dot};
 
 fn values(p: &ScaledLcp, y: &[f64], w: &mut [f64], f: &mut [f64]) -> f64 {
@@ -31,10 +32,10 @@ pub(super) fn solve(p: &ScaledLcp, tolerance: Tolerance, y: &mut [f64]) -> (Stat
     let (mut trial_w, mut trial_f) = (vec![0.0; n], vec![0.0; n]);
     let mut jacobian = Dense::zeros(n, n);
     let mut lu = Lu::default();
-    let goal = p.goal(tolerance);
+    let mut room = Room::default();
     let mut merit = values(p, y, &mut w, &mut f);
     for step in 0..tolerance.max_iterations.min(300) {
-        if p.residual(y, &w) <= goal {
+        if p.settled(y, &tolerance, &mut room) {
             return (Status::Solved, step);
         }
         for i in 0..n {

@@ -2,21 +2,28 @@
 //! (Nesterov, *Introductory Lectures on Convex Optimization* (2004), §2.2; restart after O'Donoghue & Candès,
 //! *Found. Comput. Math.* 15 (2015)).
 
+use crate::mlcp::natural;
 use crate::operator::Product;
-use crate::outcome::{Status, Tolerance};
+use crate::outcome::Status;
+use crate::verdict::worse;
 use saltus_linear::max_abs;
 
-/// From `z`, in the metric of the scales `d` (positive); the first `equalities` components are free.
+/// Unknowns beyond this are on their way to infinity.
+const RUNAWAY: f64 = 1e150;
+
+/// From `z`, in the metric of the scales `d` (positive), until the point is `settled`; the first `equalities` components are
+/// free. Where that fails, `z` is the best of the points looked at. The method is made for symmetric positive semidefinite
+/// matrices; of others the iterates may grow without bound, which is said.
 pub(super) fn solve(
     product: &dyn Product,
     q: &[f64],
     d: &[f64],
     equalities: usize,
-    tolerance: Tolerance,
+    limit: u32,
+    mut settled: impl FnMut(&[f64]) -> bool,
     z: &mut [f64],
 ) -> (Status, u32) {
     let n = z.len();
-    let goal = 0.1 * tolerance.residual * (1.0 + max_abs(q));
     let velocity = |x: &[f64], w: &mut [f64]| {
         product.apply(x, w);
         for (w, q) in w.iter_mut().zip(q) {
@@ -28,8 +35,9 @@ pub(super) fn solve(
     velocity(z, &mut w);
     v.copy_from_slice(&w);
     let (mut theta, mut lipschitz) = (1.0_f64, 1.0_f64);
+    let (mut best, mut least) = (z.to_vec(), f64::INFINITY);
     // A sweep costs about as much; a Newton step much more.
-    let limit = tolerance.max_iterations.saturating_mul(20);
+    let limit = limit.saturating_mul(20);
     for step in 0..limit {
         if step % 10 == 0 {
             velocity(z, &mut w);
@@ -38,15 +46,23 @@ pub(super) fn solve(
                     if i < equalities {
                         w[i].abs()
                     } else {
-                        (d[i] * z[i]).min(w[i]).abs()
+                        natural(d[i] * z[i], w[i])
                     }
                 })
-                .fold(0.0, f64::max);
-            if residual <= goal {
-                return (Status::Solved, step);
-            }
-            if !residual.is_finite() || max_abs(z) > 1e150 {
+                .fold(0.0, worse);
+            // NaN is not below anything.
+            let size = max_abs(z);
+            let held = residual < f64::INFINITY && size <= RUNAWAY;
+            if !held {
+                z.copy_from_slice(&best);
                 return (Status::Diverging, step);
+            }
+            if residual <= least {
+                least = residual;
+                best.copy_from_slice(z);
+            }
+            if settled(z) {
+                return (Status::Solved, step);
             }
         }
         for _ in 0..60 {
@@ -84,5 +100,6 @@ pub(super) fn solve(
         w.copy_from_slice(&trial_w);
         lipschitz *= 0.99;
     }
+    z.copy_from_slice(&best);
     (Status::IterationLimit, limit)
 }

@@ -3,13 +3,14 @@
 
 use super::ScaledLcp;
 use crate::outcome::{Status, Tolerance};
+use crate::verdict::Room;
 use saltus_linear::{Dense, Lu, max_abs};
 
 pub(super) fn solve(p: &ScaledLcp, tolerance: Tolerance, y: &mut [f64]) -> (Status, u32) {
     let n = y.len();
     let pairs = (n - p.e).max(1) as f64;
     let scale = max_abs(&p.q).max(f64::MIN_POSITIVE);
-    let goal = p.goal(tolerance);
+    let mut room = Room::default();
     let mut w = vec![scale; n];
     for i in 0..n {
         y[i] = if i < p.e { 0.0 } else { scale.max(y[i]) };
@@ -20,7 +21,7 @@ pub(super) fn solve(p: &ScaledLcp, tolerance: Tolerance, y: &mut [f64]) -> (Stat
     let limit = tolerance.max_iterations.min(100);
     for step in 0..limit {
         p.w(y, &mut image);
-        if p.residual(y, &image) <= goal {
+        if p.settled(y, &tolerance, &mut room) {
             return (Status::Solved, step);
         }
         let gap: f64 = (p.e..n).map(|i| y[i] * w[i]).sum::<f64>() / pairs;

@@ -10,13 +10,15 @@ mod projected;
 mod tiny;
 
 pub use bounded::BoxLcp;
+pub(crate) use farkas::{Inequalities, PhaseOne};
 pub use operator::{DENSE_LIMIT, LcpOperator, OperatorError, OperatorMlcp};
 
 use crate::active_set::ActiveSet;
-use crate::enumeration::{self, ENUMERATION_LIMIT};
+use crate::enumeration::{Enumeration, enumerate};
 use crate::lemke::{Lemke, LemkeEnd};
 use crate::mlcp::{Mlcp, MlcpSolver};
 use crate::outcome::{Outcome, Status, Tolerance};
+use crate::verdict::Room;
 use saltus_linear::{Dense, dot, max_abs};
 
 /// A method for linear complementarity.
@@ -73,6 +75,25 @@ pub struct LcpOutcome {
     /// With [`Status::Infeasible`]: `y ≥ 0` (free in the equality rows) with `Mᵀ y ≤ 0` (`= 0` in the
     /// columns of free unknowns) and `q·y < 0`, so that no point satisfies the inequalities.
     pub certificate: Option<Vec<f64>>,
+    /// All solutions, or the proof that there are none where [`certificate`](Self::certificate) has none: with
+    /// [`LcpSolver::Enumeration`], and with [`LcpSolver::Auto`] where that is how it was proven.
+    pub enumeration: Option<Enumeration>,
+}
+
+impl LcpOutcome {
+    fn plain(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            certificate: None,
+            enumeration: None,
+        }
+    }
+
+    /// Whether the problem is answered: by a solution, or by the proof that there is none.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        matches!(self.outcome.status, Status::Solved | Status::Infeasible)
+    }
 }
 
 /// Solves `problem` from the guess in `z`, with the method asked for.
@@ -86,14 +107,13 @@ pub fn solve(
 ) -> LcpOutcome {
     let n = problem.q.len();
     let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
-    let plain = |status, iterations, residual| LcpOutcome {
-        outcome: Outcome {
+    let plain = |status, iterations, residual| {
+        LcpOutcome::plain(Outcome {
             status,
             iterations,
             residual,
             redundant: 0,
-        },
-        certificate: None,
+        })
     };
     let fits = problem.matrix.rows() == n && problem.matrix.cols() == n && z.len() == n;
     if !fits || problem.equalities > n {
@@ -105,14 +125,16 @@ pub fn solve(
     for v in z.iter_mut().filter(|v| !v.is_finite()) {
         *v = 0.0;
     }
-    if solver == LcpSolver::Auto {
-        return auto(problem, tolerance, z);
+    match solver {
+        LcpSolver::Auto => return auto(problem, tolerance, z),
+        LcpSolver::Enumeration => return all_sets(problem, tolerance, z),
+        _ => {}
     }
     let scaled = ScaledLcp::new(problem);
     let mut y = scaled.scale(z);
     let (status, iterations) = match solver {
         // Returned above.
-        LcpSolver::Auto => (Status::Stalled, 0),
+        LcpSolver::Auto | LcpSolver::Enumeration => (Status::Stalled, 0),
         LcpSolver::Lemke => {
             let (end, pivots) = Lemke::default().solve(
                 &scaled.m,
@@ -140,27 +162,24 @@ pub fn solve(
         LcpSolver::Pgs { omega } => projected::solve(&scaled, omega, tolerance, &mut y),
         LcpSolver::ProjectedGradient => {
             let ones = vec![1.0; n];
-            gradient::solve(&scaled.m, &scaled.q, &ones, scaled.e, tolerance, &mut y)
+            let limit = tolerance.max_iterations;
+            let mut room = Room::default();
+            let settled = |y: &[f64]| scaled.settled(y, &tolerance, &mut room);
+            gradient::solve(
+                &scaled.m, &scaled.q, &ones, scaled.e, limit, settled, &mut y,
+            )
         }
         LcpSolver::InteriorPoint => interior_point::solve(&scaled, tolerance, &mut y),
-        LcpSolver::Enumeration => {
-            if n - problem.equalities > ENUMERATION_LIMIT {
-                (Status::IterationLimit, 0)
-            } else {
-                let found = enumeration::first(&scaled.m, &scaled.q, scaled.e, &mut y);
-                (if found { Status::Solved } else { Status::Ray }, 1)
-            }
-        }
     };
     scaled.unscale(&y, z);
-    let residual = problem.residual(z);
+    let verdict = problem.settle(z, &tolerance, &mut Room::default());
     let status = match status {
-        _ if residual <= problem.bound(tolerance.residual) => Status::Solved,
-        _ if residual.is_nan() => Status::NotFinite,
+        _ if verdict.holds(&tolerance) => Status::Solved,
+        _ if verdict.residual.is_nan() => Status::NotFinite,
         Status::Solved => Status::Inaccurate,
         other => other,
     };
-    plain(status, iterations, residual)
+    plain(status, iterations, verdict.residual)
 }
 
 /// A proof that `{ z ≥ 0 (free in the first `e`), M z + q ≥ 0 (= 0 in the first `e` rows) }` is empty.
@@ -177,61 +196,80 @@ pub(crate) fn farkas_certificate(m: &Dense, q: &[f64], e: usize) -> Option<Vec<f
     Some(y)
 }
 
+/// Every active set: the first solution into `z`, all of them into the outcome.
+fn all_sets(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
+    let found = enumerate(problem, tolerance.residual);
+    if let Some(first) = found.solutions.first() {
+        z.copy_from_slice(first);
+    }
+    let status = match &found {
+        _ if !found.solutions.is_empty() => Status::Solved,
+        _ if found.complete => Status::Infeasible,
+        Enumeration { sets: 0, .. } => Status::IterationLimit,
+        // Some set neither solves the problem nor is refuted.
+        _ => Status::Inaccurate,
+    };
+    let certificate = found
+        .refutes()
+        .then(|| farkas_certificate(problem.matrix, problem.q, problem.equalities))
+        .flatten();
+    LcpOutcome {
+        outcome: Outcome {
+            status,
+            iterations: found.sets,
+            residual: problem.residual(z),
+            redundant: 0,
+        },
+        certificate,
+        enumeration: Some(found),
+    }
+}
+
 fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
     // Two unknowns and fewer have closed forms.
     if z.len() > 2
         && let Some(outcome) = tiny::solve(problem, tolerance, z)
     {
-        return LcpOutcome {
-            outcome,
-            certificate: None,
-        };
+        return LcpOutcome::plain(outcome);
     }
     let mut outcome = MlcpSolver::default().solve(problem, z, tolerance);
     if outcome.is_solved() {
-        return LcpOutcome {
-            outcome,
-            certificate: None,
-        };
+        return LcpOutcome::plain(outcome);
     }
-    let scaled = &ScaledLcp::new(problem);
-    let mut y = scaled.scale(z);
-    let (_, steps) = fischer_burmeister::solve(scaled, tolerance, &mut y);
-    outcome.iterations += steps;
-    let mut trial = vec![0.0; z.len()];
-    scaled.unscale(&y, &mut trial);
-    // The same set, solved exactly.
-    let polished = MlcpSolver::default().solve(
-        problem,
-        &mut trial,
-        Tolerance {
-            max_iterations: 30,
-            ..tolerance
-        },
-    );
-    if polished.is_solved() {
-        z.copy_from_slice(&trial);
-        outcome = Outcome {
-            iterations: outcome.iterations + polished.iterations,
-            ..polished
-        };
-        return LcpOutcome {
-            outcome,
-            certificate: None,
-        };
-    }
-    let certificate = farkas::certificate(scaled).map(|mut y| {
-        for (y, s) in y.iter_mut().zip(&scaled.s) {
-            *y *= s;
+    if outcome.status != Status::Infeasible {
+        let scaled = &ScaledLcp::new(problem);
+        let mut y = scaled.scale(z);
+        let (_, steps) = fischer_burmeister::solve(scaled, tolerance, &mut y);
+        outcome.iterations += steps;
+        let mut trial = vec![0.0; z.len()];
+        scaled.unscale(&y, &mut trial);
+        // The same set, solved exactly.
+        let polished = MlcpSolver::default().solve(
+            problem,
+            &mut trial,
+            Tolerance {
+                max_iterations: 30,
+                ..tolerance
+            },
+        );
+        if polished.is_solved() {
+            z.copy_from_slice(&trial);
+            return LcpOutcome::plain(Outcome {
+                iterations: outcome.iterations + polished.iterations,
+                ..polished
+            });
         }
-        y
-    });
+    }
+    let certificate = problem.infeasibility();
+    let enumeration = (outcome.status == Status::Infeasible && certificate.is_none())
+        .then(|| enumerate(problem, tolerance.residual));
     if certificate.is_some() {
         outcome.status = Status::Infeasible;
     }
     LcpOutcome {
         outcome,
         certificate,
+        enumeration,
     }
 }
 
@@ -292,21 +330,17 @@ impl ScaledLcp {
         }
     }
 
-    /// Largest residual of the natural map in scaled units.
-    pub fn residual(&self, y: &[f64], w: &[f64]) -> f64 {
-        (0..y.len())
-            .map(|i| {
-                if i < self.e {
-                    w[i].abs()
-                } else {
-                    y[i].min(w[i]).abs()
-                }
-            })
-            .fold(0.0, f64::max)
+    pub fn problem(&self) -> Mlcp<'_> {
+        Mlcp {
+            equalities: self.e,
+            matrix: &self.m,
+            q: &self.q,
+        }
     }
 
-    /// A residual below which there is nothing left to gain.
-    pub fn goal(&self, tolerance: Tolerance) -> f64 {
-        0.1 * tolerance.residual * max_abs(&self.q)
+    /// Whether there is nothing left to gain at `y`: the verdict does not depend on the scaling.
+    pub fn settled(&self, y: &[f64], tolerance: &Tolerance, room: &mut Room) -> bool {
+        let goal = tolerance.goal();
+        self.problem().judge(y, &goal, room).holds(&goal)
     }
 }

@@ -5,7 +5,8 @@ use crate::mlcp::{Mlcp, natural};
 use crate::operator::{Product, diagonal_of, entries_of};
 use crate::outcome::{Outcome, Status, Tolerance};
 use crate::sparse::SparseMatrix;
-use saltus_linear::{Dense, MatrixSink, SquareMatrix, max_abs};
+use crate::verdict::{Room, Verdict, column_of, size_of_row, worse};
+use saltus_linear::{Dense, MatrixSink, SquareMatrix};
 use std::collections::HashSet;
 
 /// Rows of the largest matrix that is made dense for a method that needs it.
@@ -61,6 +62,25 @@ pub struct OperatorMlcp<'a> {
     pub q: &'a [f64],
 }
 
+/// What the diagonal of `M` says of the scales.
+struct Scales {
+    /// `M_ii`.
+    own: Vec<f64>,
+    /// `d_i` of the residual: `M_ii` where positive, 1 elsewhere.
+    natural: Vec<f64>,
+}
+
+impl Scales {
+    fn new(problem: &OperatorMlcp<'_>) -> Self {
+        let own = diagonal_of(problem.product(), 1);
+        let positive = |d: &f64| if *d > 0.0 && d.is_finite() { *d } else { 1.0 };
+        Self {
+            natural: own.iter().map(positive).collect(),
+            own,
+        }
+    }
+}
+
 impl OperatorMlcp<'_> {
     fn product(&self) -> &dyn Product {
         match self.operator {
@@ -70,46 +90,91 @@ impl OperatorMlcp<'_> {
         }
     }
 
-    /// `d_i` of the residual: `M_ii` where positive, 1 elsewhere.
-    fn scales(&self) -> Vec<f64> {
-        let mut d = diagonal_of(self.product(), 1);
-        for d in &mut d {
-            if *d <= 0.0 || !d.is_finite() {
-                *d = 1.0;
-            }
-        }
-        d
-    }
-
     /// Residual of the natural map at `z` in the unit of `w`, as [`Mlcp::residual`].
     #[must_use]
     pub fn residual(&self, z: &[f64]) -> f64 {
-        self.scaled_residual(z, &self.scales())
+        let tolerance = Tolerance::default();
+        self.judge(z, &Scales::new(self), &tolerance, &mut Room::default())
+            .residual
     }
 
-    fn scaled_residual(&self, z: &[f64], d: &[f64]) -> f64 {
-        let mut w = vec![0.0; z.len()];
+    /// As [`Mlcp::relative_residual`]. Of a matrix that is known by its products only, `s_i = |q_i| + |(M z)_i| + |M_ii z_i|`,
+    /// `D_i` is a probe of the sum, and a change of `z_i` is weighed in its own row.
+    #[must_use]
+    pub fn relative_residual(&self, z: &[f64]) -> f64 {
+        let exact = Tolerance {
+            residual: 0.0,
+            ..Tolerance::default()
+        };
+        self.judge(z, &Scales::new(self), &exact, &mut Room::default())
+            .relative
+    }
+
+    fn judge(&self, z: &[f64], d: &Scales, tolerance: &Tolerance, room: &mut Room) -> Verdict {
+        let n = z.len();
+        let mut w = std::mem::take(&mut room.w);
+        w.resize(n, 0.0);
         self.product().apply(z, &mut w);
-        let mut largest = 0.0_f64;
-        for i in 0..z.len() {
-            let value = w[i] + self.q[i];
-            let r = if i < self.equalities {
-                value.abs()
-            } else {
-                natural(d[i] * z[i], value)
-            };
-            if r.is_nan() {
-                return f64::NAN;
+        room.data.clear();
+        room.data.extend(self.q.iter().map(|q| q.abs()));
+        room.sizes.clone_from(&room.data);
+        match self.operator {
+            LcpOperator::Dense(m) => {
+                for (i, size) in room.sizes.iter_mut().enumerate() {
+                    *size += size_of_row(m.row(i), 0.0, z);
+                }
             }
-            largest = largest.max(r);
+            LcpOperator::Sparse(m) => {
+                m.triplets()
+                    .for_each(|(i, j, v)| room.sizes[i] += (v * z[j]).abs());
+            }
+            LcpOperator::Free(_) => {
+                for i in 0..n {
+                    room.sizes[i] += w[i].abs() + (d.own[i] * z[i]).abs();
+                }
+            }
         }
-        largest
+        w.iter_mut().zip(self.q).for_each(|(w, q)| *w += q);
+        let live = |i: usize| i < self.equalities || z[i] != 0.0 || w[i] <= 0.0;
+        match self.operator {
+            LcpOperator::Dense(m) => room.scale(|j| column_of(m, j), live),
+            LcpOperator::Sparse(m) => room.scale(|j| m.column(j), live),
+            LcpOperator::Free(m) => room.scale_free(m, &d.own, live),
+        }
+        room.w = w;
+        let weigh = |i: usize, x: f64| match self.operator {
+            LcpOperator::Dense(m) => room.weight(column_of(m, i), x),
+            LcpOperator::Sparse(m) => room.weight(m.column(i), x),
+            LcpOperator::Free(_) => room.weight(std::iter::once((i, d.own[i])), x),
+        };
+        let (mut residual, mut relative) = (0.0, 0.0);
+        for i in 0..n {
+            let value = room.w[i];
+            let none = || f64::INFINITY;
+            let part = if i < self.equalities {
+                residual = worse(residual, value.abs());
+                room.miss(i, tolerance, none, none)
+            } else {
+                residual = worse(residual, natural(d.natural[i] * z[i], value));
+                let below = || weigh(i, z[i].max(0.0));
+                let outside = weigh(i, (-z[i]).max(0.0));
+                worse(room.miss(i, tolerance, below, none), outside)
+            };
+            relative = worse(relative, part);
+        }
+        Verdict { residual, relative }
+    }
+
+    fn settled(&self, z: &[f64], d: &Scales, tolerance: &Tolerance, room: &mut Room) -> bool {
+        let goal = tolerance.goal();
+        self.judge(z, d, &goal, room).holds(&goal)
     }
 
     /// Solves from the guess in `z`.
     ///
     /// A dense matrix admits every method. With a sparse one `NewtonMin` factorises the active block sparsely, `Pgs` sweeps
-    /// over sparse rows and `ProjectedGradient` multiplies; `Auto` tries these in this order. With products only,
+    /// over sparse rows and `ProjectedGradient` multiplies; `Auto` tries these in this order and solves the last set
+    /// exactly. With products only,
     /// `ProjectedGradient` and `Auto` work. Every other method, and `Auto` where these fail, makes the matrix dense.
     ///
     /// # Errors
@@ -137,13 +202,15 @@ impl OperatorMlcp<'_> {
             LcpOperator::Sparse(m) => Some(m),
             _ => None,
         };
-        let d = self.scales();
+        let d = Scales::new(self);
         let mut spent = 0;
         let methods: &[LcpSolver] = match (solver, sparse) {
             (LcpSolver::Auto, Some(_)) => &[
                 LcpSolver::NewtonMin,
                 LcpSolver::Pgs { omega: 1.0 },
                 LcpSolver::ProjectedGradient,
+                // The same set, solved exactly.
+                LcpSolver::NewtonMin,
             ],
             (LcpSolver::Auto, None) => &[LcpSolver::ProjectedGradient],
             _ => &[solver],
@@ -154,17 +221,26 @@ impl OperatorMlcp<'_> {
                 (LcpSolver::NewtonMin, Some(m)) => newton_min(self, m, &d, tolerance, z),
                 (LcpSolver::Pgs { omega }, Some(m)) => self.sweeps(m, omega, &d, tolerance, z),
                 (LcpSolver::ProjectedGradient, _) => {
-                    gradient::solve(self.product(), self.q, &d, self.equalities, tolerance, z)
+                    let mut room = Room::default();
+                    let settled = |z: &[f64]| self.settled(z, &d, &tolerance, &mut room);
+                    let limit = tolerance.max_iterations;
+                    let product = self.product();
+                    gradient::solve(
+                        product,
+                        self.q,
+                        &d.natural,
+                        self.equalities,
+                        limit,
+                        settled,
+                        z,
+                    )
                 }
                 _ => break,
             };
             spent += steps;
-            let end = self.judge(word, spent, &d, tolerance, z);
+            let end = self.ending(word, spent, &d, tolerance, z);
             if end.is_solved() || solver != LcpSolver::Auto {
-                return Ok(LcpOutcome {
-                    outcome: end,
-                    certificate: None,
-                });
+                return Ok(LcpOutcome::plain(end));
             }
             last = Some(end);
         }
@@ -178,12 +254,7 @@ impl OperatorMlcp<'_> {
                         "auto or projected-gradient"
                     },
                 }),
-                |outcome| {
-                    Ok(LcpOutcome {
-                        outcome,
-                        certificate: None,
-                    })
-                },
+                |outcome| Ok(LcpOutcome::plain(outcome)),
             );
         }
         let mut matrix = Dense::zeros(n, n);
@@ -210,18 +281,17 @@ impl OperatorMlcp<'_> {
     }
 
     /// The residual decides, whatever the method says.
-    fn judge(&self, word: Status, spent: u32, d: &[f64], t: Tolerance, z: &[f64]) -> Outcome {
-        let residual = self.scaled_residual(z, d);
-        let bound = t.residual * (1.0 + max_abs(self.q));
+    fn ending(&self, word: Status, spent: u32, d: &Scales, t: Tolerance, z: &[f64]) -> Outcome {
+        let verdict = self.judge(z, d, &t, &mut Room::default());
         Outcome {
             status: match word {
-                _ if residual <= bound => Status::Solved,
-                _ if residual.is_nan() => Status::NotFinite,
+                _ if verdict.holds(&t) => Status::Solved,
+                _ if verdict.residual.is_nan() => Status::NotFinite,
                 Status::Solved => Status::Inaccurate,
                 other => other,
             },
             iterations: spent,
-            residual,
+            residual: verdict.residual,
             redundant: 0,
         }
     }
@@ -230,29 +300,23 @@ impl OperatorMlcp<'_> {
         &self,
         m: &SparseMatrix,
         omega: f64,
-        d: &[f64],
+        d: &Scales,
         tolerance: Tolerance,
         z: &mut [f64],
     ) -> (Status, u32) {
         let turned: Vec<_> = m.triplets().map(|(i, j, v)| (j, i, v)).collect();
         let rows = SparseMatrix::from_triplets(m.cols(), m.rows(), &turned);
-        let diagonal = diagonal_of(m, 1);
         let sweep = projected::Sweep {
             q: self.q,
-            diagonal: &diagonal,
+            diagonal: &d.own,
             equalities: self.equalities,
             omega,
-            goal: goal(tolerance, self.q),
             limit: tolerance.max_iterations,
         };
         let row = |i: usize, z: &[f64]| rows.column(i).map(|(j, v)| v * z[j]).sum();
-        sweep.solve(z, row, |z| self.scaled_residual(z, d))
+        let mut room = Room::default();
+        sweep.solve(z, row, |z| self.settled(z, d, &tolerance, &mut room))
     }
-}
-
-/// A residual below which there is nothing left to gain.
-fn goal(tolerance: Tolerance, q: &[f64]) -> f64 {
-    0.1 * tolerance.residual * (1.0 + max_abs(q))
 }
 
 /// Primal–dual active sets with a sparse factorisation of the active block (Bergounioux, Ito & Kunisch, *SIAM J. Control
@@ -260,20 +324,21 @@ fn goal(tolerance: Tolerance, q: &[f64]) -> f64 {
 fn newton_min(
     p: &OperatorMlcp<'_>,
     m: &SparseMatrix,
-    d: &[f64],
+    d: &Scales,
     tolerance: Tolerance,
     z: &mut [f64],
 ) -> (Status, u32) {
     let n = z.len();
     let mut w = vec![0.0; n];
     let mut place = vec![usize::MAX; n];
+    let mut room = Room::default();
     let mut seen: HashSet<Vec<usize>> = HashSet::new();
     for step in 0..tolerance.max_iterations.min(500) {
         m.apply(z, &mut w);
         let active: Vec<usize> = (0..n)
-            .filter(|&i| i < p.equalities || d[i] * z[i] > w[i] + p.q[i])
+            .filter(|&i| i < p.equalities || d.natural[i] * z[i] > w[i] + p.q[i])
             .collect();
-        if step > 0 && p.scaled_residual(z, d) <= goal(tolerance, p.q) {
+        if step > 0 && p.settled(z, d, &tolerance, &mut room) {
             return (Status::Solved, step);
         }
         place.fill(usize::MAX);
@@ -292,6 +357,15 @@ fn newton_min(
                 return (Status::Stalled, step);
             }
             block.solve(&mut x);
+            // A step of iterative refinement: rows with small terms hold by these, too.
+            let mut defect: Vec<f64> = active.iter().map(|&i| -p.q[i]).collect();
+            for (&j, x) in active.iter().zip(&x) {
+                for (i, v) in m.column(j).filter(|e| place[e.0] != usize::MAX) {
+                    defect[place[i]] -= v * x;
+                }
+            }
+            block.solve(&mut defect);
+            x.iter_mut().zip(&defect).for_each(|(x, d)| *x += d);
         }
         z.fill(0.0);
         for (&i, x) in active.iter().zip(&x) {
@@ -302,7 +376,7 @@ fn newton_min(
             return (Status::Stalled, step);
         }
         if !seen.insert(active) {
-            let nearly = p.scaled_residual(z, d) <= 10.0 * goal(tolerance, p.q);
+            let nearly = p.judge(z, d, &tolerance, &mut room).holds(&tolerance);
             return (
                 if nearly {
                     Status::Solved

@@ -2,6 +2,7 @@
 
 use super::ScaledLcp;
 use crate::outcome::{Status, Tolerance};
+use crate::verdict::Room;
 use saltus_linear::dot;
 
 /// What the sweeps need beside the rows of the matrix.
@@ -11,19 +12,17 @@ pub(super) struct Sweep<'a> {
     pub equalities: usize,
     /// Over-relaxation in (0, 2).
     pub omega: f64,
-    /// A residual below which there is nothing left to gain.
-    pub goal: f64,
     pub limit: u32,
 }
 
 impl Sweep<'_> {
-    /// Sweeps until the residual is below the goal, the limit is reached or nothing moves any more; `row` is the
-    /// product of a row with the unknowns.
+    /// Sweeps until the point is `settled`, the limit is reached or nothing moves any more; `row` is the product of a row
+    /// with the unknowns.
     pub fn solve(
         &self,
         y: &mut [f64],
         row: impl Fn(usize, &[f64]) -> f64,
-        mut residual: impl FnMut(&[f64]) -> f64,
+        mut settled: impl FnMut(&[f64]) -> bool,
     ) -> (Status, u32) {
         if self.diagonal.iter().any(|d| *d <= 0.0) {
             return (Status::Stalled, 0);
@@ -43,8 +42,8 @@ impl Sweep<'_> {
             if !moved.is_finite() || moved > 1e100 {
                 return (Status::Diverging, sweep);
             }
-            if sweep % 8 == 0 || moved <= self.goal {
-                if residual(y) <= self.goal {
+            if sweep % 8 == 0 || sweep.is_power_of_two() || moved == 0.0 {
+                if settled(y) {
                     return (Status::Solved, sweep);
                 }
                 if moved == 0.0 {
@@ -65,21 +64,17 @@ pub(super) fn solve(
 ) -> (Status, u32) {
     let n = y.len();
     let diagonal: Vec<f64> = (0..n).map(|i| p.m[(i, i)]).collect();
-    let mut w = vec![0.0; n];
+    let mut room = Room::default();
     let sweep = Sweep {
         q: &p.q,
         diagonal: &diagonal,
         equalities: p.e,
         omega,
-        goal: p.goal(tolerance),
         limit: tolerance.max_iterations,
     };
     sweep.solve(
         y,
         |i, y| dot(p.m.row(i), y),
-        |y| {
-            p.w(y, &mut w);
-            p.residual(y, &w)
-        },
+        |y| p.settled(y, &tolerance, &mut room),
     )
 }

@@ -7,13 +7,14 @@
 use crate::elimination::eliminate;
 use crate::mlcp::Mlcp;
 use crate::outcome::{Outcome, Status, Tolerance};
+use crate::verdict::{Room, size_of_row};
 use saltus_linear::{RANK_TOLERANCE, max_abs};
 
 /// Most unknowns.
 const MOST: usize = 32;
-/// Violations below this multiple of `‖q‖∞` are round-off.
+/// Violations below this multiple of the size of their row are round-off.
 const ROUND_OFF: f64 = 1e-14;
-/// Rows outside the set whose `w` is below this multiple of `‖q‖∞` may carry multipliers as well.
+/// Rows outside the set whose `w` is below this multiple of the size of the row may carry multipliers as well.
 const WEAKLY_ACTIVE: f64 = 1e-11;
 /// Up to this many unknowns all sets are tried.
 const FEW: usize = 4;
@@ -40,8 +41,6 @@ struct Tiny<const N: usize> {
     s: [f64; N],
     y: [f64; N],
     w: [f64; N],
-    /// Largest `|q_i|`.
-    scale: f64,
 }
 
 impl<const N: usize> Tiny<N> {
@@ -55,7 +54,6 @@ impl<const N: usize> Tiny<N> {
             s: zero,
             y: zero,
             w: zero,
-            scale: 0.0,
         };
         let matrix = problem.matrix;
         for i in 0..n {
@@ -65,7 +63,6 @@ impl<const N: usize> Tiny<N> {
             t.s[i] = if s.is_finite() && s > 0.0 { s } else { 1.0 };
             t.q[i] = t.s[i] * problem.q[i];
             t.y[i] = z[i] / t.s[i];
-            t.scale = t.scale.max(t.q[i].abs());
         }
         for i in 0..n {
             let s = t.s[i];
@@ -100,11 +97,11 @@ impl<const N: usize> Tiny<N> {
         for (i, z) in z.iter_mut().enumerate() {
             *z = self.s[i] * self.y[i].max(0.0);
         }
-        let residual = problem.residual(z);
-        (residual <= problem.bound(tolerance.residual)).then_some(Outcome {
+        let verdict = problem.settle(z, &tolerance, &mut Room::default());
+        verdict.holds(&tolerance).then_some(Outcome {
             status: Status::Solved,
             iterations,
-            residual,
+            residual: verdict.residual,
             redundant: 0,
         })
     }
@@ -184,13 +181,19 @@ impl<const N: usize> Tiny<N> {
     /// Newton's next set, and whether the present point is a solution.
     fn next(&self, set: u32) -> (u32, bool) {
         let mut next = 0;
-        let mut violation = 0.0_f64;
+        let mut solved = true;
         for i in 0..self.n {
             let (y, w) = (self.y[i], self.w[i]);
-            violation = violation.max(-y.min(w));
+            let violation = -y.min(w);
+            solved = solved && (violation <= 0.0 || violation <= ROUND_OFF * self.size(i));
             next |= u32::from(y > w) << i;
         }
-        (next, next == set || violation <= ROUND_OFF * self.scale)
+        (next, next == set || solved)
+    }
+
+    /// The terms whose cancellation is `w_i`.
+    fn size(&self, i: usize) -> f64 {
+        size_of_row(&self.m[i][..self.n], self.q[i], &self.y)
     }
 
     /// Whether no other multipliers do the same: the block of the set and of all rows that could join it is regular.
@@ -201,7 +204,7 @@ impl<const N: usize> Tiny<N> {
                 if self.y[i] <= 0.0 {
                     return false;
                 }
-            } else if self.w[i] <= WEAKLY_ACTIVE * self.scale {
+            } else if self.w[i] <= WEAKLY_ACTIVE * self.size(i) {
                 wide |= 1 << i;
             }
         }
