@@ -13,6 +13,8 @@ use super::functions::{Block, projection_slope};
 use super::measure::{Measure, square};
 use super::problem::FrictionContact;
 use super::scaled::Scaled;
+use super::search::Limits;
+use super::solve::{FrictionSolver, solve};
 use crate::cone::{norm, project};
 use saltus_linear::{Dense, axpy, dot};
 
@@ -150,8 +152,15 @@ const SMALL: [f64; 3] = [1e-8, 1e-6, 1e-4];
 /// combinations of those.
 const DEPENDENT: f64 = 1e-10;
 
+/// Velocities of a point with a larger residual may be too uncertain to tell what slides, and the point is made better first:
+/// the residual says little of them where `W` is ill-conditioned.
+const CERTAIN: f64 = 1e-11;
+
 /// Replaces `r`, a solution of `problem`, by the canonical reaction if that solves the problem to `tolerance`
 /// or at least as well as `r`. Returns whether `r` was replaced.
+///
+/// Where the velocities of `r` are not known well enough to tell what slides, the problem is solved from there more accurately
+/// than `tolerance` asks.
 ///
 /// With rolling friction the norm mixes impulses (N s) with angular impulses (N m s), as `eta` does.
 pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
@@ -159,11 +168,25 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
         return false;
     }
     let problem = &*problem.assembled();
-    match problem.dimension() {
+    let least = |r: &mut [f64]| match problem.dimension() {
         2 => sized::<2>(problem, tolerance, r),
         3 => sized::<3>(problem, tolerance, r),
         _ => sized::<5>(problem, tolerance, r),
+    };
+    let eta = problem.residual(r).eta;
+    if eta > CERTAIN {
+        let mut better = r.to_vec();
+        let limits = Limits {
+            tolerance: 0.1 * CERTAIN,
+            ..Limits::default()
+        };
+        let end = solve(problem, FrictionSolver::Auto, limits, &mut better);
+        if end.residual.eta < eta && least(&mut better) {
+            r.copy_from_slice(&better);
+            return true;
+        }
     }
+    least(r)
 }
 
 fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
