@@ -266,7 +266,10 @@ fn the_least_reaction_does_not_depend_on_the_tolerance() {
             };
             let end = solve(&p, FrictionSolver::Auto, limits, &mut r);
             assert!(end.outcome.is_solved(), "{name}: {end:?}");
-            assert!(canonical_reaction(&p, tolerance, &mut r), "{name} {tolerance}");
+            assert!(
+                canonical_reaction(&p, tolerance, &mut r),
+                "{name} {tolerance}"
+            );
             assert!(p.residual(&r).eta <= tolerance);
             let each = r.chunks_exact(3).zip(measure.scales());
             let sum: f64 = each
@@ -275,6 +278,9 @@ fn the_least_reaction_does_not_depend_on_the_tolerance() {
             sum.sqrt() / measure.reference()
         });
         println!("{name}: {norms:?}");
-        assert!((norms[0] / norms[1] - 1.0).abs() < 1e-4, "{name}: {norms:?}");
+        assert!(
+            (norms[0] / norms[1] - 1.0).abs() < 1e-4,
+            "{name}: {norms:?}"
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Why a frictional problem has no solution, where that can be proven.
 
-use super::measure::{Measure, defect, square};
+use super::measure::{Measure, miss, square};
 use super::problem::FrictionContact;
-use crate::cone::de_saxce;
+use super::units::Range;
 use crate::lcp::farkas_certificate;
 use saltus_linear::Dense;
 
@@ -16,7 +16,12 @@ pub const DIAGNOSIS_LIMIT: usize = 60;
 /// assembled if it is no larger than that.
 #[must_use]
 pub fn infeasibility(problem: &FrictionContact) -> Option<Vec<f64>> {
-    search(problem, |_| true)
+    match Range::of(problem) {
+        Range::Usual => search(problem, |_| true),
+        // Impulses in any unit prove the same.
+        Range::Other(units) => search(&units.problem, |_| true),
+        Range::Beyond => None,
+    }
 }
 
 /// Whether there is a proof among the connected parts that `r` does not solve to their share of `tolerance`.
@@ -33,9 +38,8 @@ pub(crate) fn is_infeasible<const D: usize>(
     let solved = |part: &[usize]| {
         let each = part.iter().map(|&i| {
             let (mu, rolling) = (problem.friction()[i], problem.rolling_of(i));
-            let hat = de_saxce(&u[i], mu, rolling);
             let d = measure.scales()[i];
-            d * square(&defect(&r[i], &hat, 1.0 / d, mu, rolling))
+            d * square(&miss(&r[i], &u[i], 1.0 / d, mu, rolling))
         });
         each.sum::<f64>() <= goal
     };

@@ -7,7 +7,7 @@ use crate::cone::{Region, de_saxce, norm, project};
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Residual {
     /// `√(Σ d_i |e_i|²) / √(Σ |q_i|²/d_i)` with `e_i = r_i − P_K(r_i − û_i/d_i)`: dimensionless, the
-    /// same in all units and contact frames.
+    /// same in all units and contact frames. With coefficients of friction above 10, `e_n` is at least `min(u_n, 0)/d_i`.
     pub eta: f64,
     /// Largest `|e_i|`, N s.
     pub impulse: f64,
@@ -137,8 +137,7 @@ impl Measure {
             let u = velocity_of(i);
             speeds += square(&u);
             let (mu, rolling) = (problem.friction()[i], problem.rolling_of(i));
-            let hat = de_saxce(&u, mu, rolling);
-            let e = square(&defect(r, &hat, 1.0 / d, mu, rolling));
+            let e = square(&miss(r, &u, 1.0 / d, mu, rolling));
             sum += d * e;
             if d * e > largest || e.is_nan() {
                 largest = d * e;
@@ -147,7 +146,7 @@ impl Measure {
             let size = e.sqrt();
             impulse = impulse.max(size);
             velocity = velocity.max(d * size);
-            plain += square(&defect(r, &hat, 1.0, mu, rolling));
+            plain += square(&miss(r, &u, 1.0, mu, rolling));
         }
         let speed = if SAFE.contains(&speeds) {
             speeds.sqrt()
@@ -169,6 +168,30 @@ impl Measure {
             worst,
         }
     }
+}
+
+/// Coefficients above this make the natural map blind: with `μ` large, `e_n` of a contact at rest that penetrates goes with
+/// `1/μ²`.
+const STIFF: f64 = 10.0;
+
+/// How much a contact with velocity `u` misses Coulomb's law, in impulses: [`defect`] of the De Saxcé velocity, and with
+/// coefficients above 10 at least `ρ min(u_n, 0)`, which every solution makes zero.
+#[inline]
+pub(crate) fn miss<const D: usize>(
+    r: &[f64; D],
+    u: &[f64; D],
+    rho: f64,
+    mu: f64,
+    rolling: f64,
+) -> [f64; D] {
+    let mut e = defect(r, &de_saxce(u, mu, rolling), rho, mu, rolling);
+    if mu.max(rolling) > STIFF {
+        let penetration = rho * u[0].min(0.0);
+        if penetration.abs() > e[0].abs() {
+            e[0] = penetration;
+        }
+    }
+    e
 }
 
 /// `r − P_K(r − ρ û)` by cases, so that nothing cancels when `r` is huge.

@@ -15,6 +15,7 @@ use super::problem::FrictionContact;
 use super::scaled::Scaled;
 use super::search::Limits;
 use super::solve::{FrictionSolver, solve};
+use super::units::Range;
 use crate::cone::{norm, project};
 use saltus_linear::{Dense, axpy, dot};
 
@@ -166,6 +167,18 @@ const CERTAIN: f64 = 1e-11;
 pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
     if r.len() != problem.dimension() * problem.contacts() || r.iter().any(|v| !v.is_finite()) {
         return false;
+    }
+    match Range::of(problem) {
+        Range::Usual => {}
+        Range::Other(units) => {
+            let mut inside = units.enter(r);
+            let found = canonical_reaction(&units.problem, tolerance, &mut inside);
+            if found {
+                units.leave(&inside, r);
+            }
+            return found;
+        }
+        Range::Beyond => return false,
     }
     let problem = &*problem.assembled();
     let least = |r: &mut [f64]| match problem.dimension() {

@@ -25,6 +25,7 @@ mod small_newton;
 mod solve;
 mod splitting;
 mod tangent;
+mod units;
 
 pub use convex::solve_convex;
 pub use diagnosis::{DIAGNOSIS_LIMIT, infeasibility, painleve_contacts};

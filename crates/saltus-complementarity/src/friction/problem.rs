@@ -2,6 +2,7 @@
 
 use super::diagnosis;
 use super::measure::{Measure, Residual};
+use super::units::Range;
 use crate::block::BlockMatrix;
 use crate::operator::{Operator, Product, diagonal_of, entries_of};
 use crate::sparse::SparseMatrix;
@@ -172,7 +173,13 @@ impl FrictionContact {
     /// Residuals of the natural map at `r` (dimension × contacts), as energy, in impulses and in velocities.
     #[must_use]
     pub fn residual(&self, r: &[f64]) -> Residual {
-        Measure::new(self).residual_of(self, r)
+        match Range::of(self) {
+            Range::Other(units) => {
+                let inside = units.enter(r);
+                units.residual(&inside, units.problem.residual(&inside))
+            }
+            _ => Measure::new(self).residual_of(self, r),
+        }
     }
 
     /// The proof that no reaction satisfies even `u_n ≥ 0`, if there is one; see

@@ -3,10 +3,9 @@
 //! With `d_i` of [`Measure`], `r̂_i = √d_i r_i / |q|_D` and `û_i = u_i / (√d_i |q|_D)`: the cones stay what they are, the
 //! diagonal blocks of `Ŵ_ij = W_ij/√(d_i d_j)` have mean diagonal 1, `q̂` has length 1, and the length of the natural map is η.
 
-use super::measure::{Measure, defect, square};
+use super::measure::{Measure, miss, square};
 use super::problem::FrictionContact;
 use crate::block::BlockMatrix;
-use crate::cone::de_saxce;
 use crate::operator::Product;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -106,8 +105,7 @@ impl<const D: usize> Scaled<D> {
     pub fn eta(&self, r: &[[f64; D]], u: &[[f64; D]]) -> f64 {
         let mut sum = 0.0;
         for (i, (r, u)) in r.iter().zip(u).enumerate() {
-            let hat = de_saxce(u, self.mu[i], self.rolling[i]);
-            sum += square(&defect(r, &hat, 1.0, self.mu[i], self.rolling[i]));
+            sum += square(&miss(r, u, 1.0, self.mu[i], self.rolling[i]));
         }
         sum.sqrt()
     }

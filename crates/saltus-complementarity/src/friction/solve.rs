@@ -15,6 +15,7 @@ use super::proximal::{Newton, Weight};
 use super::scaled::Scaled;
 use super::search::{Limits, Search, Stop};
 use super::splitting;
+use super::units::Range;
 use crate::cone::project;
 use crate::outcome::{Outcome, Status};
 
@@ -138,6 +139,8 @@ pub struct FrictionOutcome {
 /// Where `W` is known by its products only, `ProjectedGradient` runs on those; `Auto` does so with half its work, then
 /// assembles `W` if it has at most [`ASSEMBLY_LIMIT`] rows; all other methods need the blocks and assemble it at once.
 ///
+/// Data far from 1 are solved in other units; where no units hold them at once, the status is `NotFinite`.
+///
 /// `Infeasible` is said only with a proof; [`infeasibility`](super::infeasibility) gives it. `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
 pub fn solve(
     problem: &FrictionContact,
@@ -145,6 +148,24 @@ pub fn solve(
     limits: Limits<'_>,
     r: &mut [f64],
 ) -> FrictionOutcome {
+    match Range::of(problem) {
+        Range::Usual => {}
+        Range::Other(units) => {
+            let mut inside = units.enter(r);
+            let mut end = solve(&units.problem, solver, limits, &mut inside);
+            end.residual = units.residual(&inside, end.residual);
+            units.leave(&inside, r);
+            return end;
+        }
+        Range::Beyond => {
+            let nothing = Residual {
+                eta: f64::NAN,
+                ..Residual::default()
+            };
+            r.fill(0.0);
+            return judge(Stop::Stalled, nothing, 0.0, 0, 0.0, || false);
+        }
+    }
     if problem.is_matrix_free() && solver != FrictionSolver::ProjectedGradient {
         return assembling(problem, solver, limits, r);
     }

@@ -2,7 +2,7 @@
 //! multipliers are the proof if they cannot (Farkas' lemma).
 
 use super::ScaledLcp;
-use saltus_linear::{Dense, max_abs};
+use saltus_linear::{Dense, is_zero, max_abs};
 
 /// `A x + b ≥ 0` in the rows that are no equations, `= 0` in those that are; `x ≥ 0` but for the free unknowns.
 pub(crate) struct Inequalities<'a, E, F> {
@@ -117,12 +117,18 @@ impl<E: Fn(usize) -> bool, F: Fn(usize) -> bool> Inequalities<'_, E, F> {
 
     /// `y` scaled to `max |y| = 1`, if it proves anything beyond round-off.
     fn proof(&self, mut y: Vec<f64>) -> Option<Vec<f64>> {
+        // The multiplier of a row that says nothing says nothing.
+        for (i, v) in y.iter_mut().enumerate() {
+            if self.constant[i] == 0.0 && is_zero(self.matrix.row(i)) {
+                *v = 0.0;
+            }
+        }
         let size = max_abs(&y);
         if size.is_nan() || size <= 0.0 {
             return None;
         }
         for v in &mut y {
-            *v /= size;
+            *v = if v.abs() > TIE * size { *v / size } else { 0.0 };
         }
         let n = self.matrix.cols();
         let mut image = vec![0.0; n];

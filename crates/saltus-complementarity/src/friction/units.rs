@@ -1,0 +1,170 @@
+//! Problems in units far from those of the data, so that no square or cube leaves the range of numbers.
+//!
+//! `W = a W'`, `q = b q'`, `u = b u'`, `r = (b/a) r'` with powers of two: Coulomb's law stays what it is, and no bit is lost. The
+//! doors of the solvers, of the residual and of the proofs pass through here; what they find comes back in the units of the data.
+
+use super::measure::{Residual, miss};
+use super::problem::FrictionContact;
+use crate::operator::Product;
+use saltus_linear::max_abs;
+use std::sync::Arc;
+
+/// Largest entries in this range need no other units: their cubes and the products of those can be written.
+const NEAR: std::ops::RangeInclusive<f64> = 1e-60..=1e60;
+/// The smallest diagonal entry relative to the largest below which rounding to zero changes the problem.
+const FAR: f64 = 1e-250;
+/// Impulses that can be written with all their digits.
+const IMPULSES: std::ops::RangeInclusive<f64> = 1e-300..=1e300;
+
+/// How far the data are from 1.
+#[derive(Debug)]
+pub(crate) enum Range {
+    /// Work on them as they are.
+    Usual,
+    /// Work in these units.
+    Other(Box<Units>),
+    /// No units hold all of them at once.
+    Beyond,
+}
+
+/// A problem in other units.
+#[derive(Debug)]
+pub(crate) struct Units {
+    /// The problem in these units.
+    pub problem: FrictionContact,
+    /// `a`.
+    operator: f64,
+    /// `b`.
+    velocity: f64,
+}
+
+/// `factor · A`.
+#[derive(Debug)]
+struct Multiple {
+    product: Arc<dyn Product>,
+    factor: f64,
+}
+
+impl Product for Multiple {
+    fn size(&self) -> usize {
+        self.product.size()
+    }
+
+    fn apply(&self, x: &[f64], y: &mut [f64]) {
+        self.product.apply(x, y);
+        y.iter_mut().for_each(|y| *y *= self.factor);
+    }
+
+    fn work(&self) -> f64 {
+        self.product.work()
+    }
+}
+
+impl Range {
+    /// Of the blocks of `W` at hand and `q`.
+    pub fn of(problem: &FrictionContact) -> Self {
+        let entries = problem.delassus().triplets().map(|e| e.2.abs());
+        let most = entries.fold(0.0, f64::max);
+        let free = max_abs(problem.free_velocity());
+        let usual = |v: f64| v == 0.0 || NEAR.contains(&v);
+        if usual(most) && usual(free) {
+            return Self::Usual;
+        }
+        let (operator, velocity) = (power(most), power(free));
+        let d = problem.dimension();
+        let diagonals = (0..problem.contacts()).flat_map(|i| {
+            let block = problem.delassus().diagonal(i);
+            (0..d).map(move |k| block[k * d + k].abs())
+        });
+        let least = diagonals.filter(|v| *v > 0.0).fold(most, f64::min);
+        let impulse = velocity / operator;
+        if least / operator < FAR || !IMPULSES.contains(&impulse) {
+            return Self::Beyond;
+        }
+        let (shrink, slow) = (1.0 / operator, 1.0 / velocity);
+        let q = problem.free_velocity().iter().map(|q| q * slow).collect();
+        let (mu, rolling) = (problem.friction().to_vec(), problem.rolling().to_vec());
+        let made = match problem.product() {
+            Some(product) => {
+                let product: Arc<dyn Product> = Arc::new(Multiple {
+                    product: Arc::clone(product),
+                    factor: shrink,
+                });
+                FrictionContact::new(product, q, mu, rolling)
+            }
+            None => {
+                let w = problem.delassus().scaled(|_, _| shrink);
+                FrictionContact::new(w, q, mu, rolling)
+            }
+        };
+        made.map_or(Self::Beyond, |problem| {
+            Self::Other(Box::new(Units {
+                problem,
+                operator,
+                velocity,
+            }))
+        })
+    }
+}
+
+/// The power of two below `v > 0` whose reciprocal is a number as well; 1 of zero.
+fn power(v: f64) -> f64 {
+    if v > 0.0 {
+        v.log2().floor().clamp(-1000.0, 1000.0).exp2()
+    } else {
+        1.0
+    }
+}
+
+impl Units {
+    /// `r` in these units.
+    pub fn enter(&self, r: &[f64]) -> Vec<f64> {
+        r.iter()
+            .map(|r| r / self.velocity * self.operator)
+            .collect()
+    }
+
+    /// `r` in the units of the data.
+    pub fn leave(&self, inside: &[f64], r: &mut [f64]) {
+        for (r, v) in r.iter_mut().zip(inside) {
+            *r = v / self.operator * self.velocity;
+        }
+    }
+
+    /// The residual of `inside` in the units of the data.
+    pub fn residual(&self, inside: &[f64], residual: Residual) -> Residual {
+        Residual {
+            impulse: residual.impulse / self.operator * self.velocity,
+            velocity: residual.velocity * self.velocity,
+            unscaled: match self.problem.dimension() {
+                2 => self.unscaled::<2>(inside),
+                3 => self.unscaled::<3>(inside),
+                _ => self.unscaled::<5>(inside),
+            },
+            ..residual
+        }
+    }
+
+    /// `|r − P_K(r − û)| / max(|q|, |r|, |u|)` by largest entries where lengths leave the range.
+    fn unscaled<const D: usize>(&self, inside: &[f64]) -> f64 {
+        let p = &self.problem;
+        let mut u = vec![0.0; inside.len()];
+        p.velocity(inside, &mut u);
+        let blocks = inside.as_chunks::<D>().0.iter().zip(u.as_chunks::<D>().0);
+        let errors: Vec<f64> = blocks
+            .enumerate()
+            .flat_map(|(i, (r, u))| {
+                let (mu, rolling) = (p.friction()[i], p.rolling_of(i));
+                miss(r, u, self.operator, mu, rolling)
+            })
+            .collect();
+        let speed = max_abs(p.free_velocity()).max(max_abs(&u)) * self.operator;
+        let scale = speed.max(max_abs(inside));
+        if scale > 0.0 {
+            let share = |v: &f64| (v / scale) * (v / scale);
+            errors.iter().map(share).sum::<f64>().sqrt()
+        } else {
+            0.0
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Frictional problems in units far from 1, and with coefficients far from 1: the same answer in other numbers, or a word for why not.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use saltus_complementarity::friction::{
+    FrictionContact, FrictionSolver, Limits, infeasibility, solve,
+};
+use saltus_complementarity::{BlockMatrix, Status};
+use support::{Random, planted};
+
+fn limits() -> Limits<'static> {
+    Limits {
+        max_iterations: 20_000,
+        max_work: 1e8,
+        ..Limits::default()
+    }
+}
+
+fn in_units(p: &FrictionContact, operator: f64, velocity: f64) -> FrictionContact {
+    let entries: Vec<_> = p
+        .delassus()
+        .triplets()
+        .map(|(i, j, v)| (i, j, v * operator))
+        .collect();
+    let w = BlockMatrix::from_triplets(p.dimension(), p.contacts(), entries);
+    let q = p.free_velocity().iter().map(|v| v * velocity).collect();
+    FrictionContact::new(w, q, p.friction().to_vec(), p.rolling().to_vec()).unwrap()
+}
+
+#[test]
+fn units_far_from_one_change_nothing() {
+    let mut random = Random::new(29);
+    for d in [2, 3, 5] {
+        let (p, _) = planted(&mut random, d, 3, 3 * d, true);
+        assert!(infeasibility(&p).is_none(), "{d}");
+        for (name, solver) in FrictionSolver::ALL {
+            let mut r = vec![0.0; p.free_velocity().len()];
+            let end = solve(&p, solver, limits(), &mut r);
+            for (a, b) in [
+                (150, 0),
+                (-150, 0),
+                (0, 150),
+                (0, -150),
+                (200, 150),
+                (-200, -150),
+                (0, 290),
+                (290, 290),
+                (-290, -290),
+            ] {
+                let (a, b) = (f64::powi(10.0, a), f64::powi(10.0, b));
+                let far = in_units(&p, a, b);
+                let mut x = vec![0.0; r.len()];
+                let other = solve(&far, solver, limits(), &mut x);
+                assert_eq!(
+                    other.outcome.status, end.outcome.status,
+                    "{name} {d} {a:e} {b:e}: {other:?}"
+                );
+                assert!(x.iter().all(|v| v.is_finite()), "{name} {d} {a:e} {b:e}");
+                if end.outcome.is_solved() {
+                    let (eta, back) = (
+                        far.residual(&x).eta,
+                        p.residual(&x.iter().map(|x| x / b * a).collect::<Vec<_>>())
+                            .eta,
+                    );
+                    assert!(
+                        eta <= 1.001e-8 && back <= 1.001e-8,
+                        "{name} {d} {a:e} {b:e}: {eta} {back}"
+                    );
+                }
+                assert!(infeasibility(&far).is_none(), "{d} {a:e} {b:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn squeezing_is_proven_in_all_units() {
+    let entries = [(0, 0, 1.0), (0, 3, -1.0), (3, 0, -1.0), (3, 3, 1.0)];
+    let w = BlockMatrix::from_triplets(3, 2, entries);
+    let q = vec![-1.0, 0.0, 0.0, -1.0, 0.0, 0.0];
+    let p = FrictionContact::new(w, q, vec![0.5; 2], Vec::new()).unwrap();
+    for (a, b) in [
+        (1.0, 1.0),
+        (1e200, 1.0),
+        (1e-200, 1.0),
+        (1.0, 1e200),
+        (1e-150, 1e-200),
+    ] {
+        let far = in_units(&p, a, b);
+        assert!(infeasibility(&far).is_some(), "{a:e} {b:e}");
+        let end = solve(&far, FrictionSolver::Auto, limits(), &mut [0.0; 6]);
+        assert_eq!(end.outcome.status, Status::Infeasible, "{a:e} {b:e}");
+    }
+}
+
+/// Contacts whose inertias differ by more than numbers can hold together.
+#[test]
+fn what_no_units_hold_is_named() {
+    let entries = (0..6).map(|k| (k, k, if k < 3 { 1e-200 } else { 1e200 }));
+    let w = BlockMatrix::from_triplets(3, 2, entries);
+    let q = vec![-1.0, 0.1, 0.0, -1.0, 0.1, 0.0];
+    let p = FrictionContact::new(w, q, vec![0.5; 2], Vec::new()).unwrap();
+    for (name, solver) in FrictionSolver::ALL {
+        let mut r = [0.0; 6];
+        let end = solve(&p, solver, limits(), &mut r);
+        assert_eq!(end.outcome.status, Status::NotFinite, "{name}");
+        assert!(r.iter().all(|r| *r == 0.0));
+    }
+}
+
+/// A mass on the floor with more and more friction: it sticks, whatever the method; where one does not get there, it says so.
+#[test]
+fn friction_without_bound_is_sticking() {
+    for d in [2, 3] {
+        let entries =
+            (0..d).flat_map(|i| (0..d).map(move |j| (i, j, if i == j { 1.0 } else { 0.2 })));
+        let w = BlockMatrix::from_triplets(d, 1, entries);
+        let q: Vec<f64> = [-0.1, 1.0, 0.3][..d].to_vec();
+        for mu in [1e3, 1e8, 1e12, 1e100, 1e200, 1e300] {
+            let p = FrictionContact::new(w.clone(), q.clone(), vec![mu], Vec::new()).unwrap();
+            for (name, solver) in FrictionSolver::ALL {
+                let mut r = vec![0.0; d];
+                let end = solve(&p, solver, limits(), &mut r);
+                println!(
+                    "{name} {d} {mu:e} {:?} {:e} {r:?}",
+                    end.outcome.status, end.outcome.residual
+                );
+                assert!(r.iter().all(|r| r.is_finite()), "{name} {d} {mu:e} {end:?}");
+                assert_ne!(end.outcome.status, Status::Infeasible, "{name} {d} {mu:e}");
+                if end.outcome.is_solved() {
+                    let mut u = vec![0.0; d];
+                    p.velocity(&r, &mut u);
+                    let open = r.iter().all(|r| *r == 0.0);
+                    assert!(
+                        !open && u.iter().all(|u| u.abs() < 1e-7),
+                        "{name} {d} {mu:e}: {r:?} {u:?}"
+                    );
+                }
+            }
+        }
+    }
+}
