@@ -217,6 +217,7 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
     };
     let mut misread = 0_u32;
     let mut unnamed = None;
+    let mut unstarted = 0_u32;
     let each = |path: &Path, result: &Result<Solution, BatchError>| {
         let name = path.display().to_string();
         match result {
@@ -224,8 +225,10 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
             Err(error) => {
                 misread += 1;
                 println!("{name:40} {error}");
-                if matches!(error, BatchError::Solver { .. }) {
-                    unnamed = Some(error.to_string());
+                match error {
+                    BatchError::Solver { .. } => unnamed = Some(error.to_string()),
+                    BatchError::Start { .. } => unstarted += 1,
+                    _ => {}
                 }
             }
         }
@@ -234,6 +237,13 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
         Ok(runs) => runs,
         Err(error) => return wrong(error),
     };
+    if runs.is_empty() && unstarted > 0 {
+        return wrong(format!(
+            "--start {}: none of the {unstarted} problems of {} holds this point; start from zero, or from a point that is stored in the files",
+            arguments.start,
+            arguments.problem.display()
+        ));
+    }
     if runs.is_empty() {
         return wrong(unnamed.unwrap_or_else(|| {
             format!(

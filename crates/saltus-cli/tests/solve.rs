@@ -58,6 +58,13 @@ fn a_folder_gives_a_profile() {
     }
     let out = saltus(&["solve", "set", "--solver", "all", "--profile", "p"], &at);
     assert_eq!(out.status.code(), Some(0), "{out:?}");
+    let start = saltus(&["solve", "set", "--start", "solution"], &at);
+    assert_eq!(start.status.code(), Some(2), "{start:?}");
+    let said = String::from_utf8(start.stderr).unwrap();
+    assert!(
+        said.contains("none of the 2 problems") && said.contains("start from zero"),
+        "{said}"
+    );
     for file in [
         "p.svg",
         "p.html",
@@ -358,6 +365,32 @@ fn an_enumeration_lists_all_solutions() {
             let text = String::from_utf8(out.stdout).unwrap();
             assert!(text.contains("infeasible"), "{problem} {solver}: {text}");
         }
+    }
+}
+
+/// Where nothing helped, what was tried already is not recommended.
+#[test]
+fn a_hint_says_what_was_not_tried() {
+    let at = folder("solve-hint");
+    let text = r#"{"kind":"lcp","matrix":[[1,2],[-2,1]],"q":[-1,-1]}"#;
+    std::fs::write(at.join("p.json"), text).unwrap();
+    for (solver, hint) in [("pgs", true), ("all", false)] {
+        let arguments = [
+            "solve",
+            "p.json",
+            "--solver",
+            solver,
+            "--max-iterations",
+            "0",
+        ];
+        let out = saltus(&arguments, &at);
+        let said = String::from_utf8(out.stderr).unwrap();
+        let unsettled = out.status.code() == Some(3);
+        assert_eq!(
+            said.contains("--solver all"),
+            hint && unsettled,
+            "{solver}: {said}"
+        );
     }
 }
 

@@ -137,7 +137,10 @@ fn broken_files_are_errors_that_name_place_and_expectation() {
             "{\"kind\": \"lcp\", \"matrix\": [[1]], \"q\": [1, 2]}",
             "matrix has 1 rows, q has 2 entries",
         ),
-        ("{\"kind\": \"lpc\"}", "unknown variant"),
+        (
+            "{\"kind\": \"lpc\"}",
+            "kind is \"lpc\", expected one of lcp",
+        ),
         (
             "{\"kind\": \"friction\", \"dimension\": 4, \"delassus\": [], \"q\": [0,0,0,0], \"mu\": [1]}",
             "4 components",

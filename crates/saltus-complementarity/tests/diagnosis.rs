@@ -281,3 +281,52 @@ fn convex_problems_heed_their_limits() {
         assert_eq!(run(&zero, limits), Status::IterationLimit);
     }
 }
+
+/// Two rigid jaws close on a chain of `n` balls: each ball may move aside from the next, but none out of the way.
+fn jaws(n: usize) -> FrictionContact {
+    let mut entries = Vec::new();
+    for i in 0..n {
+        // Ball i is between contacts i and i + 1; the jaws, beyond the ends, do not yield.
+        for (j, v) in [(i, 2.0), (i + 1, -1.0), (i.wrapping_sub(1), -1.0)] {
+            let end = i == 0 || i == n - 1;
+            let v = if end && j == i { 1.0 } else { v };
+            if j < n {
+                entries.push((3 * i, 3 * j, v));
+            }
+        }
+        entries.push((3 * i + 1, 3 * i + 1, 1.0));
+        entries.push((3 * i + 2, 3 * i + 2, 1.0));
+    }
+    let w = BlockMatrix::from_triplets(3, n, entries);
+    let q = (0..n)
+        .flat_map(|i| [if i == 0 { -1.0 } else { 0.0 }, 0.1, 0.0])
+        .collect();
+    FrictionContact::new(w, q, vec![0.3; n], Vec::new()).unwrap()
+}
+
+/// The proof is looked for in time, by every method, and in larger scenes.
+#[test]
+fn squeezing_is_proven_before_the_work_is_spent() {
+    for n in [2, 20, 120] {
+        let p = jaws(n);
+        let proof = infeasibility(&p).expect("a proof");
+        assert!(proof.iter().all(|p| (p - 1.0).abs() < 1e-9), "{proof:?}");
+        for (name, solver) in FrictionSolver::ALL {
+            if n > 20 && solver != FrictionSolver::Auto {
+                continue;
+            }
+            let mut r = vec![0.0; 3 * n];
+            let end = solve(&p, solver, Limits::default(), &mut r);
+            assert_eq!(
+                end.outcome.status,
+                Status::Infeasible,
+                "{name} {n}: {end:?}"
+            );
+            assert!(n > 2 || end.outcome.iterations < 2000, "{name}: {end:?}");
+            assert!(
+                end.work < 0.2 * Limits::default().max_work,
+                "{name} {n}: {end:?}"
+            );
+        }
+    }
+}

@@ -274,3 +274,56 @@ fn a_problem_keeps_its_title_and_the_names_of_its_rows() {
     assert!(error.contains("rows has 1 names, expected 2"), "{error}");
     std::fs::remove_dir_all(root).unwrap();
 }
+
+/// Every example of the page on files is what it says: it is read, and `auto` settles it.
+#[test]
+fn examples_of_the_documentation_are_solved() {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/complementarity.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let root = folder("documented");
+    let mut kinds = Vec::new();
+    for (k, block) in page.split("```json\n").skip(1).enumerate() {
+        let text = block.split("```").next().unwrap();
+        let path = root.join(format!("{k}.json"));
+        std::fs::write(&path, text).unwrap();
+        let record = read_record(&path).unwrap();
+        let end = solve(&record.problem, "auto", &Request::default()).unwrap();
+        assert!(end.solved, "{text}");
+        if let Some(point) = &record.solution {
+            assert!(judge(&record.problem, point).unwrap().0 <= 1e-12, "{text}");
+        }
+        kinds.push(end.kind);
+    }
+    assert_eq!(kinds, ["lcp", "mlcp", "friction", "global-friction"]);
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// What is wrong with a JSON problem is named with its line.
+#[test]
+fn a_refused_document_names_the_line() {
+    let root = folder("lines");
+    let path = root.join("p.json");
+    for (text, line, word) in [
+        (
+            "{\"kind\": \"lcp\",\n\"matrix\": [[1]],\n\"q\": [\"one\"]}",
+            "line 3",
+            "invalid type",
+        ),
+        (
+            "{\"kind\": \"lcp\",\n\"matrix\": [[1]],\n\"q\": [1], \"p\": 2}",
+            "line 3",
+            "`p`",
+        ),
+        (
+            "{\"kind\": \"friction\",\n\"dimension\": 3,\n\"mu\": [0.3,]}",
+            "line 3",
+            "expected value",
+        ),
+        ("{\"kind\": \"lpc\"}", "lpc", "mlcp"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let error = read_record(&path).unwrap_err().to_string();
+        assert!(error.contains(line) && error.contains(word), "{error}");
+    }
+    std::fs::remove_dir_all(root).unwrap();
+}

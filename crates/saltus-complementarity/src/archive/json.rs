@@ -5,73 +5,99 @@ use crate::block::BlockMatrix;
 use crate::friction::{FrictionContact, GlobalFriction, ProblemError};
 use crate::sparse::SparseMatrix;
 use saltus_linear::Dense;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 type Triplets = Vec<(usize, usize, f64)>;
 
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+/// A document as it is written; `kind` is the name of the variant.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 enum Document {
-    /// `0 ≤ z ⟂ M z + q ≥ 0`.
-    Lcp {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        title: Option<String>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        rows: Vec<String>,
-        matrix: Vec<Vec<f64>>,
-        q: Vec<f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        solution: Option<Point>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        guesses: Vec<Point>,
-    },
-    /// The same with leading equalities.
-    Mlcp {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        title: Option<String>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        rows: Vec<String>,
-        equalities: usize,
-        matrix: Vec<Vec<f64>>,
-        q: Vec<f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        solution: Option<Point>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        guesses: Vec<Point>,
-    },
-    /// `u = W r + q`.
-    Friction {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        title: Option<String>,
-        dimension: usize,
-        delassus: Triplets,
-        q: Vec<f64>,
-        mu: Vec<f64>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        rolling: Vec<f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        solution: Option<Point>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        guesses: Vec<Point>,
-    },
-    /// `M v = H r + f`, `u = Hᵀ v + w`.
-    GlobalFriction {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        title: Option<String>,
-        dimension: usize,
-        mass: Triplets,
-        directions: Triplets,
-        f: Vec<f64>,
-        w: Vec<f64>,
-        mu: Vec<f64>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        rolling: Vec<f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        solution: Option<Point>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        guesses: Vec<Point>,
-    },
+    Lcp(Lcp),
+    Mlcp(Mixed),
+    Friction(Reduced),
+    GlobalFriction(Global),
+}
+
+/// `0 ≤ z ⟂ M z + q ≥ 0`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lcp {
+    #[serde(rename = "kind", skip_serializing)]
+    _kind: IgnoredAny,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rows: Vec<String>,
+    matrix: Vec<Vec<f64>>,
+    q: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    solution: Option<Point>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    guesses: Vec<Point>,
+}
+
+/// The same with leading equalities.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mixed {
+    #[serde(rename = "kind", skip_serializing)]
+    _kind: IgnoredAny,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rows: Vec<String>,
+    equalities: usize,
+    matrix: Vec<Vec<f64>>,
+    q: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    solution: Option<Point>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    guesses: Vec<Point>,
+}
+
+/// `u = W r + q`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reduced {
+    #[serde(rename = "kind", skip_serializing)]
+    _kind: IgnoredAny,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    dimension: usize,
+    delassus: Triplets,
+    q: Vec<f64>,
+    mu: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rolling: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    solution: Option<Point>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    guesses: Vec<Point>,
+}
+
+/// `M v = H r + f`, `u = Hᵀ v + w`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Global {
+    #[serde(rename = "kind", skip_serializing)]
+    _kind: IgnoredAny,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    dimension: usize,
+    mass: Triplets,
+    directions: Triplets,
+    f: Vec<f64>,
+    w: Vec<f64>,
+    mu: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rolling: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    solution: Option<Point>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    guesses: Vec<Point>,
 }
 
 pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
@@ -79,7 +105,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
         path: path.into(),
         message,
     };
-    let document: Document = serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
+    let document = parsed(text).map_err(|e| wrong(e.to_string()))?;
     let place = |list: &Triplets, rows: usize, cols: usize, what: &str| {
         list.iter()
             .find(|e| e.0 >= rows || e.1 >= cols)
@@ -96,18 +122,19 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
     };
     let mut names = Vec::new();
     let (problem, solution, guesses, title) = match document {
-        Document::Lcp {
+        Document::Lcp(Lcp {
             title,
             rows,
             matrix,
             q,
             solution,
             guesses,
-        } => {
+            ..
+        }) => {
             names = rows;
             (mixed(path, 0, &matrix, q)?, solution, guesses, title)
         }
-        Document::Mlcp {
+        Document::Mlcp(Mixed {
             title,
             rows,
             equalities,
@@ -115,12 +142,13 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
             q,
             solution,
             guesses,
-        } => {
+            ..
+        }) => {
             names = rows;
             let problem = mixed(path, equalities, &matrix, q)?;
             (problem, solution, guesses, title)
         }
-        Document::Friction {
+        Document::Friction(Reduced {
             title,
             dimension,
             delassus,
@@ -129,7 +157,8 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
             rolling,
             solution,
             guesses,
-        } => {
+            ..
+        }) => {
             known(dimension).map_err(problem)?;
             let size = dimension * mu.len();
             place(&delassus, size, size, "delassus")?;
@@ -137,7 +166,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
             let p = FrictionContact::new(w, q, mu, rolling).map_err(problem)?;
             (Problem::Friction(p), solution, guesses, title)
         }
-        Document::GlobalFriction {
+        Document::GlobalFriction(Global {
             title,
             dimension,
             mass,
@@ -148,7 +177,8 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
             rolling,
             solution,
             guesses,
-        } => {
+            ..
+        }) => {
             known(dimension).map_err(problem)?;
             let (n, m) = (f.len(), dimension * mu.len());
             place(&mass, n, n, "mass")?;
@@ -165,6 +195,27 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
         guesses,
         title,
         rows: names,
+    })
+}
+
+/// What is wrong is named with its line and column: a document that is chosen by its kind while it is read has lost them.
+fn parsed(text: &str) -> Result<Document, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Kind {
+        kind: String,
+    }
+    let Kind { kind } = serde_json::from_str(text)?;
+    Ok(match kind.as_str() {
+        "lcp" => Document::Lcp(serde_json::from_str(text)?),
+        "mlcp" => Document::Mlcp(serde_json::from_str(text)?),
+        "friction" => Document::Friction(serde_json::from_str(text)?),
+        "global-friction" => Document::GlobalFriction(serde_json::from_str(text)?),
+        _ => {
+            let known = "lcp, mlcp, friction, global-friction";
+            return Err(serde::de::Error::custom(format!(
+                "kind is {kind:?}, expected one of {known}"
+            )));
+        }
     })
 }
 
@@ -224,15 +275,17 @@ pub(super) fn write(path: &Path, record: &Record) -> Result<String, ArchiveError
             let lines = (0..q.len()).map(|i| matrix.row(i).to_vec()).collect();
             let rows = record.rows.clone();
             match *equalities {
-                0 => Document::Lcp {
+                0 => Document::Lcp(Lcp {
+                    _kind: IgnoredAny,
                     title,
                     rows,
                     matrix: lines,
                     q: q.clone(),
                     solution,
                     guesses,
-                },
-                equalities => Document::Mlcp {
+                }),
+                equalities => Document::Mlcp(Mixed {
+                    _kind: IgnoredAny,
                     equalities,
                     title,
                     rows,
@@ -240,11 +293,12 @@ pub(super) fn write(path: &Path, record: &Record) -> Result<String, ArchiveError
                     q: q.clone(),
                     solution,
                     guesses,
-                },
+                }),
             }
         }
         Problem::Friction(p) if p.is_matrix_free() => return Err(super::not_a_matrix(path)),
-        Problem::Friction(p) => Document::Friction {
+        Problem::Friction(p) => Document::Friction(Reduced {
+            _kind: IgnoredAny,
             title,
             dimension: p.dimension(),
             delassus: p.delassus().triplets().filter(|e| e.2 != 0.0).collect(),
@@ -253,8 +307,9 @@ pub(super) fn write(path: &Path, record: &Record) -> Result<String, ArchiveError
             rolling: p.rolling().to_vec(),
             solution,
             guesses,
-        },
-        Problem::Global(p) => Document::GlobalFriction {
+        }),
+        Problem::Global(p) => Document::GlobalFriction(Global {
+            _kind: IgnoredAny,
             title,
             dimension: p.dimension(),
             mass: p.mass().triplets().collect(),
@@ -265,7 +320,7 @@ pub(super) fn write(path: &Path, record: &Record) -> Result<String, ArchiveError
             rolling: p.rolling().to_vec(),
             solution,
             guesses,
-        },
+        }),
     };
     serde_json::to_string(&document).map_err(|e| ArchiveError::Format {
         path: path.into(),

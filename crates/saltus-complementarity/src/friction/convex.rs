@@ -200,6 +200,7 @@ fn sized<const D: usize>(
             Stop::Cancelled => Status::Cancelled,
             Stop::Diverging => Status::Diverging,
             Stop::Stalled => Status::Stalled,
+            Stop::Squeezed => Status::Infeasible,
             Stop::Iterations | Stop::Work => Status::IterationLimit,
         },
         iterations: u32::try_from(search.iterations).unwrap_or(u32::MAX),

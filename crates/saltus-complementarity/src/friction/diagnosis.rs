@@ -3,17 +3,22 @@
 use super::measure::{Measure, miss, square};
 use super::problem::FrictionContact;
 use super::units::Range;
-use crate::lcp::farkas_certificate;
-use saltus_linear::Dense;
+use crate::block::BlockMatrix;
+use crate::lcp::{Inequalities, PhaseOne};
+use saltus_linear::{Dense, max_abs};
 
-/// Up to this many contacts that act on each other a failed solve is followed by a search for a proof of infeasibility.
+/// Up to this many contacts Slater's condition is examined, and a matrix-free problem assembled for a proof.
 pub const DIAGNOSIS_LIMIT: usize = 60;
+
+/// Up to this many contacts that act on each other a proof of infeasibility is looked for, when a solver has spent some work and
+/// when it has failed.
+pub const PROOF_LIMIT: usize = 300;
 
 /// Normal impulses `p ≥ 0` (one per contact) with `(p n)ᵀ W = 0` and `q·(p n) < 0`: whatever the reactions are,
 /// the velocities cannot all satisfy `u_n ≥ 0`. The contacts with `p_i > 0` squeeze something rigid.
 ///
-/// `None` where no connected part of at most [`DIAGNOSIS_LIMIT`] contacts has such a proof. A matrix-free problem is
-/// assembled if it is no larger than that.
+/// `None` where no connected part of at most [`PROOF_LIMIT`] contacts has such a proof. A matrix-free problem is assembled
+/// if it has at most [`DIAGNOSIS_LIMIT`].
 #[must_use]
 pub fn infeasibility(problem: &FrictionContact) -> Option<Vec<f64>> {
     match Range::of(problem) {
@@ -46,44 +51,62 @@ pub(crate) fn is_infeasible<const D: usize>(
     search(problem, |part| !solved(part)).is_some()
 }
 
-/// The first proof among the small connected parts that are `suspect`.
+/// The first proof among the connected parts that are `suspect` and not too large.
 fn search(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Option<Vec<f64>> {
     if problem.is_matrix_free() && problem.contacts() > DIAGNOSIS_LIMIT {
         return None;
     }
     let problem = &*problem.assembled();
-    let parts = problem.delassus().components().into_iter();
+    let (w, d) = (problem.delassus(), problem.dimension());
+    let root: Vec<f64> = Measure::new(problem)
+        .scales()
+        .iter()
+        .map(|d| d.sqrt())
+        .collect();
+    let parts = w.components().into_iter();
     parts
-        .filter(|part| part.len() <= DIAGNOSIS_LIMIT && suspect(part))
+        .filter(|part| part.len() <= PROOF_LIMIT && suspect(part))
         .find_map(|part| {
-            let proof = squeezed(problem, &part)?;
+            let part_w = w
+                .part(&part)
+                .scaled(|a, b| 1.0 / (root[part[a]] * root[part[b]]));
+            let normal = |a: usize| problem.free_velocity()[d * part[a]] / root[part[a]];
+            let proof = squeezed(&part_w, normal)?;
             let mut all = vec![0.0; problem.contacts()];
             for (i, p) in part.into_iter().zip(proof) {
-                all[i] = p;
+                all[i] = p / root[i];
             }
+            let largest = max_abs(&all);
+            all.iter_mut().for_each(|p| *p /= largest);
             Some(all)
         })
 }
 
-/// The proof for the contacts `part`, on which no other contact acts.
-fn squeezed(problem: &FrictionContact, part: &[usize]) -> Option<Vec<f64>> {
-    let (n, d) = (part.len(), problem.dimension());
-    // Is there any r with W_n r + q_n ≥ 0? Free unknowns r with empty rows of their own, then the inequalities.
-    let free = d * n;
-    let mut m = Dense::zeros(free + n, free + n);
-    let mut q = vec![0.0; free + n];
-    for (a, &i) in part.iter().enumerate() {
-        q[free + a] = problem.free_velocity()[d * i];
-        let blocks = problem.delassus().row(i).chunks_exact(d * d);
-        for (j, block) in problem.delassus().cols(i).iter().zip(blocks) {
-            if let Ok(b) = part.binary_search(j) {
-                for k in 0..d {
-                    m[(free + a, d * b + k)] = block[k];
-                }
-            }
+/// Normal impulses that prove that no `r` has `W_n r + q_n ≥ 0`, with the normal components `q_n` of the scaled problem.
+pub(crate) fn squeezed(w: &BlockMatrix, normal: impl Fn(usize) -> f64) -> Option<Vec<f64>> {
+    let (n, d) = (w.blocks(), w.dimension());
+    let mut m = Dense::zeros(n, d * n);
+    let q: Vec<f64> = (0..n).map(normal).collect();
+    for i in 0..n {
+        for (&j, block) in w.cols(i).iter().zip(w.row(i).chunks_exact(d * d)) {
+            m.row_mut(i)[d * j..][..d].copy_from_slice(&block[..d]);
         }
     }
-    farkas_certificate(&m, &q, free).map(|y| y[free..].to_vec())
+    let inequalities = Inequalities {
+        matrix: &m,
+        constant: &q,
+        equation: |_| false,
+        free: |_| true,
+    };
+    match inequalities.phase_one() {
+        PhaseOne::Proof(y) => Some(y),
+        _ => None,
+    }
+}
+
+/// Counted operations of the search for a proof for `n` contacts of dimension `d`: about as many pivots as rows.
+pub(crate) fn proof_work(n: usize, d: usize) -> f64 {
+    (4 * n * n * (2 * d + 2)) as f64 * n as f64
 }
 
 /// Contacts whose normal velocity a sliding friction force can drive the wrong way (Painlevé):

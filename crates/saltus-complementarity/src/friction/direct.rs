@@ -111,3 +111,69 @@ pub(crate) fn sweeps<const D: usize>(
     }
     done
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::block::BlockMatrix;
+
+    /// Contacts of dimension 3 in a row, neighbours coupled by `coupling`.
+    fn row(n: usize, coupling: f64, q: [f64; 3]) -> FrictionContact {
+        let mut entries = Vec::new();
+        for i in 0..3 * n {
+            entries.push((i, i, 1.0));
+            if i >= 3 {
+                entries.push((i, i - 3, coupling));
+                entries.push((i - 3, i, coupling));
+            }
+        }
+        let w = BlockMatrix::from_triplets(3, n, entries);
+        FrictionContact::new(w, q.repeat(n), vec![0.3; n], Vec::new()).unwrap()
+    }
+
+    fn run(p: &FrictionContact, limits: Limits<'_>, r: &mut [f64]) -> Direct {
+        sweeps::<3>(p, &Measure::new(p), limits, r)
+    }
+
+    /// Contacts that do not couple: one sweep, each sliding with −μ r_n.
+    #[test]
+    fn contacts_by_themselves_take_one_sweep() {
+        let p = row(4, 0.0, [-0.1, 1.0, 0.0]);
+        let mut r = [0.0; 12];
+        let done = run(&p, Limits::default(), &mut r);
+        assert_eq!(done.sweeps, 1);
+        assert!(done.solved.unwrap().eta < 1e-14);
+        for r in r.chunks_exact(3) {
+            assert!((r[0] - 0.1).abs() < 1e-15 && (r[1] + 0.03).abs() < 1e-15);
+        }
+        // A solution that is given is seen at once.
+        assert_eq!(run(&p, Limits::default(), &mut r).sweeps, 0);
+    }
+
+    /// What sweeps end at solves the problem from its own data; limits are kept.
+    #[test]
+    fn weak_coupling_ends_soon_and_limits_are_kept() {
+        let p = row(9, 0.3, [-0.1, 1.0, 0.2]);
+        let mut r = [0.0; 27];
+        let done = run(&p, Limits::default(), &mut r);
+        assert!(done.solved.is_some() && p.residual(&r).eta <= 1e-8 && done.work > 0.0);
+        let few = Limits {
+            max_iterations: 2,
+            ..Limits::default()
+        };
+        let done = run(&p, few, &mut [0.0; 27]);
+        assert_eq!((done.sweeps, done.solved.is_none()), (2, true));
+    }
+
+    /// Contacts that squeeze are given up after a few sweeps.
+    #[test]
+    fn what_does_not_end_soon_is_left_to_others() {
+        let entries = [(0, 0, 1.0), (0, 3, -1.0), (3, 0, -1.0), (3, 3, 1.0)];
+        let w = BlockMatrix::from_triplets(3, 2, entries);
+        let q = vec![-1.0, 0.0, 0.0, -1.0, 0.0, 0.0];
+        let p = FrictionContact::new(w, q, vec![0.5; 2], Vec::new()).unwrap();
+        let done = run(&p, Limits::default(), &mut [0.0; 6]);
+        assert!(done.solved.is_none() && done.sweeps < 300, "{done:?}");
+    }
+}

@@ -28,7 +28,7 @@ mod tangent;
 mod units;
 
 pub use convex::solve_convex;
-pub use diagnosis::{DIAGNOSIS_LIMIT, infeasibility, painleve_contacts};
+pub use diagnosis::{DIAGNOSIS_LIMIT, PROOF_LIMIT, infeasibility, painleve_contacts};
 pub use functions::NewtonFunction;
 pub use global::solve_global;
 pub use local::LocalSolver;

@@ -292,3 +292,73 @@ fn apply(m: &[[Two; 2]; 2], x: &[[f64; 2]; 2]) -> [[f64; 2]; 2] {
 fn dot(a: &[[f64; 2]; 2], b: &[[f64; 2]; 2]) -> f64 {
     a[0][0] * b[0][0] + a[0][1] * b[0][1] + a[1][0] * b[1][0] + a[1][1] * b[1][1]
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const W: [f64; 5] = [2.0, 1.0, 1.0, 4.0, 4.0];
+
+    fn diagonal() -> [[f64; 5]; 5] {
+        let mut w = [[0.0; 5]; 5];
+        for (k, d) in W.iter().enumerate() {
+            w[k][k] = *d;
+        }
+        w
+    }
+
+    fn run(w: &[[f64; 5]; 5], b: [f64; 5], mu: f64, rolling: f64) -> Option<[f64; 5]> {
+        solve(w, &b, mu, rolling, &[0.0; 5], &mut 0.0)
+    }
+
+    /// Without coupling `r_n = −b_n/w_n`, and each pair stops its motion or reaches its disc, by itself.
+    #[test]
+    fn pairs_that_do_not_couple_in_closed_form() {
+        for (slides, rolls) in [(false, false), (true, false), (false, true), (true, true)] {
+            let (speed, spin) = (
+                if slides { 3.0 } else { 0.1 },
+                if rolls { 2.0 } else { 0.02 },
+            );
+            let b = [-1.0, 0.6 * speed, -0.8 * speed, 0.8 * spin, 0.6 * spin];
+            let r = run(&diagonal(), b, 0.4, 0.1).unwrap();
+            let (t, s) = (
+                if slides { 0.2 } else { speed },
+                if rolls { 0.05 } else { spin / 4.0 },
+            );
+            let expected = [0.5, -0.6 * t, 0.8 * t, -0.8 * s, -0.6 * s];
+            let close = r.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12);
+            assert!(close, "{slides} {rolls}: {r:?} {expected:?}");
+        }
+    }
+
+    /// With coupling the answer satisfies the law to the last digits.
+    #[test]
+    fn a_coupled_contact_obeys_the_law() {
+        let mut w = diagonal();
+        for (i, j, v) in [(0, 1, 0.3), (0, 4, -0.5), (1, 4, 0.4), (2, 3, -0.6)] {
+            w[i][j] = v;
+            w[j][i] = v;
+        }
+        for b in [
+            [-1.0, 0.5, 0.2, 0.1, -0.3],
+            [-1.0, 3.0, 0.2, 0.1, -3.0],
+            [-0.1, 1.0, 1.0, 1.0, 1.0],
+        ] {
+            let r = run(&w, b, 0.5, 0.2).unwrap();
+            let u = local::product(&w, &r, &b);
+            let e = defect(&r, &de_saxce(&u, 0.5, 0.2), 1.0, 0.5, 0.2);
+            assert!(norm(&e) < 1e-12, "{b:?}: {e:?}");
+        }
+    }
+
+    /// Two discs are needed, of five components.
+    #[test]
+    fn without_a_disc_there_is_nothing_to_do() {
+        let b = [-1.0, 1.0, 0.0, 0.0, 0.0];
+        assert!(run(&diagonal(), b, 0.0, 0.1).is_none());
+        assert!(run(&diagonal(), b, 0.4, 0.0).is_none());
+        let w = [[1.0, 0.0], [0.0, 1.0]];
+        assert!(solve(&w, &[-1.0, 1.0], 0.4, 0.1, &[0.0; 2], &mut 0.0).is_none());
+    }
+}

@@ -1,6 +1,8 @@
 //! What every iterative solver keeps: the problem, its limits, the best point and the bill.
 
+use super::diagnosis::{PROOF_LIMIT, proof_work, squeezed};
 use super::scaled::Scaled;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// When a solver of frictional contact stops.
@@ -43,6 +45,8 @@ pub(crate) enum Stop {
     Cancelled,
     Diverging,
     Stalled,
+    /// No reaction satisfies even `u_n ≥ 0`.
+    Squeezed,
 }
 
 /// The state of a search.
@@ -57,12 +61,23 @@ pub(crate) struct Search<'a, const D: usize> {
     pub best_eta: f64,
     pub iterations: u64,
     pub work: f64,
+    /// Work from which on a proof of infeasibility is looked for, once; and whether it was found.
+    proof_due: Cell<f64>,
+    squeezed: Cell<bool>,
 }
+
+/// A proof is looked for when this many times its work is spent.
+const PROOF_SHARE: f64 = 20.0;
 
 impl<'a, const D: usize> Search<'a, D> {
     /// Starts at `r`, or at zero if that is better.
     pub fn new(p: &'a Scaled<D>, limits: Limits<'a>, r: &[[f64; D]]) -> Self {
         let n = p.contacts();
+        let due = if p.free.is_some() || n > PROOF_LIMIT {
+            f64::INFINITY
+        } else {
+            PROOF_SHARE * proof_work(n, D)
+        };
         let mut search = Self {
             p,
             tolerance: limits.tolerance,
@@ -72,6 +87,8 @@ impl<'a, const D: usize> Search<'a, D> {
             best_eta: f64::INFINITY,
             iterations: 0,
             work: 0.0,
+            proof_due: Cell::new(due),
+            squeezed: Cell::new(false),
         };
         let zero = search.best.clone();
         search.evaluate(&zero);
@@ -114,8 +131,20 @@ impl<'a, const D: usize> Search<'a, D> {
             Some(Stop::Work)
         } else if self.limits.cancelled() {
             Some(Stop::Cancelled)
+        } else if self.squeezed.get() || self.work >= self.proof_due.get() && self.is_squeezed() {
+            Some(Stop::Squeezed)
         } else {
             None
         }
+    }
+
+    /// Looks for the proof that there is nothing to be found, the only time. In a problem of several parts one that is squeezed
+    /// does not.
+    fn is_squeezed(&self) -> bool {
+        self.proof_due.set(f64::INFINITY);
+        let parts = self.p.w.components();
+        let found = parts.len() == 1 && squeezed(&self.p.w, |i| self.p.q[i][0]).is_some();
+        self.squeezed.set(found);
+        found
     }
 }

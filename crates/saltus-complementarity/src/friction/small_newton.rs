@@ -108,3 +108,83 @@ fn run<const D: usize>(
     }
     (None, STEPS)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::block::BlockMatrix;
+    use crate::friction::{FrictionSolver, Limits, LocalSolver, Order};
+
+    /// `n` contacts of a chain, in the plane.
+    fn chain(n: usize, q: [f64; 2], mu: f64) -> FrictionContact {
+        let mut entries = Vec::new();
+        for i in 0..n {
+            for k in 0..2 {
+                entries.push((2 * i + k, 2 * i + k, 2.0));
+                if i > 0 {
+                    entries.push((2 * i + k, 2 * i + k - 2, -0.5));
+                    entries.push((2 * i + k - 2, 2 * i + k, -0.5));
+                }
+            }
+        }
+        let w = BlockMatrix::from_triplets(2, n, entries);
+        FrictionContact::new(w, q.repeat(n), vec![mu; n], Vec::new()).unwrap()
+    }
+
+    fn run(p: &FrictionContact, r: &mut [f64]) -> Option<Residual> {
+        solve::<2>(p, &Measure::new(p), 1e-10, r).0
+    }
+
+    /// One contact: r_n = −q_n/w, and the friction force −μ r_n or what stops the sliding, whichever is less.
+    #[test]
+    fn one_contact_in_closed_form() {
+        for (q, expected) in [
+            ([1.0, 5.0], [0.0, 0.0]),
+            ([-1.0, 0.2], [0.5, -0.1]),
+            ([-1.0, 5.0], [0.5, -0.15]),
+            ([-1.0, -5.0], [0.5, 0.15]),
+        ] {
+            let mut r = [0.0; 2];
+            run(&chain(1, q, 0.3), &mut r).unwrap();
+            let close = r.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12);
+            assert!(close, "{q:?}: {r:?}");
+        }
+    }
+
+    #[test]
+    fn it_agrees_with_sweeps() {
+        for (q, mu) in [([-1.0, 0.3], 0.2), ([-1.0, 0.3], 0.9), ([-0.2, -1.0], 0.5)] {
+            let p = chain(6, q, mu);
+            let (mut newton, mut sweeps) = (vec![0.0; 12], vec![0.0; 12]);
+            run(&p, &mut newton).unwrap();
+            let nsgs = FrictionSolver::Nsgs {
+                omega: 1.0,
+                order: Order::Forward,
+                local: LocalSolver::Exact,
+            };
+            let limits = Limits {
+                tolerance: 1e-12,
+                ..Limits::default()
+            };
+            let end = crate::friction::solve(&p, nsgs, limits, &mut sweeps);
+            assert!(end.outcome.is_solved());
+            let gap = newton.iter().zip(&sweeps).map(|(a, b)| (a - b).abs());
+            assert!(gap.fold(0.0, f64::max) < 1e-9, "{newton:?} {sweeps:?}");
+        }
+    }
+
+    /// Where it does not converge, the point stays as it was; where there are too many unknowns, it does not begin.
+    #[test]
+    fn what_is_not_solved_stays() {
+        let entries = [(0, 0, 1.0), (0, 2, -1.0), (2, 0, -1.0), (2, 2, 1.0)];
+        let w = BlockMatrix::from_triplets(2, 2, entries);
+        let squeezed =
+            FrictionContact::new(w, vec![-1.0, 0.0, -1.0, 0.0], vec![0.5; 2], Vec::new());
+        let mut r = [0.25, 0.0, 0.5, 0.0];
+        assert!(run(&squeezed.unwrap(), &mut r).is_none());
+        assert_eq!(r, [0.25, 0.0, 0.5, 0.0]);
+        assert!(predicted::<2>(11).is_none() && predicted::<2>(10).is_some());
+        assert!(run(&chain(11, [-1.0, 0.0], 0.5), &mut [0.0; 22]).is_none());
+    }
+}

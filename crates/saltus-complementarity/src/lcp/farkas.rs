@@ -1,4 +1,4 @@
-//! Whether linear inequalities can be satisfied at all: phase one of the simplex method with Bland's rule, whose optimal
+//! Whether linear inequalities can be satisfied at all: phase one of the simplex method, with Bland's rule at the end, whose optimal
 //! multipliers are the proof if they cannot (Farkas' lemma).
 
 use super::ScaledLcp;
@@ -78,8 +78,16 @@ impl<E: Fn(usize) -> bool, F: Fn(usize) -> bool> Inequalities<'_, E, F> {
             }
         }
         let mut ended = false;
-        for _ in 0..200 * (m + 1) {
-            let Some(col) = (0..rhs).find(|&j| t[(m, j)] < -PIVOT) else {
+        for step in 0..200 * (m + 1) {
+            let reduced = &t.row(m)[..rhs];
+            // The steepest column while that goes on; where it might go in circles, the first.
+            let col = if step < 10 * (m + 1) {
+                let least = (0..rhs).min_by(|&a, &b| reduced[a].total_cmp(&reduced[b]));
+                least.filter(|&j| reduced[j] < -PIVOT)
+            } else {
+                (0..rhs).find(|&j| reduced[j] < -PIVOT)
+            };
+            let Some(col) = col else {
                 ended = true;
                 break;
             };

@@ -232,3 +232,55 @@ impl<const N: usize> Tiny<N> {
         (pivots > RANK_TOLERANCE).then_some(x)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use saltus_linear::Dense;
+
+    fn run(rows: &[&[f64]], q: &[f64], z: &mut [f64]) -> Option<Outcome> {
+        let mut matrix = Dense::zeros(q.len(), q.len());
+        for (i, row) in rows.iter().enumerate() {
+            matrix.row_mut(i).copy_from_slice(row);
+        }
+        let problem = Mlcp {
+            equalities: 0,
+            matrix: &matrix,
+            q,
+        };
+        solve(&problem, Tolerance::default(), z)
+    }
+
+    /// A triangular problem is answered by the first sweep: z₀ = 2, w₁ = 1 − 2 < 0 so that z₁ = 1, w₂ > 0.
+    #[test]
+    fn a_triangular_problem_takes_one_set() {
+        let rows: [&[f64]; 3] = [&[1.0, 0.0, 0.0], &[-1.0, 1.0, 0.0], &[1.0, 1.0, 1.0]];
+        let mut z = [0.0; 3];
+        let end = run(&rows, &[-2.0, 1.0, 0.0], &mut z).unwrap();
+        assert_eq!((z, end.iterations), ([2.0, 1.0, 0.0], 1));
+    }
+
+    /// On these Newton's sets come back after three; four unknowns or fewer try them all.
+    #[test]
+    fn a_cycle_is_left_by_trying_all_sets() {
+        let rows: [&[f64]; 3] = [&[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0], &[0.0, 2.0, 1.0]];
+        let mut z = [100.0, 0.0, 0.0];
+        assert!(run(&rows, &[1.0; 3], &mut z).is_some());
+        assert_eq!(z, [0.0; 3]);
+        let mut z = [0.0; 3];
+        assert!(run(&rows, &[-1.0; 3], &mut z).is_some());
+        assert!(z.iter().all(|z| (z - 1.0 / 3.0).abs() < 1e-15), "{z:?}");
+    }
+
+    /// Multipliers that are not unique, contradictions and empty rows are left to the general solver.
+    #[test]
+    fn what_is_not_unique_is_not_answered() {
+        let twice: [&[f64]; 3] = [&[2.0, 2.0, 0.0], &[2.0, 2.0, 0.0], &[0.0, 0.0, 1.0]];
+        assert!(run(&twice, &[-1.0, -1.0, 1.0], &mut [0.0; 3]).is_none());
+        let squeezed: [&[f64]; 3] = [&[1.0, -1.0, 0.0], &[-1.0, 1.0, 0.0], &[0.0, 0.0, 1.0]];
+        assert!(run(&squeezed, &[-1.0, -1.0, 1.0], &mut [0.0; 3]).is_none());
+        let empty: [&[f64]; 3] = [&[0.0; 3], &[0.0; 3], &[0.0; 3]];
+        assert!(run(&empty, &[-1.0, 1.0, 1.0], &mut [0.0; 3]).is_none());
+    }
+}
