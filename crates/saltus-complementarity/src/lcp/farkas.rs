@@ -77,6 +77,7 @@ impl<E: Fn(usize) -> bool, F: Fn(usize) -> bool> Inequalities<'_, E, F> {
                 }
             }
         }
+        let mut line = Vec::new();
         let mut ended = false;
         for step in 0..200 * (m + 1) {
             let reduced = &t.row(m)[..rhs];
@@ -94,7 +95,7 @@ impl<E: Fn(usize) -> bool, F: Fn(usize) -> bool> Inequalities<'_, E, F> {
             let Some(row) = leaving(&t, &basis, col) else {
                 return PhaseOne::Unknown;
             };
-            pivot(&mut t, row, col);
+            pivot(&mut t, row, col, &mut line);
             basis[row] = col;
         }
         let multipliers = (0..m).map(|i| {
@@ -190,16 +191,17 @@ fn leaving(t: &Dense, basis: &[usize], col: usize) -> Option<usize> {
     row.map(|(i, _)| i)
 }
 
-fn pivot(t: &mut Dense, row: usize, col: usize) {
+fn pivot(t: &mut Dense, row: usize, col: usize, line: &mut Vec<f64>) {
     let inverse = 1.0 / t[(row, col)];
     for v in t.row_mut(row) {
         *v *= inverse;
     }
-    let line = t.row(row).to_vec();
+    line.clear();
+    line.extend_from_slice(t.row(row));
     for i in (0..t.rows()).filter(|&i| i != row) {
         let factor = t[(i, col)];
         if factor != 0.0 {
-            for (v, l) in t.row_mut(i).iter_mut().zip(&line) {
+            for (v, l) in t.row_mut(i).iter_mut().zip(line.iter()) {
                 *v -= factor * l;
             }
         }
