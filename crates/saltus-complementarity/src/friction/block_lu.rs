@@ -136,6 +136,11 @@ impl<const D: usize> BlockLu<D> {
         self.flops
     }
 
+    /// Blocks of both factors.
+    pub fn stored(&self) -> usize {
+        self.lower.index.len() + self.upper.index.len() + self.order.len()
+    }
+
     /// Factorises; `row(i, put)` sends the blocks of row `i` as `put(column, block)`. False where a diagonal block is singular.
     pub fn factorise(
         &mut self,
