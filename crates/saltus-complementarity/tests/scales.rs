@@ -5,9 +5,9 @@
 mod support;
 
 use saltus_complementarity::friction::{
-    FrictionContact, FrictionSolver, Limits, infeasibility, solve,
+    FrictionContact, FrictionSolver, GlobalFriction, Limits, infeasibility, solve, solve_global,
 };
-use saltus_complementarity::{BlockMatrix, Status};
+use saltus_complementarity::{BlockMatrix, SparseMatrix, Status};
 use support::{Random, planted};
 
 fn limits() -> Limits<'static> {
@@ -139,6 +139,38 @@ fn friction_without_bound_is_sticking() {
                     );
                 }
             }
+        }
+    }
+}
+
+/// The global form, too, whatever its units: a mass that slides on the floor.
+#[test]
+fn the_global_form_is_solved_in_all_units() {
+    let unit = |v: f64| SparseMatrix::from_triplets(3, 3, &[(0, 0, v), (1, 1, v), (2, 2, v)]);
+    for (mass, speed) in [(1.0, 1.0), (1e150, 1e-150), (1e-150, 1.0), (1.0, 1e200)] {
+        let f = [-0.1, 1.0, 0.0].map(|v| v * mass * speed).to_vec();
+        let (w, mu) = (vec![0.0; 3], vec![0.3]);
+        let p = GlobalFriction::new(3, unit(mass), unit(1.0), f, w, mu, Vec::new()).unwrap();
+        for name in [
+            "auto",
+            "nsgs",
+            "proximal-newton-bodies",
+            "projected-gradient",
+        ] {
+            let mut r = [0.0; 3];
+            let solver = FrictionSolver::named(name).unwrap();
+            let end = solve_global(&p, solver, limits(), &mut r).unwrap();
+            assert!(
+                end.outcome.is_solved(),
+                "{name} {mass:e} {speed:e}: {end:?}"
+            );
+            let scaled = r.map(|r| r / mass / speed);
+            let expected = [0.1, -0.03, 0.0];
+            let close = scaled
+                .iter()
+                .zip(expected)
+                .all(|(a, b)| (a - b).abs() < 1e-7);
+            assert!(close, "{name} {mass:e} {speed:e}: {scaled:?}");
         }
     }
 }

@@ -7,6 +7,7 @@ use super::proximal::{Newton, Weight};
 use super::search::{Limits, Search};
 use super::solve::{FrictionOutcome, FrictionSolver, in_scaled_unknowns, solve};
 use super::tangent::BodySpace;
+use super::units::Range;
 use crate::operator::Product;
 use crate::outcome::Status;
 use crate::sparse::SparseMatrix;
@@ -99,6 +100,10 @@ pub fn solve_global(
         FrictionSolver::ProximalNewtonBodies(function) => {
             let reduced = problem.matrix_free()?;
             match problem.dimension() {
+                // In other units, by contacts.
+                _ if !matches!(Range::of(&reduced), Range::Usual) => {
+                    solve(&problem.reduce()?, solver, limits, r)
+                }
                 2 => in_bodies::<2>(problem, &reduced, function, limits, r),
                 3 => in_bodies::<3>(problem, &reduced, function, limits, r),
                 _ => in_bodies::<5>(problem, &reduced, function, limits, r),

@@ -428,7 +428,14 @@ impl GlobalFriction {
         let v = self.generalised_velocity(&self.factorised_mass()?, r);
         let mut u = self.w.clone();
         self.h.apply_transposed_add(1.0, &v, &mut u);
-        Ok(Measure::new(&reduced).residual(&reduced, r, &u))
+        Ok(match Range::of(&reduced) {
+            Range::Other(units) => {
+                let (inside, u) = (units.enter(r), units.speeds(&u));
+                let p = &units.problem;
+                units.residual(&inside, Measure::new(p).residual(p, &inside, &u))
+            }
+            _ => Measure::new(&reduced).residual(&reduced, r, &u),
+        })
     }
 
     /// The proof that no reaction satisfies even `u_n ≥ 0`, if there is one.

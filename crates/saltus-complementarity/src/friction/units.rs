@@ -124,6 +124,11 @@ impl Units {
             .collect()
     }
 
+    /// `u` in these units.
+    pub fn speeds(&self, u: &[f64]) -> Vec<f64> {
+        u.iter().map(|u| u / self.velocity).collect()
+    }
+
     /// `r` in the units of the data.
     pub fn leave(&self, inside: &[f64], r: &mut [f64]) {
         for (r, v) in r.iter_mut().zip(inside) {
