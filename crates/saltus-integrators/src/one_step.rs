@@ -133,6 +133,25 @@ impl OneStep {
         self.solver.solve(&problem, z, tolerance)
     }
 
+    /// The row that `z` satisfies least, and whether a push on any contact pulls it in, so that no push keeps it out.
+    pub(crate) fn worst(&self, equalities: usize, z: &[f64]) -> (usize, bool) {
+        let (mut worst, mut largest, mut pulls) = (0, 0.0, false);
+        for (i, q) in self.q.iter().enumerate() {
+            let row = self.delassus.row(i);
+            let w = saltus_linear::dot(row, z) + q;
+            let residual = if i < equalities {
+                w
+            } else {
+                pulls |= row[i] < 0.0;
+                w.min(row[i].abs() * z[i])
+            };
+            if residual.abs() > largest || residual.is_nan() {
+                (worst, largest) = (i, residual.abs());
+            }
+        }
+        (worst, pulls)
+    }
+
     /// A copy of the problem with the names of its rows, for the record.
     pub(crate) fn failed(&self, equalities: usize, rows: Vec<String>) -> FailedProblem {
         FailedProblem {

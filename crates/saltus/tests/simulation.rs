@@ -367,3 +367,35 @@ fn energy_that_comes_back_after_an_impact_is_pointed_out() {
     assert!(energy.max_gain > 1e-5);
     assert_eq!(energy.impact_gain, energy.max_gain);
 }
+
+/// A force that is no number ends the run, whatever the scheme, with a contact that never closes or without.
+#[test]
+fn a_force_that_is_no_number_is_no_step() {
+    use saltus_integrators::Scheme;
+
+    for contact in [
+        "",
+        "[[system.unilateral]]\nname = \"wall\"\ngap = \"x + 5\"\nrestitution = 0.5\n",
+    ] {
+        let text = format!(
+            "saltus = 1\n[system]\ncoordinates = [\"x\"]\nmass = [1]\nforce = [\"sqrt(0.0105 - t)\"]\n{contact}[simulation]\nscheme = \"moreau-jean\"\nstep = 1e-3\nuntil = 0.03\n"
+        );
+        let model = support::model("leaves", &text);
+        for info in Scheme::ALL {
+            let scheme = Scheme::by_name(info.name).unwrap();
+            let simulation = Simulation::new(&*model.system, scheme)
+                .start(model.initial.clone())
+                .step(1e-3)
+                .until(0.03);
+            let Err(error) = simulation.record() else {
+                panic!("{} accepts what is no number", info.name);
+            };
+            let error = error.to_string();
+            assert!(
+                error.contains("the force of `x` is not finite") || error.contains("cannot close"),
+                "{}: {error}",
+                info.name
+            );
+        }
+    }
+}

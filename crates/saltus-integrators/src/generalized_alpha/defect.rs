@@ -41,11 +41,12 @@ pub(super) enum Place {
 }
 
 impl Defect {
-    /// Notes `residual ≥ 0` relative to `limit > 0`. Divides only where that makes a difference.
+    /// Notes `residual ≥ 0` relative to `limit > 0`. Divides only where that makes a difference. What is no number is
+    /// the worst of all, and stays.
     #[inline]
     fn worse(&mut self, residual: f64, limit: f64, place: Place) {
         let smaller = residual <= self.ratio * limit;
-        if !smaller {
+        if !smaller && !self.ratio.is_nan() {
             self.ratio = residual / limit;
             self.place = place;
         }

@@ -56,8 +56,16 @@ impl MoreauJean {
         outcome: saltus_complementarity::Outcome,
     ) -> StepError {
         let ng = self.dims.ng;
-        let worst = self.defect(false);
-        let cure = if ng > 0 {
+        let z = &self.contact.multipliers;
+        let (worst, pulls) = self.one_step.worst(ng, z);
+        let worst = if worst < ng {
+            Place::Bilateral(worst)
+        } else {
+            Place::Contact(self.contact.active.get(worst - ng).copied().unwrap_or(0))
+        };
+        let cure = if pulls {
+            "over so long a step the stiffness outweighs the mass, so that a push on a contact pulls it in: take a smaller `step`"
+        } else if ng > 0 {
             "check that the bilateral constraints do not contradict each other or force a contact into an obstacle"
         } else {
             "no velocity satisfies all contacts that closed in this step: check whether obstacles close on a body"
@@ -74,7 +82,7 @@ impl MoreauJean {
             bilateral: ng,
             status: format!("{:?}", outcome.status).to_lowercase(),
             residual: outcome.residual,
-            place: place_name(system, worst.place),
+            place: place_name(system, worst),
             cure,
             problem: Box::new(self.one_step.failed(ng, rows)),
         }
