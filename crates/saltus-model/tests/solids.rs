@@ -366,3 +366,29 @@ overlap = "allow"
         assert!(found.residual < 1e-9 && state.v.iter().all(|v| *v == 0.0));
     }
 }
+
+/// As it is built a spring is without force, whichever end is named first; on a line, too.
+#[test]
+fn a_spring_is_built_without_stress() {
+    for (at, between, apart) in [
+        ("[1.0]", r#"["m", [-1.0]]"#, 2.0),
+        ("[1.0]", r#"[[-1.0], "m"]"#, 2.0),
+        ("[-1.0]", r#"["m", [0.5]]"#, 1.5),
+        ("[-1.0]", r#"[[0.5], "m"]"#, 1.5),
+        ("[1.0, 2.0]", r#"["m", [1.0, -1.0]]"#, 3.0),
+    ] {
+        for (length, relaxed) in [("", apart), ("length = 1.25", 1.25)] {
+            let parts = format!(
+                "[[mass]]\nname = \"m\"\nat = {at}\nmass = 1\n\
+                 [[spring]]\nname = \"s\"\nbetween = {between}\nstiffness = 100\n{length}\n"
+            );
+            let model = model(&parts);
+            let energy = model.system.potential_energy(0.0, &model.initial.q);
+            let expected: f64 = 50.0 * (apart - relaxed) * (apart - relaxed);
+            assert!(
+                (energy - expected).abs() < 1e-12,
+                "{between} {length}: {energy}"
+            );
+        }
+    }
+}

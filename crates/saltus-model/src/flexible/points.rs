@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::parts::{Numbers, PointMass, Spring};
 use crate::tree::Path;
 use saltus_mechanics::flexible::point::kind;
-use saltus_mechanics::flexible::{NodeKind, PointMass as Mass, Spring as Link};
+use saltus_mechanics::flexible::{NodeId, NodeKind, PointMass as Mass, Spring as Link};
 
 /// Runs `$body` with the type `K` that stands for a kind of node.
 macro_rules! by_kind {
@@ -133,9 +133,11 @@ impl Work<'_, '_> {
         let apart = super::lines::distance(&places[0], &places[1]);
         let relaxed = match &spring.length {
             Some(length) => self.number(length, &at.key("length"), |_| true, "a finite number")?,
-            None if line => places[1][0] - places[0][0],
             None => apart,
         };
+        // On a line a spring has a direction, from its first end to its second as they are built.
+        let against = line && places[1][0] < places[0][0];
+        let relaxed = if against { -relaxed } else { relaxed };
         let (stiffness, damping, name) = (stiffness?, damping?, spring.name.clone());
         match ends {
             [End::Joined(a), End::Joined(b)] => by_kind!(self.builder.kind(a), K => {
@@ -143,13 +145,13 @@ impl Work<'_, '_> {
                 let added = self.builder.elements(name, vec![link], &[a, b]);
                 self.accept(at, added)
             }),
-            [End::Joined(node), End::New(point)] | [End::New(point), End::Joined(node)] => {
-                by_kind!(self.builder.kind(node), K => {
-                    let link = Link::<K, 1>::to_ground(stiffness, damping, relaxed, &point);
-                    let link = self.accept(at, link)?;
-                    let added = self.builder.elements(name, vec![link], &[node]);
-                    self.accept(at, added)
-                })
+            [End::Joined(node), End::New(point)] => {
+                // Seen from the fixed point.
+                let relaxed = if line { -relaxed } else { relaxed };
+                self.spring_to_ground(name, node, &point, (stiffness, damping, relaxed), at)
+            }
+            [End::New(point), End::Joined(node)] => {
+                self.spring_to_ground(name, node, &point, (stiffness, damping, relaxed), at)
             }
             [End::New(_), End::New(_)] => {
                 let diagnostic = Diagnostic::new(format!("the spring \"{name}\" holds nothing"))
@@ -158,5 +160,21 @@ impl Work<'_, '_> {
                 None
             }
         }
+    }
+
+    /// A spring from a fixed point to a node.
+    fn spring_to_ground(
+        &mut self,
+        name: String,
+        node: NodeId,
+        point: &[f64],
+        (stiffness, damping, relaxed): (f64, f64, f64),
+        at: &Path,
+    ) -> Option<()> {
+        by_kind!(self.builder.kind(node), K => {
+            let link = self.accept(at, Link::<K, 1>::to_ground(stiffness, damping, relaxed, point))?;
+            let added = self.builder.elements(name, vec![link], &[node]);
+            self.accept(at, added)
+        })
     }
 }
