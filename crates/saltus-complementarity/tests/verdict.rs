@@ -232,3 +232,29 @@ fn unknowns_that_run_away_do_not_solve() {
         assert!(!end.outcome.is_solved(), "{name}");
     }
 }
+
+/// Rows and unknowns in units far apart: a solution is there, and no multiplier may say that it is not.
+#[test]
+fn units_far_apart_make_no_proof() {
+    for unit in [1e-9, 1e-11, 1e-12, 1e-13] {
+        let mut matrix = Dense::zeros(13, 13);
+        (matrix[(0, 1)], matrix[(0, 2)], matrix[(3, 3)]) = (unit, -1.0, 8.0);
+        let mut q = vec![0.0; 13];
+        (q[0], q[3]) = (-1.0, -16.0);
+        let problem = Mlcp {
+            equalities: 0,
+            matrix: &matrix,
+            q: &q,
+        };
+        assert_eq!(problem.infeasibility(), None, "{unit:e}");
+        // The same without what makes it solvable.
+        matrix[(0, 1)] = -unit;
+        let problem = Mlcp {
+            equalities: 0,
+            matrix: &matrix,
+            q: &q,
+        };
+        let y = problem.infeasibility().unwrap();
+        assert!(y[0] > 0.0 && q[0] * y[0] + q[3] * y[3] < 0.0);
+    }
+}

@@ -32,6 +32,8 @@ pub(crate) enum PhaseOne {
 const PIVOT: f64 = 1e-10;
 /// Ratios that differ by less than this multiple tie.
 const TIE: f64 = 1e-13;
+/// How much of its terms a column of `Aᵀ y` may leave over after so many pivots.
+const ROUND_OFF: f64 = 1e-10;
 /// How much of its terms `b·y` has to keep, so that it is negative beyond round-off.
 const CLEAR: f64 = 1e-9;
 
@@ -139,13 +141,18 @@ impl<E: Fn(usize) -> bool, F: Fn(usize) -> bool> Inequalities<'_, E, F> {
         for v in &mut y {
             *v = if v.abs() > TIE * size { *v / size } else { 0.0 };
         }
+        // Column by column against its own terms: units of the unknowns must not make a proof.
         let n = self.matrix.cols();
-        let mut image = vec![0.0; n];
-        self.matrix.apply_transposed_add(1.0, &y, &mut image);
-        let scale = max_abs(self.matrix.as_slice()).max(1.0) * y.len().max(n) as f64;
-        let admissible = image.iter().enumerate().all(|(j, v)| {
+        let (mut image, mut size) = (vec![0.0; n], vec![0.0; n]);
+        for (i, y) in y.iter().enumerate().filter(|(_, y)| **y != 0.0) {
+            for (j, a) in self.matrix.row(i).iter().enumerate() {
+                image[j] += a * y;
+                size[j] += (a * y).abs();
+            }
+        }
+        let admissible = image.iter().zip(&size).enumerate().all(|(j, (v, size))| {
             let excess = if (self.free)(j) { v.abs() } else { v.max(0.0) };
-            excess <= 1e-12 * scale
+            excess <= ROUND_OFF * size
         });
         let (mut sum, mut terms) = (0.0, 0.0);
         for (b, y) in self.constant.iter().zip(&y) {

@@ -14,7 +14,7 @@ pub(crate) use farkas::{Inequalities, PhaseOne};
 pub use operator::{DENSE_LIMIT, LcpOperator, OperatorError, OperatorMlcp};
 
 use crate::active_set::ActiveSet;
-use crate::enumeration::{Enumeration, enumerate};
+use crate::enumeration::{ENUMERATION_LIMIT, Enumeration, enumerate};
 use crate::lemke::{Lemke, LemkeEnd};
 use crate::mlcp::{Mlcp, MlcpSolver};
 use crate::outcome::{Outcome, Status, Tolerance};
@@ -265,6 +265,18 @@ fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
         .then(|| enumerate(problem, tolerance.residual));
     if certificate.is_some() {
         outcome.status = Status::Infeasible;
+    } else if outcome.status != Status::Infeasible && z.len() <= ENUMERATION_LIMIT {
+        // Units so far apart that every way to a solution ends in round-off: set by set there is none to go.
+        let mut trial = z.to_vec();
+        let mut all = all_sets(problem, tolerance, &mut trial);
+        all.outcome.iterations += outcome.iterations;
+        if all.outcome.is_solved() {
+            z.copy_from_slice(&trial);
+            return LcpOutcome::plain(all.outcome);
+        }
+        if all.outcome.status == Status::Infeasible {
+            return all;
+        }
     }
     LcpOutcome {
         outcome,
