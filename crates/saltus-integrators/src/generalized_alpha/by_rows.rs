@@ -336,12 +336,7 @@ impl Engine {
     fn release_rows(&mut self, h: f64) {
         for level in Level::ALL {
             for j in 0..self.rows.len() {
-                let change = match level {
-                    Level::Smooth if !self.sets.smooth[j] => -self.trial.lambda[j],
-                    Level::Position if !self.sets.position[j] => -self.loose_correction(j, h),
-                    Level::Velocity if !self.sets.velocity[j] => -self.loose_impulse(j),
-                    _ => 0.0,
-                };
+                let change = self.change_of_open((level, j), h);
                 *self.multiplier((level, j)) += change;
             }
             self.collect_impulses(h);

@@ -92,12 +92,7 @@ impl Engine {
         for &level in levels {
             let mut changed = false;
             for j in 0..self.rows.len() {
-                let change = match level {
-                    Level::Smooth if !self.sets.smooth[j] => -self.trial.lambda[j],
-                    Level::Position if !self.sets.position[j] => -self.loose_correction(j, h),
-                    Level::Velocity if !self.sets.velocity[j] => -self.loose_impulse(j),
-                    _ => 0.0,
-                };
+                let change = self.change_of_open((level, j), h);
                 if change == 0.0 {
                     continue;
                 }

@@ -1,6 +1,7 @@
 //! What a trial state lacks to a solution, and what counts as zero.
 
 use super::engine::Engine;
+use super::levels::Level;
 use super::settings::{Formulation, Inactive, SmoothRow};
 use super::watch::Remedy;
 use crate::round_off::{self, ROUND_OFF};
@@ -246,6 +247,16 @@ impl Engine {
         Zero {
             wanted: self.settings.tolerance * scale,
             round_off: ROUND_OFF * (size + scale),
+        }
+    }
+
+    /// What brings the multiplier of row `j` to what it must be where the row is open; 0 where it is active.
+    pub(super) fn change_of_open(&self, (level, j): (Level, usize), h: f64) -> f64 {
+        match level {
+            Level::Smooth if !self.sets.smooth[j] => -self.trial.lambda[j],
+            Level::Position if !self.sets.position[j] => -self.loose_correction(j, h),
+            Level::Velocity if !self.sets.velocity[j] => -self.loose_impulse(j),
+            _ => 0.0,
         }
     }
 
