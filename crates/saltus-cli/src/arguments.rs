@@ -49,7 +49,8 @@ Examples:
 
 Reads FCLIB's HDF5 (local and global), Siconos' text formats (LCP, MLCP, friction) and the JSON that --convert
 writes. Exit code 0 means settled: solved, or proven to have no solution; 3 means not settled.
-Of a folder, 0 means that its problems were tabulated.";
+Of a folder, 0 means that its problems were tabulated, whether they were settled or not; files that cannot be
+read are listed and counted.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -76,11 +77,12 @@ pub struct SolveArguments {
     #[arg(value_name = "PROBLEM")]
     pub problem: PathBuf,
 
-    /// Name of the solver; `all` tries every one for that kind of problem
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    pub solver: String,
+    /// Name of the solver, auto where not given; `all` tries every one for that kind of problem
+    #[arg(long, value_name = "NAME")]
+    pub solver: Option<String>,
 
-    /// Tolerance: bound on the residual without a unit, eta of friction, the miss of each row of complementarity
+    /// Tolerance: bound on the residual without a unit, eta of friction, the miss of each row of complementarity; between 0
+    /// and 1
     #[arg(
         long,
         value_name = "T",
@@ -89,8 +91,15 @@ pub struct SolveArguments {
     )]
     pub tol: f64,
 
-    /// Largest number of iterations
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    /// Largest number of iterations; a solver of complementarity takes 100000 at most. With 0 only the start is judged, and what
+    /// needs no iteration is tried
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1_000_000,
+        allow_hyphen_values = true,
+        value_parser = whole
+    )]
     pub max_iterations: u64,
 
     /// Largest number of counted floating-point operations of a friction solver
@@ -110,23 +119,29 @@ pub struct SolveArguments {
     #[arg(long, value_name = "N", default_value = "1")]
     pub threads: NonZeroUsize,
 
-    /// Return the reaction of least norm where reactions are not unique
+    /// Return the reaction of least norm where reactions are not unique; of friction, by each solver that is asked for
     #[arg(long)]
     pub canonical: bool,
 
     /// Write the solutions to this JSON file; under a name ending in .hdf5 or .h5 the problem with its best solution, as FCLIB
+    /// (friction only). Folders that are missing are made
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
     /// Write the problem itself: as FCLIB under a name ending in .hdf5 or .h5, in Siconos' text format under one ending in
-    /// .dat, as JSON otherwise
+    /// .dat, as JSON otherwise. It is solved, too, only if --solver, --start, --canonical or --out is given
     #[arg(long, value_name = "FILE")]
     pub convert: Option<PathBuf>,
 
     /// Write the performance profile of a folder to STEM.svg, STEM.html and STEM.csv (one for complementarity and one for
-    /// friction where there are both), every run to STEM-runs.csv and STEM-runs.md
+    /// friction where there are both), every run to STEM-runs.csv and STEM-runs.md. Folders that are missing are made
     #[arg(long, value_name = "STEM")]
     pub profile: Option<PathBuf>,
+}
+
+fn whole(text: &str) -> Result<u64, String> {
+    let refused = |_| "expected a whole number that is not negative".to_owned();
+    text.parse().map_err(refused)
 }
 
 /// A model file, what changes it, and what is written.

@@ -2,7 +2,8 @@
 
 use crate::arguments::ModelArguments;
 use crate::progress::patiently;
-use crate::{WRONG_INPUT, render, words};
+use crate::run::refused;
+use crate::{WRONG_INPUT, words};
 use saltus_linear::{Dense, MinimumNorm, dot};
 use saltus_mechanics::flexible::NodeId;
 use saltus_model::number::general;
@@ -26,7 +27,7 @@ pub fn run(arguments: &ModelArguments) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(errors) => {
-            render::errors(&arguments.model, &errors);
+            refused(&arguments.model, &errors);
             ExitCode::from(WRONG_INPUT)
         }
     }

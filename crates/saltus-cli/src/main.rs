@@ -2,12 +2,15 @@
 
 mod arguments;
 mod check;
+mod foreign;
+mod profile;
 mod progress;
 mod render;
 mod run;
 mod schema;
 mod schemes;
 mod solve;
+mod targets;
 mod words;
 
 use arguments::{Cli, Command};

@@ -2,7 +2,7 @@
 
 use crate::arguments::RunArguments;
 use crate::progress::{Progress, patiently};
-use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, render, words};
+use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, foreign, render, words};
 use saltus::observe::StopFlag;
 use saltus::output::{Format, OutputError, ResultDirectory, ResultWriter, RunCard};
 use saltus::{
@@ -21,7 +21,7 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
     let model = match model(arguments) {
         Ok(model) => model,
         Err(errors) => {
-            render::errors(&arguments.model.model, &errors);
+            refused(&arguments.model.model, &errors);
             return ExitCode::from(WRONG_INPUT);
         }
     };
@@ -66,6 +66,14 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
         let _ = std::io::stdout().write_all(words::summary(&model, &files).as_bytes());
     }
     exit_code(outcome, &files)
+}
+
+/// Says what is wrong with a model, or what the file is where it is none.
+pub fn refused(path: &Path, errors: &ModelErrors) {
+    match foreign::instead_of_a_model(path) {
+        Some(text) => render::error(&format!("{text}; nothing was run")),
+        None => render::errors(path, errors),
+    }
 }
 
 /// The model, checked, for a scheme that can run it.
@@ -193,8 +201,10 @@ fn checkpoint(path: &Path, model: &Model, changed: bool) -> Result<Checkpoint, S
     let scheme = model.scheme.name();
     let place = path.display();
     let text = std::fs::read_to_string(path).map_err(|e| format!("{place} cannot be read: {e}"))?;
-    let checkpoint: Checkpoint =
-        serde_json::from_str(&text).map_err(|e| format!("{place} is not a checkpoint: {e}"))?;
+    let checkpoint: Checkpoint = serde_json::from_str(&text).map_err(|e| {
+        let what = foreign::instead_of_a_checkpoint(path).unwrap_or_else(|| e.to_string());
+        format!("{place} is not a checkpoint: {what}")
+    })?;
     if checkpoint.scheme != scheme {
         let found = checkpoint.scheme;
         return Err(format!(

@@ -1,17 +1,25 @@
 //! `saltus solve`: complementarity and friction problems from files, by one solver or by all.
 
 use crate::arguments::SolveArguments;
-use crate::{NOT_WRITTEN, STEP_FAILED, WRONG_INPUT};
+use crate::{NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, foreign, profile, targets};
 use saltus_complementarity::ENUMERATION_LIMIT;
-use saltus_complementarity::archive::{self, ArchiveError, Problem, Record};
-use saltus_complementarity::batch::{self, BatchError, FolderRequest, Request, Run, Solution};
+use saltus_complementarity::archive::{self, Problem, Record};
+use saltus_complementarity::batch::{
+    self, BatchError, FolderRequest, Request, Run, Solution, Start,
+};
 use saltus_complementarity::friction::{Feasibility, feasibility};
-use saltus_complementarity::profile::Profile;
-use saltus_complementarity::table::Table;
-use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
+
+/// Prints a line. A closed pipe does not make the answer worse, and a file may still be waiting for it.
+macro_rules! say {
+    ($($part:tt)*) => {
+        drop(writeln!(std::io::stdout(), $($part)*))
+    };
+}
 
 pub fn run(arguments: &SolveArguments) -> ExitCode {
     let request = Request {
@@ -20,9 +28,10 @@ pub fn run(arguments: &SolveArguments) -> ExitCode {
         max_work: arguments.max_work,
         canonical: arguments.canonical,
     };
-    if !(request.tolerance > 0.0 && request.tolerance.is_finite()) {
+    // Relative to the data, everything misses by at most 1 or so: nothing would be asked for.
+    if !(request.tolerance > 0.0 && request.tolerance < 1.0) {
         return wrong(format!(
-            "--tol is {}, expected a number > 0",
+            "--tol is {}, expected a number > 0 and < 1",
             request.tolerance
         ));
     }
@@ -32,23 +41,95 @@ pub fn run(arguments: &SolveArguments) -> ExitCode {
             request.max_work
         ));
     }
+    let solver = solver(arguments);
+    if solver != ALL && !batch::is_solver(solver) {
+        let name = solver.to_owned();
+        return wrong(BatchError::NoSolver { name });
+    }
     if arguments.problem.is_dir() {
         folder(arguments, &request)
     } else if arguments.profile.is_some() {
-        wrong("--profile needs a folder of problems".to_owned())
+        wrong("--profile needs a folder of problems")
     } else {
         file(arguments, &request)
     }
 }
 
+/// Every solver there is for the kind of problem.
+const ALL: &str = "all";
+
+fn solver(arguments: &SolveArguments) -> &str {
+    arguments.solver.as_deref().unwrap_or("auto")
+}
+
 /// The names asked for; none for all.
 fn solvers(arguments: &SolveArguments) -> Option<Vec<String>> {
-    (arguments.solver != "all").then(|| vec![arguments.solver.clone()])
+    let name = solver(arguments);
+    (name != ALL).then(|| vec![name.to_owned()])
+}
+
+/// The solvers and the start for a single problem, after everything that can be refused without solving it.
+fn accepted<'a>(
+    arguments: &SolveArguments,
+    record: &'a Record,
+) -> Result<(Vec<String>, &'a [f64]), String> {
+    let problem = &record.problem;
+    let complementarity = matches!(problem, Problem::Mixed { .. });
+    let known = batch::solver_names(problem);
+    let names =
+        solvers(arguments).unwrap_or_else(|| known.iter().map(|name| (*name).to_owned()).collect());
+    if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        let (name, known) = (name.clone(), known.join(", "));
+        return Err(BatchError::Solver { name, known }.to_string());
+    }
+    let start = arguments.start.unknowns(record);
+    let start = start.map_err(|e| format!("--start {}: {e}", arguments.start))?;
+    if arguments.canonical && complementarity {
+        return Err(
+            "--canonical is for reactions of frictional contact; this is a complementarity problem"
+                .to_owned(),
+        );
+    }
+    let targets = [("--out", &arguments.out), ("--convert", &arguments.convert)];
+    for (flag, path) in targets {
+        let Some(path) = path else { continue };
+        if complementarity && is_hdf5(path) {
+            return Err(format!(
+                "{flag} {}: FCLIB's HDF5 holds frictional contact only, and this is a complementarity problem; give a name ending in .json",
+                path.display()
+            ));
+        }
+        if targets::same(path, &arguments.problem) {
+            return Err(format!(
+                "{flag} {}: this is the problem itself, which would be replaced; give another name",
+                path.display()
+            ));
+        }
+        targets::ready(flag, path)?;
+    }
+    if let (Some(out), Some(convert)) = (&arguments.out, &arguments.convert)
+        && out == convert
+    {
+        return Err(format!(
+            "--out and --convert are both {}; give two names",
+            out.display()
+        ));
+    }
+    Ok((names, start))
 }
 
 fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
     let record = match archive::read_record(&arguments.problem) {
         Ok(record) => record,
+        Err(error) => {
+            return match foreign::instead_of_a_problem(&arguments.problem) {
+                Some(text) => wrong(text),
+                None => wrong(error),
+            };
+        }
+    };
+    let (names, start) = match accepted(arguments, &record) {
+        Ok(accepted) => accepted,
         Err(error) => return wrong(error),
     };
     if let Some(target) = &arguments.convert
@@ -57,26 +138,23 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
         return not_written(error);
     }
     let problem = &record.problem;
-    println!("{}: {}", arguments.problem.display(), description(problem));
+    say!("{}: {}", arguments.problem.display(), description(problem));
     if let Err(error) = stored(&record) {
         return wrong(error);
     }
-    println!("{HEADER}");
-    let names = solvers(arguments).unwrap_or_else(|| {
-        batch::solver_names(problem)
-            .into_iter()
-            .map(String::from)
-            .collect()
-    });
-    let start = match arguments.start.unknowns(&record) {
-        Ok(start) => start,
-        Err(error) => return wrong(format!("--start {}: {error}", arguments.start)),
-    };
+    let asked = arguments.solver.is_some() || arguments.start != Start::Zero;
+    if let Some(target) = &arguments.convert
+        && !(asked || arguments.canonical || arguments.out.is_some())
+    {
+        say!("written to {}; not solved", target.display());
+        return ExitCode::SUCCESS;
+    }
+    say!("{HEADER}");
     let mut solutions = Vec::new();
     for name in names {
         match batch::solve_from(problem, start, &name, request) {
             Ok(solution) => {
-                println!("{}", row(&solution));
+                say!("{}", row(&solution));
                 details(&solution);
                 solutions.push(solution);
             }
@@ -85,54 +163,78 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
     }
     if let Some(out) = &arguments.out {
         let written = if is_hdf5(out) {
-            write_solved(out, &record, &solutions).map_err(|e| e.to_string())
+            write_solved(out, &record, &solutions)
         } else {
-            write_json(out, &solutions)
-                .map_err(|e| format!("{} cannot be written: {e}", out.display()))
+            targets::write_json(out, &solutions)
         };
         if let Err(error) = written {
             return not_written(error);
         }
     }
     if solutions.iter().any(Solution::settled) {
-        ExitCode::SUCCESS
-    } else {
-        if let Some(text) = existence(problem) {
-            eprintln!("{text}");
-        }
-        let others = if arguments.solver == "all" {
-            ""
-        } else {
-            "--solver all, or "
-        };
-        eprintln!(
-            "no solver settled the problem; try {others}more --max-iterations and --max-work"
-        );
-        ExitCode::from(STEP_FAILED)
+        return ExitCode::SUCCESS;
     }
+    let finite = solutions.iter().any(|s| s.status != "not-finite");
+    if let Some(text) = existence(problem).filter(|_| finite) {
+        eprintln!("{text}");
+    }
+    eprintln!("no solver settled the problem");
+    for line in advice(&solutions, solver(arguments) == ALL) {
+        eprintln!("  {line}");
+    }
+    ExitCode::from(STEP_FAILED)
+}
+
+/// The cure that fits each word among `solutions`, and whether there are other solvers left.
+fn advice(solutions: &[Solution], all: bool) -> Vec<String> {
+    let mut words: Vec<&str> = solutions.iter().map(|s| s.status.as_str()).collect();
+    words.sort_unstable();
+    words.dedup();
+    let mut lines = Vec::new();
+    let mut others = false;
+    for word in words {
+        others |= !matches!(word, "not-finite" | "inconsistent");
+        let cure = match word {
+            "iteration-limit" => "more --max-iterations, or for friction more --max-work".to_owned(),
+            "inconsistent" => "the equalities contradict each other, whatever solves them: check their rows".to_owned(),
+            "not-finite" => "the numbers leave the range of double precision, whatever solves it: choose units in which the data are nearer to 1".to_owned(),
+            "inaccurate" => {
+                let of_word = solutions.iter().filter(|s| s.status == word);
+                let least = of_word.map(|s| s.residual).fold(f64::INFINITY, f64::min);
+                format!("rounding keeps the residual at {least:.1e}: accept that by a larger --tol, or choose units in which the data are nearer to 1")
+            }
+            "ray" | "cycle" => format!("pivoting decides nothing here; up to {ENUMERATION_LIMIT} complementary pairs `enumeration` does"),
+            _ => "start from another point by --start, where the file stores one".to_owned(),
+        };
+        lines.push(format!("{word}: {cure}"));
+    }
+    if others && !all {
+        lines.push("or let other methods try: --solver all".to_owned());
+    }
+    lines
 }
 
 /// What a row of the table has no room for: all solutions of an enumeration, and whether a reaction is the one of least norm.
 fn details(solution: &Solution) {
     if let Some(found) = &solution.enumeration {
         for (k, z) in found.solutions.iter().enumerate() {
-            println!("  solution {}: {z:?}", k + 1);
+            say!("  solution {}: {z:?}", k + 1);
         }
         let count = found.solutions.len();
         match (found.sets, found.complete) {
-            (0, _) => println!(
+            (0, _) => say!(
                 "  not tried: an enumeration takes at most {ENUMERATION_LIMIT} complementary pairs and few equalities"
             ),
-            (sets, true) => println!(
+            (sets, true) => say!(
                 "  {sets} active sets tried: {count} solutions, proven to be all (one of each face of solutions)"
             ),
-            (sets, false) => println!(
+            (sets, false) => say!(
                 "  {sets} active sets tried: {count} solutions; of some sets rounding does not tell whether they hold another"
             ),
         }
     }
     if solution.canonical == Some(false) {
-        println!(
+        say!(
             "  the reaction of least norm was not reached; this is another with the same velocities"
         );
     }
@@ -167,7 +269,7 @@ fn stored(record: &Record) -> Result<(), BatchError> {
     let solution = solution.map(|p| ("stored solution".to_owned(), p));
     for (name, point) in solution.chain(guesses) {
         let (residual, unscaled) = batch::judge(&record.problem, point)?;
-        println!("{}", line(&name, "", None, residual, unscaled, None));
+        say!("{}", line(&name, "", None, residual, unscaled, None));
     }
     Ok(())
 }
@@ -176,14 +278,11 @@ fn is_hdf5(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "hdf5" || e == "h5")
 }
 
-/// The problem with the best solution beside it; where none was found, without.
-fn write_solved(out: &Path, record: &Record, solutions: &[Solution]) -> Result<(), ArchiveError> {
+/// The problem with the best solution beside it; where none was found, without. Where it cannot be written, the solution goes to
+/// the terminal.
+fn write_solved(out: &Path, record: &Record, solutions: &[Solution]) -> Result<(), String> {
     let solved = solutions.iter().filter(|s| s.solved);
-    let best = solved.min_by(|a, b| {
-        a.residual
-            .partial_cmp(&b.residual)
-            .unwrap_or(Ordering::Equal)
-    });
+    let best = solved.min_by(|a, b| a.residual.total_cmp(&b.residual));
     if best.is_none() {
         eprintln!(
             "{}: no solution was found; the problem is written without one",
@@ -194,20 +293,31 @@ fn write_solved(out: &Path, record: &Record, solutions: &[Solution]) -> Result<(
         solution: best.map(Solution::point),
         ..record.clone()
     };
-    archive::write_record(out, &record)
+    archive::write_record(out, &record).map_err(|error| {
+        if let Some(text) = best.and_then(|best| serde_json::to_string_pretty(best).ok()) {
+            say!("{text}");
+        }
+        format!("{error}; the solution is printed instead")
+    })
 }
 
 fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
     if arguments.convert.is_some() {
-        return wrong("--convert needs a single problem".to_owned());
+        return wrong("--convert needs a single problem");
     }
     if arguments.out.as_deref().is_some_and(is_hdf5) {
         return wrong(
-            "the solutions of a folder are written as JSON; give --out a name ending in .json"
-                .to_owned(),
+            "the solutions of a folder are written as JSON; give --out a name ending in .json",
         );
     }
-    println!("{:40} {HEADER}", "problem");
+    let out = arguments.out.as_deref();
+    let ready = out.map_or(Ok(()), |out| targets::ready("--out", out));
+    let stem = arguments.profile.as_deref();
+    let ready = ready.and_then(|()| stem.map_or(Ok(()), profile::ready));
+    if let Err(error) = ready {
+        return wrong(error);
+    }
+    say!("{:40} {HEADER}", "problem");
     let asked = FolderRequest {
         request: *request,
         solvers: solvers(arguments),
@@ -215,65 +325,91 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
         vectors: arguments.out.is_some(),
         threads: arguments.threads.get(),
     };
-    let mut misread = 0_u32;
-    let mut unnamed = None;
-    let mut unstarted = 0_u32;
+    let mut unposed = Vec::new();
+    let (mut unstarted, mut other_kind) = (0_usize, 0_usize);
     let each = |path: &Path, result: &Result<Solution, BatchError>| {
         let name = path.display().to_string();
-        match result {
-            Ok(solution) => println!("{name:40} {}", row(solution)),
-            Err(error) => {
-                misread += 1;
-                println!("{name:40} {error}");
-                match error {
-                    BatchError::Solver { .. } => unnamed = Some(error.to_string()),
-                    BatchError::Start { .. } => unstarted += 1,
-                    _ => {}
-                }
+        let error = match result {
+            Ok(solution) => {
+                say!("{name:40} {}", row(solution));
+                return;
             }
+            Err(BatchError::Solver { .. }) => {
+                other_kind += 1;
+                format!("is of a kind that {} is not for", solver(arguments))
+            }
+            Err(error) => {
+                unstarted += usize::from(matches!(error, BatchError::Start { .. }));
+                error.to_string()
+            }
+        };
+        // What no method can pose is said once.
+        if unposed.last() != Some(&(name.clone(), error.clone())) {
+            say!("{name:40} {error}");
+            unposed.push((name, error));
         }
     };
     let runs = match batch::solve_folder(&arguments.problem, &asked, each) {
         Ok(runs) => runs,
         Err(error) => return wrong(error),
     };
-    if runs.is_empty() && unstarted > 0 {
-        return wrong(format!(
-            "--start {}: none of the {unstarted} problems of {} holds this point; start from zero, or from a point that is stored in the files",
-            arguments.start,
-            arguments.problem.display()
-        ));
-    }
     if runs.is_empty() {
-        return wrong(unnamed.unwrap_or_else(|| {
+        let place = arguments.problem.display();
+        return wrong(if unstarted > 0 {
             format!(
-                "{} holds no problem that can be read",
-                arguments.problem.display()
+                "--start {}: none of the {unstarted} problems of {place} holds this point; start from zero, or from a point that is stored in the files",
+                arguments.start
             )
-        }));
+        } else if other_kind > 0 {
+            format!(
+                "--solver {}: none of the {other_kind} problems of {place} is of a kind that it is for; try --solver all",
+                solver(arguments)
+            )
+        } else {
+            format!("{place} holds no problem that can be read")
+        });
     }
-    let solved = runs.iter().filter(|r| r.solution.settled()).count();
-    println!(
-        "{solved} of {} runs settled, {misread} could not be posed",
-        runs.len()
+    let settled = |run: &&Run| run.solution.settled();
+    let problems: BTreeSet<&Path> = runs.iter().map(|r| r.problem.as_path()).collect();
+    let answered: BTreeSet<&Path> = runs.iter().filter(settled).map(|r| &*r.problem).collect();
+    say!(
+        "{} of {} problems settled, by {} of {} runs; {} files could not be posed",
+        answered.len(),
+        problems.len(),
+        runs.iter().filter(settled).count(),
+        runs.len(),
+        unposed.len()
     );
-    if let Some(out) = &arguments.out
-        && let Err(error) = write_json(out, &runs)
+    // What is not written does not keep the rest from being written.
+    let mut code = ExitCode::SUCCESS;
+    if let Some(out) = out
+        && let Err(error) = targets::write_json(out, &runs)
     {
-        return not_written(format!("{} cannot be written: {error}", out.display()));
+        code = not_written(error);
     }
-    match arguments
-        .profile
-        .as_deref()
-        .map(|stem| write_profile(stem, &runs))
-    {
-        Some(Err(error)) => not_written(format!("the profile cannot be written: {error}")),
-        Some(Ok(files)) => {
-            println!("profile in {}", files.join(", "));
-            ExitCode::SUCCESS
+    if let Some(stem) = stem {
+        match profile::write(stem, &runs, &settings(arguments), &unposed) {
+            Ok(files) => say!("profile in {}", files.join(", ")),
+            Err(error) => code = not_written(format!("the profile cannot be written: {error}")),
         }
-        None => ExitCode::SUCCESS,
     }
+    code
+}
+
+/// What the runs of a folder were asked for, in a line.
+fn settings(arguments: &SolveArguments) -> String {
+    let threads = match arguments.threads.get() {
+        1 => "one thread".to_owned(),
+        n => format!("{n} threads, which disturb the times"),
+    };
+    format!(
+        "saltus {}: tolerance {:e}, at most {} iterations and (friction) {:e} operations, start {}, {threads}",
+        env!("CARGO_PKG_VERSION"),
+        arguments.tol,
+        arguments.max_iterations,
+        arguments.max_work,
+        arguments.start
+    )
 }
 
 const HEADER: &str =
@@ -330,51 +466,6 @@ fn description(problem: &Problem) -> String {
         }
         _ => "a problem".to_owned(),
     }
-}
-
-fn write_json(path: &Path, value: &impl serde::Serialize) -> std::io::Result<()> {
-    let text = serde_json::to_string_pretty(value)?;
-    std::fs::write(path, text + "\n")
-}
-
-/// `STEM.html` and every run in `STEM-runs.csv` and `STEM-runs.md`; of each family of problems a profile of its own, `STEM.svg`,
-/// `STEM.csv` and `STEM-failures.csv`, with the name of the family after the stem where there are two.
-fn write_profile(stem: &Path, runs: &[Run]) -> std::io::Result<Vec<String>> {
-    let profiles = Profile::by_family(runs);
-    let table = Table::new(runs);
-    let mut files = Vec::new();
-    let mut drawings = String::new();
-    for profile in &profiles {
-        let name = match profiles.len() {
-            1 => String::new(),
-            _ => format!("-{}", profile.family.name()),
-        };
-        let svg = profile.svg();
-        drawings += &format!("<p>{}</p>\n{svg}\n", profile.caption());
-        files.push((format!("{name}.svg"), svg));
-        files.push((format!("{name}.csv"), profile.csv()));
-        files.push((format!("{name}-failures.csv"), profile.failures_csv()));
-    }
-    let page = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Performance profile</title>\n\
-         <style>body{{font-family:sans-serif}} td,th{{padding:0 .6em;text-align:left}} .failed{{color:#b00}}</style></head>\n\
-         <body>\n<h1>Performance profile</h1>\n<p>Share of the problems that a solver solves within a factor of the fastest one.</p>\n{drawings}\n\
-         <h2>All runs</h2>\n{}</body></html>\n",
-        table.html()
-    );
-    files.push((".html".to_owned(), page));
-    files.push(("-runs.csv".to_owned(), table.csv()));
-    files.push(("-runs.md".to_owned(), table.markdown()));
-    let mut written = Vec::new();
-    for (end, text) in files {
-        let mut name = stem.as_os_str().to_owned();
-        name.push(end);
-        let path = PathBuf::from(name);
-        std::fs::write(&path, text)
-            .map_err(|e| std::io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
-        written.push(path.display().to_string());
-    }
-    Ok(written)
 }
 
 fn wrong(error: impl Display) -> ExitCode {

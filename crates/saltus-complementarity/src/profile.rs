@@ -2,6 +2,7 @@
 //! (Dolan & Moré, *Math. Program.* 91 (2002) 201–213).
 
 use crate::batch::Run;
+use crate::table::{escaped, quoted};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -165,43 +166,92 @@ impl Profile {
         let mut text = String::from("solver,problem,status\n");
         for curve in &self.curves {
             for (problem, status) in &curve.failures {
-                let _ = writeln!(text, "{},{},{status}", curve.solver, problem.display());
+                let problem = quoted(&problem.display().to_string());
+                let _ = writeln!(text, "{},{problem},{status}", curve.solver);
             }
         }
         text
     }
 
-    /// The curves as a drawing: factor on a logarithmic axis, share of the problems above it.
+    /// The curves by what they come to, best first: share solved at all, then share solved fastest.
+    fn ranked(&self) -> Vec<&Curve> {
+        let mut curves: Vec<&Curve> = self.curves.iter().collect();
+        let fastest = |c: &Curve| c.ratios.partition_point(|r| *r <= 1.0);
+        curves.sort_by_key(|c| std::cmp::Reverse((c.ratios.len(), fastest(c))));
+        curves
+    }
+
+    /// The curves as rows of an HTML table: how many problems each solver solved, fastest, within factors of 2, 10 and 100, and
+    /// how often it failed with which word.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let mut text = String::from(
+            "<table>\n<tr><th>solver</th><th>solved</th><th>fastest</th><th>within 2</th><th>within 10</th><th>within 100</th>\
+             <th>failures</th></tr>\n",
+        );
+        for curve in self.ranked() {
+            let mut words: BTreeMap<&str, usize> = BTreeMap::new();
+            for (_, word) in &curve.failures {
+                *words.entry(word).or_default() += 1;
+            }
+            let words: Vec<String> = words.iter().map(|(w, n)| format!("{n} {w}")).collect();
+            let _ = write!(
+                text,
+                "<tr><td>{}</td><td>{} of {}</td>",
+                curve.solver,
+                curve.ratios.len(),
+                self.problems
+            );
+            for factor in [1.0, 2.0, 10.0, 100.0] {
+                let _ = write!(text, "<td>{:.0} %</td>", 100.0 * self.share(curve, factor));
+            }
+            let _ = writeln!(text, "<td>{}</td></tr>", words.join(", "));
+        }
+        text.push_str("</table>\n");
+        text
+    }
+
+    /// The curves as a drawing: factor on a logarithmic axis, share of the problems above it. Colour and dashes together tell
+    /// the solvers apart; the legend is in the order in which the curves end.
     #[must_use]
     pub fn svg(&self) -> String {
-        const COLOURS: [&str; 12] = [
-            "#1b6ca8", "#d1495b", "#2e8b57", "#edae49", "#6a4c93", "#008891", "#a63a50", "#5c5c5c",
-            "#8a9a5b", "#c97b63", "#3d5a80", "#e07a5f",
+        // Eight colours that colour-blind readers tell apart too (Okabe & Ito 2008, yellow replaced), by four strokes.
+        const COLOURS: [&str; 8] = [
+            "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7a5230",
         ];
-        let (left, top, width, height) = (60.0, 20.0, 560.0, 360.0);
-        let largest = self
-            .curves
-            .iter()
-            .flat_map(|c| c.ratios.last().copied())
-            .fold(10.0_f64, f64::max);
-        let decades = largest.log10().ceil().max(1.0);
+        const DASHES: [&str; 4] = ["none", "8 3", "2 3", "10 3 2 3"];
+        let (left, top, width, height) = (64.0_f64, 34.0_f64, 560.0_f64, 360.0_f64);
+        let curves = self.ranked();
+        let bottom = (top + height + 56.0).max(top + 18.0 * (curves.len() as f64 + 1.0));
+        let largest = self.curves.iter().flat_map(|c| c.ratios.last().copied());
+        let decades = largest.fold(10.0_f64, f64::max).log10().ceil().max(1.0);
         let x = |factor: f64| left + width * factor.log10() / decades;
         let y = |share: f64| top + height * (1.0 - share);
-        let mut text = String::from(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 860 440\" font-family=\"sans-serif\" font-size=\"12\">\n\
-             <rect width=\"860\" height=\"440\" fill=\"white\"/>\n",
+        let mut text = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 900 {bottom:.0}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+             <rect width=\"900\" height=\"{bottom:.0}\" fill=\"white\"/>\n\
+             <text x=\"{left}\" y=\"20\">{}</text>\n",
+            escaped(&self.caption())
         );
-        let _ = writeln!(
-            text,
-            "<text x=\"{left}\" y=\"14\">{}</text>",
-            self.caption()
-        );
-        for k in 0..=decades as u32 {
-            let at = x(10.0_f64.powi(k as i32));
+        let grid = |text: &mut String, at: f64, colour: &str| {
             let _ = writeln!(
                 text,
-                "<path d=\"M{at:.1} {top}V{:.1}\" stroke=\"#ddd\"/><text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">10^{k}</text>",
-                top + height,
+                "<path d=\"M{at:.1} {top}V{:.1}\" stroke=\"{colour}\"/>",
+                top + height
+            );
+        };
+        for k in 0..=decades as i32 {
+            // Between the decades, as long as there is room for lines.
+            for digit in (2..10).filter(|_| decades <= 6.0 && f64::from(k) < decades) {
+                grid(&mut text, x(f64::from(digit) * 10.0_f64.powi(k)), "#f2f2f2");
+            }
+        }
+        for k in 0..=decades as i32 {
+            let at = x(10.0_f64.powi(k));
+            grid(&mut text, at, "#ccc");
+            let _ = writeln!(
+                text,
+                "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">10<tspan dy=\"-5\" font-size=\"9\">{k}</tspan></text>",
                 top + height + 18.0
             );
         }
@@ -210,33 +260,40 @@ impl Profile {
             let at = y(share);
             let _ = writeln!(
                 text,
-                "<path d=\"M{left} {at:.1}H{:.1}\" stroke=\"#ddd\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{share}</text>",
+                "<path d=\"M{left} {at:.1}H{:.1}\" stroke=\"#ccc\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{share}</text>",
                 left + width,
                 left - 6.0,
                 at + 4.0
             );
         }
+        let (middle, centre) = (left + 0.5 * width, top + 0.5 * height);
         let _ = writeln!(
             text,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">time relative to the fastest</text>",
-            left + 0.5 * width,
-            top + height + 40.0
+            "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">time relative to the fastest solver of the problem</text>\n\
+             <text transform=\"translate(18 {centre:.1}) rotate(-90)\" text-anchor=\"middle\">share of problems solved</text>",
+            top + height + 42.0
         );
-        for (k, curve) in self.curves.iter().enumerate() {
+        // The best on top of the others.
+        for (k, curve) in curves.iter().enumerate().rev() {
             let colour = COLOURS[k % COLOURS.len()];
-            let mut path = format!("M{:.1} {:.1}", x(1.0), y(0.0));
-            for &ratio in &curve.ratios {
+            let dashes = DASHES[k / COLOURS.len() % DASHES.len()];
+            let stroke = format!(
+                "fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dashes}\""
+            );
+            let mut path = format!("M{:.1} {:.1}", x(1.0), y(self.share(curve, 1.0)));
+            for &ratio in curve.ratios.iter().filter(|r| **r > 1.0) {
                 let _ = write!(path, "H{:.1}V{:.1}", x(ratio), y(self.share(curve, ratio)));
             }
             let _ = write!(path, "H{:.1}", left + width);
-            let row = top + 18.0 * (k as f64 + 1.0);
+            let row = top + 18.0 * (k as f64) + 8.0;
             let _ = writeln!(
                 text,
-                "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n\
-                 <path d=\"M{:.1} {:.1}h22\" stroke=\"{colour}\" stroke-width=\"2\"/><text x=\"{:.1}\" y=\"{row:.1}\">{} ({} of {})</text>",
-                left + width + 16.0,
+                "<path d=\"{path}\" {stroke}><title>{}</title></path>\n\
+                 <path d=\"M{:.1} {:.1}h34\" {stroke}/><text x=\"{:.1}\" y=\"{row:.1}\">{} ({} of {})</text>",
+                curve.solver,
+                left + width + 14.0,
                 row - 4.0,
-                left + width + 44.0,
+                left + width + 54.0,
                 curve.solver,
                 curve.ratios.len(),
                 self.problems

@@ -17,19 +17,20 @@ impl<'a> Table<'a> {
         Self { runs }
     }
 
-    /// One line for each run: everything but the vectors, residuals as energy, in the peer's mixed units, as impulse and
-    /// as velocity. Lengths in SI units, times in seconds.
+    /// One line for each run: everything but the vectors. `residual` is `eta` of friction, the miss of a row of complementarity,
+    /// without a unit; `residual_unscaled` the error as Siconos measures it, in mixed units, or the natural map of complementarity;
+    /// `residual_impulse` \[N s\], `residual_velocity` \[m/s\] of friction, `residual_dynamics` of the global form, `time_s` \[s\].
     #[must_use]
     pub fn csv(&self) -> String {
         let mut text = String::from(
-            "problem,kind,size,solver,status,solved,infeasible,iterations,residual,residual_unscaled,residual_impulse,residual_velocity,time_s\n",
+            "problem,kind,size,solver,status,solved,infeasible,iterations,residual,residual_unscaled,residual_impulse,residual_velocity,residual_dynamics,time_s\n",
         );
         for run in self.runs {
             let s = &run.solution;
             let optional = |v: Option<f64>| v.map_or(String::new(), |v| format!("{v:e}"));
             let _ = writeln!(
                 text,
-                "{},{},{},{},{},{},{},{},{:e},{},{},{},{:e}",
+                "{},{},{},{},{},{},{},{},{:e},{},{},{},{},{:e}",
                 quoted(&run.problem.display().to_string()),
                 s.kind,
                 s.size,
@@ -42,6 +43,7 @@ impl<'a> Table<'a> {
                 optional(s.residual_unscaled),
                 optional(s.residual_impulse),
                 optional(s.residual_velocity),
+                optional(s.residual_dynamics),
                 s.time_s
             );
         }
@@ -94,7 +96,8 @@ impl<'a> Table<'a> {
             let _ = writeln!(text, "| --- | --- |{}", " --- |".repeat(solvers.len()));
             for (path, list) in part {
                 let size = list.first().map_or(0, |s| s.size);
-                let _ = write!(text, "| {} | {size} |", path.display());
+                let name = path.display().to_string().replace('|', "\\|");
+                let _ = write!(text, "| {name} | {size} |");
                 for solver in &solvers {
                     let found = list.iter().find(|s| s.solver == *solver);
                     let _ = write!(text, " {} |", found.map_or(String::new(), |s| cell(s)));
@@ -160,7 +163,8 @@ fn cell(s: &Solution) -> String {
     }
 }
 
-fn quoted(text: &str) -> String {
+/// A cell of a CSV table.
+pub(crate) fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
@@ -168,7 +172,9 @@ fn quoted(text: &str) -> String {
     }
 }
 
-fn escaped(text: &str) -> String {
+/// Text in HTML.
+#[must_use]
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

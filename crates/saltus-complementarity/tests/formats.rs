@@ -327,3 +327,211 @@ fn a_refused_document_names_the_line() {
     }
     std::fs::remove_dir_all(root).unwrap();
 }
+
+/// What is wrong with a JSON document is said in its own terms, with line and column.
+#[test]
+fn complaints_about_json_name_field_and_place() {
+    let root = folder("complaints");
+    let path = root.join("p.json");
+    let friction = |d: u32, q: &str, mu: &str, more: &str| {
+        format!(
+            "{{\"kind\": \"friction\", \"dimension\": {d},\n \"delassus\": [[0, 0, 1]],\n \"q\": {q},\n \"mu\": {mu}{more}}}"
+        )
+    };
+    let global = |mass: &str| {
+        format!(
+            "{{\"kind\": \"global-friction\", \"dimension\": 2, \"mu\": [0.5],\n \"mass\": {mass},\n \
+             \"directions\": [[0, 0, 1], [1, 1, 1]], \"f\": [0, 0], \"w\": [0, 0]}}"
+        )
+    };
+    let lcp = |matrix: &str, q: &str, more: &str| {
+        format!("{{\"kind\": \"lcp\",\n \"matrix\": {matrix},\n \"q\": {q}{more}}}")
+    };
+    let mlcp = "{\"kind\": \"mlcp\", \"equalities\": -1, \"matrix\": [[1]], \"q\": [1]}".to_owned();
+    let cases = [
+        (
+            friction(5, "[0,0,0,0,0]", "[1]", ""),
+            "line 1, column 35",
+            "`rolling`",
+        ),
+        (
+            friction(5, "[0,0,0,0,0]", "[1]", ",\n\"rolling\": [1, 2]"),
+            "line 5, column 12",
+            "rolling has 2 entries",
+        ),
+        (
+            friction(5, "[0,0,0,0,0]", "[1]", ",\n\"rolling\": [-1]"),
+            "line 5, column 13",
+            "of rolling is -1",
+        ),
+        (
+            friction(3, "[0,0,0]", "[1]", ",\n\"rolling\": [1]"),
+            "line 5, column 12",
+            "do not roll",
+        ),
+        (
+            friction(3, "[0,0,0]", "[1, 1]", ""),
+            "line 4, column 8",
+            "mu has 2 entries, expected 1",
+        ),
+        (
+            friction(3, "[0,0]", "[1]", ""),
+            "line 3, column 7",
+            "a multiple of 3",
+        ),
+        (
+            friction(3, "[0,0,0]", "[-1]", ""),
+            "line 4, column 9",
+            "of mu is -1",
+        ),
+        (
+            friction(3, "[0, NaN, 0]", "[1]", ""),
+            "line 3, column 11",
+            "q[1] is NaN",
+        ),
+        (
+            friction(3, "[0, -Infinity, 0]", "[1]", ""),
+            "line 3, column 11",
+            "q[1] is -Infinity",
+        ),
+        (
+            friction(3, "[0, 1e999, 0]", "[1]", ""),
+            "line 3, column 11",
+            "q[1] is 1e999",
+        ),
+        (
+            friction(3, "[0, \"x\", 0]", "[1]", ""),
+            "line 3, column 11",
+            "q[1]: invalid type",
+        ),
+        (
+            friction(3, "[0, null, 0]", "[1]", ""),
+            "line 3, column 11",
+            "expected a number",
+        ),
+        (friction(3, "[0, 0, 0", "[1]", ""), "line 4", "expected"),
+        (
+            friction(3, "[0, 0, 0]", "[1]", ", \"mo\": 1"),
+            "line 4",
+            "mo",
+        ),
+        (
+            global("[[0,0,1],[1,1,-2]]"),
+            "line 2, column 19",
+            "entry (1, 1) of M is -2",
+        ),
+        (
+            global("[[0,0,1],[0,1,0.5],[1,1,1]]"),
+            "line 2, column 19",
+            "symmetric",
+        ),
+        (
+            global("[[0,0,1],[1,0,2],[0,1,2],[1,1,1]]"),
+            "line 2, column 19",
+            "positive definite",
+        ),
+        (
+            global("[[0,0,1]]"),
+            "line 2, column 10",
+            "entry (1, 1) of M is 0",
+        ),
+        (
+            global("[[0,0,1],[1,1,1],[2,0,1]]"),
+            "line 2, column 27",
+            "(2, 0) of a 2 × 2",
+        ),
+        (
+            global("[[0,0,1],[1,1]]"),
+            "line 2",
+            "mass[1]: invalid length 2, expected [row, column, value]",
+        ),
+        (
+            lcp("[[1]]", "[1, 2]", ""),
+            "line 2, column 12",
+            "matrix has 1 rows",
+        ),
+        (
+            lcp("[[1, 0], [1]]", "[1, 2]", ""),
+            "line 2, column 21",
+            "row 1 of matrix",
+        ),
+        (
+            lcp("[[1]]", "[1]", ", \"guesses\": [{\"unknowns\": [1, 2]}]"),
+            "line 3, column 24",
+            "2 unknowns",
+        ),
+        (
+            lcp("[[1]]", "[1]", ", \"rows\": [\"a\", \"b\"]"),
+            "line 3, column 20",
+            "rows has 2 names",
+        ),
+        (mlcp, "line 1, column 32", "equalities: invalid value"),
+        (String::new(), "line 1, column 1", "the file is empty"),
+        ("[]".to_owned(), "line 1, column 1", "this is a list"),
+        ("\n 3".to_owned(), "line 2, column 2", "expected one object"),
+        (
+            "{\"q\": [1]}".to_owned(),
+            "line 1, column 1",
+            "`kind` is missing",
+        ),
+    ];
+    for (text, place, words) in cases {
+        std::fs::write(&path, &text).unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(
+            error.contains(place) && error.contains(words),
+            "{text}\n{error}"
+        );
+        assert!(
+            !error.contains("mu_r") && !error.contains("usize"),
+            "{error}"
+        );
+    }
+    // A byte order mark is no part of the text.
+    std::fs::write(&path, format!("\u{FEFF}{}", lcp("[[1]]", "[1]", ""))).unwrap();
+    assert_eq!(mixed(&path).2, [1.0]);
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// Each file once, whatever leads to it, and what cannot be read stops nothing.
+#[cfg(unix)]
+#[test]
+fn links_in_a_folder_are_followed_once() {
+    use std::os::unix::fs::symlink;
+    let root = folder("links");
+    let set = root.join("set");
+    std::fs::create_dir_all(set.join("b/c")).unwrap();
+    std::fs::create_dir_all(root.join("outside")).unwrap();
+    let text = r#"{"kind":"lcp","matrix":[[2]],"q":[-1]}"#;
+    for name in ["set/a.json", "set/b/c/d.json", "outside/e.json", "up.json"] {
+        std::fs::write(root.join(name), text).unwrap();
+    }
+    symlink("..", set.join("b/loop")).unwrap();
+    symlink("../..", set.join("b/above")).unwrap();
+    symlink("b", set.join("also-b")).unwrap();
+    symlink("a.json", set.join("again.json")).unwrap();
+    symlink("../outside", set.join("out")).unwrap();
+    symlink("../outside/e.json", set.join("zz.json")).unwrap();
+    symlink("nowhere.json", set.join("lost.json")).unwrap();
+    symlink("self", set.join("self")).unwrap();
+    std::fs::create_dir(set.join("folder.json")).unwrap();
+    let asked = FolderRequest {
+        solvers: Some(vec!["auto".into()]),
+        ..FolderRequest::default()
+    };
+    let mut seen = Vec::new();
+    let runs = solve_folder(&set, &asked, |path, result| {
+        seen.push((path.to_str().unwrap().to_owned(), result.is_ok()));
+    })
+    .unwrap();
+    let expected = [
+        ("a.json", true),
+        ("b/c/d.json", true),
+        ("lost.json", false),
+        ("out/e.json", true),
+    ];
+    let expected = expected.map(|(name, read)| (name.to_owned(), read));
+    assert_eq!(seen, expected);
+    assert_eq!(runs.len(), 3);
+    std::fs::remove_dir_all(root).unwrap();
+}

@@ -1,6 +1,7 @@
 //! Our own format: one JSON object that says its kind, matrices as triplets `[row, column, value]`.
 
-use super::{ArchiveError, Point, Problem, Record};
+use super::place::{self, Step};
+use super::{ArchiveError, Misfit, Point, Problem, Record};
 use crate::block::BlockMatrix;
 use crate::friction::{FrictionContact, GlobalFriction, ProblemError};
 use crate::sparse::SparseMatrix;
@@ -100,166 +101,302 @@ struct Global {
     guesses: Vec<Point>,
 }
 
+/// A text and its file: complaints name the place in it.
+struct Source<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
 pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
-    let wrong = |message: String| ArchiveError::Format {
-        path: path.into(),
-        message,
-    };
-    let document = parsed(text).map_err(|e| wrong(e.to_string()))?;
-    let place = |list: &Triplets, rows: usize, cols: usize, what: &str| {
-        list.iter()
-            .find(|e| e.0 >= rows || e.1 >= cols)
-            .map_or(Ok(()), |e| {
-                Err(wrong(format!(
-                    "{what}: an entry at ({}, {}) of a {rows} × {cols} matrix",
-                    e.0, e.1
-                )))
-            })
-    };
-    let problem = |source| ArchiveError::Problem {
-        path: path.into(),
-        source,
-    };
-    let mut names = Vec::new();
-    let (problem, solution, guesses, title) = match document {
-        Document::Lcp(Lcp {
-            title,
-            rows,
-            matrix,
-            q,
-            solution,
-            guesses,
-            ..
-        }) => {
-            names = rows;
-            (mixed(path, 0, &matrix, q)?, solution, guesses, title)
+    let source = Source { path, text };
+    let document = source.document()?;
+    let (problem, solution, guesses, title, rows) = match document {
+        Document::Lcp(p) => {
+            let problem = source.mixed(0, &p.matrix, p.q)?;
+            (problem, p.solution, p.guesses, p.title, p.rows)
         }
-        Document::Mlcp(Mixed {
-            title,
-            rows,
-            equalities,
-            matrix,
-            q,
-            solution,
-            guesses,
-            ..
-        }) => {
-            names = rows;
-            let problem = mixed(path, equalities, &matrix, q)?;
-            (problem, solution, guesses, title)
+        Document::Mlcp(p) => {
+            let problem = source.mixed(p.equalities, &p.matrix, p.q)?;
+            (problem, p.solution, p.guesses, p.title, p.rows)
         }
-        Document::Friction(Reduced {
-            title,
-            dimension,
-            delassus,
-            q,
-            mu,
-            rolling,
-            solution,
-            guesses,
-            ..
-        }) => {
-            known(dimension).map_err(problem)?;
-            let size = dimension * mu.len();
-            place(&delassus, size, size, "delassus")?;
-            let w = BlockMatrix::from_triplets(dimension, mu.len(), delassus);
-            let p = FrictionContact::new(w, q, mu, rolling).map_err(problem)?;
-            (Problem::Friction(p), solution, guesses, title)
+        Document::Friction(p) => {
+            let (d, mu, rolling) = (p.dimension, &p.mu, &p.rolling);
+            let contacts = source.contacts(d, ("q", &p.q), mu, rolling)?;
+            let size = d * contacts;
+            source.inside("delassus", &p.delassus, size, size)?;
+            let w = BlockMatrix::from_triplets(d, contacts, p.delassus);
+            let problem = FrictionContact::new(w, p.q, p.mu, p.rolling);
+            let problem = problem.map_err(|e| source.problem(e, "delassus"))?;
+            let problem = Problem::Friction(problem);
+            (problem, p.solution, p.guesses, p.title, Vec::new())
         }
-        Document::GlobalFriction(Global {
-            title,
-            dimension,
-            mass,
-            directions,
-            f,
-            w,
-            mu,
-            rolling,
-            solution,
-            guesses,
-            ..
-        }) => {
-            known(dimension).map_err(problem)?;
-            let (n, m) = (f.len(), dimension * mu.len());
-            place(&mass, n, n, "mass")?;
-            place(&directions, n, m, "directions")?;
-            let mass = SparseMatrix::from_triplets(n, n, &mass);
-            let h = SparseMatrix::from_triplets(n, m, &directions);
-            let p = GlobalFriction::new(dimension, mass, h, f, w, mu, rolling).map_err(problem)?;
-            (Problem::Global(p), solution, guesses, title)
+        Document::GlobalFriction(p) => {
+            let (d, mu, rolling) = (p.dimension, &p.mu, &p.rolling);
+            let contacts = source.contacts(d, ("w", &p.w), mu, rolling)?;
+            let (n, m) = (p.f.len(), d * contacts);
+            source.inside("mass", &p.mass, n, n)?;
+            source.inside("directions", &p.directions, n, m)?;
+            let mass = SparseMatrix::from_triplets(n, n, &p.mass);
+            let h = SparseMatrix::from_triplets(n, m, &p.directions);
+            let problem = GlobalFriction::new(d, mass, h, p.f, p.w, p.mu, p.rolling);
+            let problem = problem.map_err(|e| match e {
+                ProblemError::MassEntry { row, column, .. } => {
+                    let entry = |e: &(usize, usize, f64)| (e.0, e.1) == (row, column);
+                    match p.mass.iter().rposition(entry) {
+                        Some(k) => source.wrong(&[Step::Field("mass"), Step::Entry(k)], e),
+                        None => source.wrong(&[Step::Field("mass")], e),
+                    }
+                }
+                e => source.problem(e, "mass"),
+            })?;
+            let problem = Problem::Global(problem);
+            (problem, p.solution, p.guesses, p.title, Vec::new())
         }
     };
-    Ok(Record {
+    let record = Record {
         problem,
         solution,
         guesses,
         title,
-        rows: names,
-    })
-}
-
-/// What is wrong is named with its line and column: a document that is chosen by its kind while it is read has lost them.
-fn parsed(text: &str) -> Result<Document, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Kind {
-        kind: String,
-    }
-    let Kind { kind } = serde_json::from_str(text)?;
-    Ok(match kind.as_str() {
-        "lcp" => Document::Lcp(serde_json::from_str(text)?),
-        "mlcp" => Document::Mlcp(serde_json::from_str(text)?),
-        "friction" => Document::Friction(serde_json::from_str(text)?),
-        "global-friction" => Document::GlobalFriction(serde_json::from_str(text)?),
-        _ => {
-            let known = "lcp, mlcp, friction, global-friction";
-            return Err(serde::de::Error::custom(format!(
-                "kind is {kind:?}, expected one of {known}"
-            )));
-        }
-    })
-}
-
-fn known(dimension: usize) -> Result<(), ProblemError> {
-    if matches!(dimension, 2 | 3 | 5) {
-        Ok(())
-    } else {
-        Err(ProblemError::Dimension(dimension))
-    }
-}
-
-fn mixed(
-    path: &Path,
-    equalities: usize,
-    rows: &[Vec<f64>],
-    q: Vec<f64>,
-) -> Result<Problem, ArchiveError> {
-    let n = q.len();
-    let wrong = |message: String| ArchiveError::Format {
-        path: path.into(),
-        message,
+        rows,
     };
-    if rows.len() != n {
-        return Err(wrong(format!(
-            "matrix has {} rows, q has {n} entries",
-            rows.len()
-        )));
-    }
-    if equalities > n {
-        return Err(wrong(format!(
-            "equalities is {equalities}, more than the {n} rows"
-        )));
-    }
-    let mut matrix = Dense::zeros(n, n);
-    for (i, row) in rows.iter().enumerate() {
-        if row.len() != n {
-            return Err(wrong(format!(
-                "row {i} of matrix has {} entries, expected {n}",
-                row.len()
-            )));
+    match record.misfit() {
+        None => Ok(record),
+        Some((Misfit::Solution, message)) => Err(source.wrong(&[Step::Field("solution")], message)),
+        Some((Misfit::Guess(k), message)) => {
+            Err(source.wrong(&[Step::Field("guesses"), Step::Entry(k)], message))
         }
-        matrix.row_mut(i).copy_from_slice(row);
+        Some((Misfit::Rows, message)) => Err(source.wrong(&[Step::Field("rows")], message)),
     }
-    super::mixed(path, equalities, matrix, q)
+}
+
+impl Source<'_> {
+    fn wrong(&self, at: &[Step<'_>], message: impl ToString) -> ArchiveError {
+        self.at(place::find(self.text, at), message)
+    }
+
+    fn at(&self, byte: usize, message: impl ToString) -> ArchiveError {
+        let (line, column) = place::line_column(self.text, byte);
+        ArchiveError::Place {
+            path: self.path.into(),
+            line,
+            column,
+            message: message.to_string(),
+        }
+    }
+
+    /// What is wrong is named with its line and column: a document that is chosen by its kind while it is read has lost them.
+    fn document(&self) -> Result<Document, ArchiveError> {
+        #[derive(Deserialize)]
+        struct Kind {
+            kind: String,
+        }
+        const KNOWN: &str = "lcp, mlcp, friction, global-friction";
+        if !self.text.trim_start().starts_with('{') {
+            let found: String = self.text.trim_start().chars().take(20).collect();
+            let found = match found.chars().next() {
+                None => "the file is empty".to_owned(),
+                Some('[') => "this is a list".to_owned(),
+                Some(_) => format!("found {found:?}"),
+            };
+            let begin = self.text.len() - self.text.trim_start().len();
+            let expected = format!("expected one object {{...}} whose kind is one of {KNOWN}");
+            return Err(self.at(begin, format!("{found}; {expected}")));
+        }
+        let Kind { kind } = self.parsed().map_err(|e| match e {
+            ArchiveError::Place { message, path, .. }
+                if message.contains("missing field `kind`") =>
+            {
+                ArchiveError::Place {
+                    path,
+                    line: 1,
+                    column: 1,
+                    message: format!("the field `kind` is missing; expected one of {KNOWN}"),
+                }
+            }
+            e => e,
+        })?;
+        Ok(match kind.as_str() {
+            "lcp" => Document::Lcp(self.parsed()?),
+            "mlcp" => Document::Mlcp(self.parsed()?),
+            "friction" => Document::Friction(self.parsed()?),
+            "global-friction" => Document::GlobalFriction(self.parsed()?),
+            _ => {
+                let message = format!("kind is {kind:?}, expected one of {KNOWN}");
+                return Err(self.wrong(&[Step::Field("kind")], message));
+            }
+        })
+    }
+
+    fn parsed<'t, T: Deserialize<'t>>(&'t self) -> Result<T, ArchiveError> {
+        serde_json::from_str(self.text).map_err(|e| self.syntax(&e))
+    }
+
+    /// The complaint of the parser, in the words of the format, with the name of the value it is about.
+    fn syntax(&self, error: &serde_json::Error) -> ArchiveError {
+        let byte = place::offset(self.text, error.line(), error.column());
+        let text = error.to_string();
+        let text = text
+            .rsplit_once(" at line ")
+            .map_or(&*text, |(message, _)| message);
+        let about_a_value = [
+            "expected value",
+            "expected ident",
+            "number out of range",
+            "invalid ",
+        ];
+        let value = about_a_value.iter().any(|start| text.starts_with(start));
+        let Some(place::Value { name, begin, found }) =
+            place::value_at(self.text, byte).filter(|_| value)
+        else {
+            return self.at(byte, text);
+        };
+        let word = found.trim_start_matches(['-', '+']).to_ascii_lowercase();
+        if ["nan", "inf", "infinity"].contains(&word.as_str()) || text.starts_with("number out") {
+            return self.at(
+                begin,
+                format!("{name} is {found}, expected a finite number"),
+            );
+        }
+        if text.starts_with("expected ") {
+            return self.at(byte, format!("expected value, near {name}"));
+        }
+        let words = text
+            .replace("expected usize", "expected a whole number")
+            .replace("expected f64", "expected a number")
+            .replace(
+                "expected a tuple of size 3",
+                "expected [row, column, value]",
+            );
+        // A list of the wrong length is complained of at its end, when the last value is one of its entries.
+        let name = match text.starts_with("invalid length") {
+            true => name.rsplit_once('[').map_or(&*name, |(list, _)| list),
+            false => &name,
+        };
+        self.at(begin, format!("{name}: {words}"))
+    }
+
+    /// Number of contacts: as many as `mu` and the velocities agree upon.
+    fn contacts(
+        &self,
+        dimension: usize,
+        (what, velocities): (&str, &[f64]),
+        mu: &[f64],
+        rolling: &[f64],
+    ) -> Result<usize, ArchiveError> {
+        if !matches!(dimension, 2 | 3 | 5) {
+            return Err(self.problem(ProblemError::Dimension(dimension), "dimension"));
+        }
+        let size = velocities.len();
+        if size % dimension != 0 {
+            let message = format!(
+                "{what} has {size} entries, expected a multiple of {dimension}, the dimension of a contact"
+            );
+            return Err(self.wrong(&[Step::Field(what)], message));
+        }
+        let contacts = size / dimension;
+        let of = if contacts == 1 { "contact" } else { "contacts" };
+        let because = format!(
+            "{what} has {size} entries, which are {contacts} {of} of dimension {dimension}"
+        );
+        if mu.len() != contacts {
+            let message = format!(
+                "mu has {} entries, expected {contacts}: {because}",
+                mu.len()
+            );
+            return Err(self.wrong(&[Step::Field("mu")], message));
+        }
+        let (at, message) = match (dimension, rolling.len()) {
+            (5, 0) if contacts > 0 => (
+                "dimension",
+                format!(
+                    "dimension 5 asks for the field `rolling`, one length [m] per contact; there are {contacts}"
+                ),
+            ),
+            (5, found) if found != contacts => (
+                "rolling",
+                format!("rolling has {found} entries, expected {contacts}: {because}"),
+            ),
+            (2 | 3, found) if found > 0 => (
+                "rolling",
+                format!(
+                    "rolling has {found} entries, but contacts of dimension {dimension} do not roll; leave it out, or use dimension 5"
+                ),
+            ),
+            _ => return Ok(contacts),
+        };
+        Err(self.wrong(&[Step::Field(at)], message))
+    }
+
+    /// All entries of a matrix lie in it.
+    fn inside(
+        &self,
+        what: &str,
+        list: &Triplets,
+        rows: usize,
+        cols: usize,
+    ) -> Result<(), ArchiveError> {
+        let Some(k) = list.iter().position(|e| e.0 >= rows || e.1 >= cols) else {
+            return Ok(());
+        };
+        let (i, j, _) = list[k];
+        let message = format!(
+            "{what}: an entry at ({i}, {j}) of a {rows} × {cols} matrix; rows and columns count from 0"
+        );
+        Err(self.wrong(&[Step::Field(what), Step::Entry(k)], message))
+    }
+
+    /// What the problem itself complains of; `field` is where its matrix is.
+    fn problem(&self, error: ProblemError, field: &str) -> ArchiveError {
+        let of = |what: &'static str| match what {
+            "mu_r" => "rolling",
+            other => other,
+        };
+        match error {
+            ProblemError::Value {
+                what: what @ ("q" | "mu" | "mu_r" | "f"),
+                index,
+                value,
+                negative,
+            } => {
+                let error = ProblemError::Value {
+                    what: of(what),
+                    index,
+                    value,
+                    negative,
+                };
+                let at = [Step::Field(of(what)), Step::Entry(index)];
+                self.wrong(&at, error)
+            }
+            error => self.wrong(&[Step::Field(field)], error),
+        }
+    }
+
+    fn mixed(
+        &self,
+        equalities: usize,
+        rows: &[Vec<f64>],
+        q: Vec<f64>,
+    ) -> Result<Problem, ArchiveError> {
+        let n = q.len();
+        if rows.len() != n {
+            let message = format!("matrix has {} rows, q has {n} entries", rows.len());
+            return Err(self.wrong(&[Step::Field("matrix")], message));
+        }
+        if equalities > n {
+            let message = format!("equalities is {equalities}, more than the {n} rows");
+            return Err(self.wrong(&[Step::Field("equalities")], message));
+        }
+        let mut matrix = Dense::zeros(n, n);
+        for (i, row) in rows.iter().enumerate() {
+            if row.len() != n {
+                let message = format!("row {i} of matrix has {} entries, expected {n}", row.len());
+                return Err(self.wrong(&[Step::Field("matrix"), Step::Entry(i)], message));
+            }
+            matrix.row_mut(i).copy_from_slice(row);
+        }
+        super::mixed(self.path, equalities, matrix, q)
+    }
 }
 
 pub(super) fn write(path: &Path, record: &Record) -> Result<String, ArchiveError> {

@@ -2,6 +2,7 @@
 
 mod fclib;
 mod json;
+mod place;
 mod siconos;
 
 use crate::friction::{FrictionContact, GlobalFriction, ProblemError};
@@ -52,7 +53,19 @@ pub enum ArchiveError {
         /// What the format asks for here.
         expected: String,
     },
-    /// The HDF5 or JSON layer says no.
+    /// A value of a JSON document is not what the problem asks for.
+    #[error("{path}, line {line}, column {column}: {message}")]
+    Place {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong, and what was expected.
+        message: String,
+    },
+    /// The layer of the format says no, or the format cannot hold the problem.
     #[error("{path}: {message}")]
     Format {
         /// The file.
@@ -151,34 +164,45 @@ pub fn read_record(path: &Path) -> Result<Record, ArchiveError> {
         source,
     })?;
     let record = read_bytes(path, bytes)?;
-    let size = record.problem.unknowns();
-    for (what, point) in record
-        .solution
-        .iter()
-        .map(|p| ("solution", p))
-        .chain(record.guesses.iter().map(|p| ("guess", p)))
-    {
-        let fits = point.unknowns.len() == size && [0, size].contains(&point.dual.len());
-        if !fits {
-            let (unknowns, dual) = (point.unknowns.len(), point.dual.len());
-            let message = format!(
-                "the stored {what} has {unknowns} unknowns and {dual} duals, expected {size}"
-            );
-            return Err(ArchiveError::Format {
-                path: path.into(),
-                message,
-            });
-        }
-    }
-    let named = record.rows.len();
-    if ![0, size].contains(&named) {
-        let message = format!("rows has {named} names, expected {size}");
-        return Err(ArchiveError::Format {
+    match record.misfit() {
+        None => Ok(record),
+        Some((_, message)) => Err(ArchiveError::Format {
             path: path.into(),
             message,
-        });
+        }),
     }
-    Ok(record)
+}
+
+/// What of a record does not fit its problem.
+enum Misfit {
+    Solution,
+    Guess(usize),
+    Rows,
+}
+
+impl Record {
+    /// The first point or list of names that has not the size of the problem.
+    fn misfit(&self) -> Option<(Misfit, String)> {
+        let size = self.problem.unknowns();
+        let solution = self
+            .solution
+            .iter()
+            .map(|p| (Misfit::Solution, "solution", p));
+        let guesses = self.guesses.iter().enumerate();
+        let guesses = guesses.map(|(k, p)| (Misfit::Guess(k), "guess", p));
+        for (place, what, point) in solution.chain(guesses) {
+            let (unknowns, dual) = (point.unknowns.len(), point.dual.len());
+            if unknowns != size || ![0, size].contains(&dual) {
+                let message = format!(
+                    "the stored {what} has {unknowns} unknowns and {dual} duals, expected {size}"
+                );
+                return Some((place, message));
+            }
+        }
+        let named = self.rows.len();
+        let message = || format!("rows has {named} names, expected {size}");
+        (![0, size].contains(&named)).then(|| (Misfit::Rows, message()))
+    }
 }
 
 fn read_bytes(path: &Path, bytes: Vec<u8>) -> Result<Record, ArchiveError> {
@@ -186,10 +210,15 @@ fn read_bytes(path: &Path, bytes: Vec<u8>) -> Result<Record, ArchiveError> {
         return fclib::read(path, bytes);
     }
     let text = String::from_utf8_lossy(&bytes);
-    if text.trim_start().starts_with('{') {
-        return json::read(path, &text);
+    // A byte order mark is no part of the text.
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
+    let named = path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("json"));
+    if named || text.trim_start().starts_with(['{', '[']) {
+        return json::read(path, text);
     }
-    siconos::read(path, &text).map(Record::from)
+    siconos::read(path, text).map(Record::from)
 }
 
 /// Writes a problem: FCLIB's HDF5 for frictional contact under a name ending in `.hdf5` or `.h5`, Siconos' text format

@@ -28,8 +28,16 @@ pub enum BatchError {
     /// The problem could not be reduced.
     #[error(transparent)]
     Problem(#[from] ProblemError),
-    /// No method has this name.
-    #[error("no solver is called {name:?} for this kind of problem; there are {known}{}", suggestion(.name, .known))]
+    /// No method of any kind of problem has this name.
+    #[error("no solver is called {name:?}{}; for complementarity there are {}; for friction {}; or all",
+        did_you_mean(.name, &[lcp_names(), friction_names()].concat()), lcp_names().join(", "), friction_names().join(", "))]
+    NoSolver {
+        /// What was asked for.
+        name: String,
+    },
+    /// No method for this kind of problem has this name.
+    #[error("no solver is called {name:?} for this kind of problem{}; there are {known}",
+        did_you_mean(.name, &.known.split(", ").collect::<Vec<_>>()))]
     Solver {
         /// What was asked for.
         name: String,
@@ -37,8 +45,8 @@ pub enum BatchError {
         known: String,
     },
     /// The file holds no such point.
-    #[error("there is no {start} in the file, which holds {guesses} guesses and {} solution; start from zero or from one of these",
-        if *.solution { "a" } else { "no" })]
+    #[error("there is no {start} in the file, which holds {} and {} solution; start from zero{}", counted(*.guesses),
+        if *.solution { "a" } else { "no" }, if *.solution || *.guesses > 0 { " or from one of these" } else { "" })]
     Start {
         /// What was asked for.
         start: Start,
@@ -57,12 +65,25 @@ pub enum BatchError {
     },
 }
 
-/// `; did you mean …?` where one name is close.
-fn suggestion(name: &str, known: &str) -> String {
-    let close = known
-        .split(", ")
-        .find(|k| k.contains(name) || (name.len() > 2 && name.contains(k)));
-    close.map_or(String::new(), |k| format!("; did you mean {k:?}?"))
+/// `, did you mean "…"?` where one name is close: begun, or a third of its letters wrong.
+fn did_you_mean(name: &str, known: &[&str]) -> String {
+    let folded = name.to_lowercase().replace(['_', ' '], "-");
+    let length = folded.chars().count();
+    let distance = |k: &&str| strsim::damerau_levenshtein(&folded, k);
+    let close = known.iter().copied().filter(|k| {
+        distance(k) <= (length.max(k.len()) / 3).max(1)
+            || (length > 2 && (k.contains(&folded) || folded.contains(k)))
+    });
+    let nearest = close.min_by_key(distance).filter(|_| length > 1);
+    nearest.map_or(String::new(), |k| format!(", did you mean {k:?}?"))
+}
+
+fn counted(guesses: usize) -> String {
+    match guesses {
+        0 => "no guesses".to_owned(),
+        1 => "1 guess".to_owned(),
+        n => format!("{n} guesses"),
+    }
 }
 
 /// What is asked of a solver.
@@ -172,11 +193,23 @@ impl Solution {
 #[must_use]
 pub fn solver_names(problem: &Problem) -> Vec<&'static str> {
     match problem {
-        Problem::Mixed { .. } => LcpSolver::ALL.iter().map(|(n, _)| *n).collect(),
-        Problem::Friction(_) | Problem::Global(_) => {
-            FrictionSolver::ALL.iter().map(|(n, _)| *n).collect()
-        }
+        Problem::Mixed { .. } => lcp_names(),
+        Problem::Friction(_) | Problem::Global(_) => friction_names(),
     }
+}
+
+fn lcp_names() -> Vec<&'static str> {
+    LcpSolver::ALL.iter().map(|(name, _)| *name).collect()
+}
+
+fn friction_names() -> Vec<&'static str> {
+    FrictionSolver::ALL.iter().map(|(name, _)| *name).collect()
+}
+
+/// Whether some kind of problem has a method called `name`.
+#[must_use]
+pub fn is_solver(name: &str) -> bool {
+    LcpSolver::named(name).is_some() || FrictionSolver::named(name).is_some()
 }
 
 /// Solves `problem` with the method called `solver`, starting from zero.

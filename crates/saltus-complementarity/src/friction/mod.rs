@@ -11,6 +11,7 @@ mod global;
 mod gradient;
 mod interior_point;
 mod local;
+mod mass;
 mod measure;
 mod minimum_norm;
 mod modes;

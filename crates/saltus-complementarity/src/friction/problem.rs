@@ -39,6 +39,26 @@ pub enum ProblemError {
         /// Whether negative numbers are excluded.
         negative: bool,
     },
+    /// An entry of the mass matrix that none of a symmetric positive definite matrix can be.
+    #[error("entry ({row}, {column}) of M is {value}; {why}")]
+    MassEntry {
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+        /// What is there.
+        value: f64,
+        /// What was expected.
+        why: String,
+    },
+    /// The mass matrix is symmetric, but not positive definite.
+    #[error(
+        "M is not positive definite: some velocity of the coordinates {coordinates:?} has negative kinetic energy"
+    )]
+    MassIndefinite {
+        /// Coordinates that their inertia couples, from 0; not all of many.
+        coordinates: Vec<usize>,
+    },
     /// The mass matrix cannot be factorised.
     #[error("the mass matrix cannot be inverted: {0}; give the reduced form instead")]
     Mass(saltus_linear::LinearError),
@@ -285,10 +305,10 @@ pub struct GlobalFriction {
 
 impl GlobalFriction {
     /// Checks that the parts fit together: `M` (n × n), `H` (n × dimension·contacts), `f` (n), `w`, `mu`, `mu_r`
-    /// as in [`FrictionContact::new`].
+    /// as in [`FrictionContact::new`]; `M` is symmetric positive definite.
     ///
     /// # Errors
-    /// [`ProblemError`] where they do not.
+    /// [`ProblemError`] where they do not, a number is not finite, or `M` is not symmetric positive definite.
     pub fn new(
         dimension: usize,
         mass: SparseMatrix,
@@ -331,6 +351,7 @@ impl GlobalFriction {
                 negative: false,
             });
         }
+        super::mass::check(&mass)?;
         Ok(Self {
             dimension,
             mass,

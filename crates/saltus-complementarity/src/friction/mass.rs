@@ -1,0 +1,164 @@
+//! Whether a mass matrix is one: symmetric and positive definite, said of the entry where it is not.
+
+use super::problem::ProblemError;
+use crate::sparse::SparseMatrix;
+use saltus_linear::Cholesky;
+
+/// How far apart mirrored entries may be, and how negative an eigenvalue, relative to `√(Mᵢᵢ Mⱼⱼ)`: what is left of matrices
+/// that were stored in single precision.
+const ROUNDING: f64 = 1e-6;
+
+/// Coordinates that inertia couples are factorised together up to this number; of more, pairs of them are looked at.
+const LARGEST_FACTORISED: usize = 600;
+
+/// At most so many coordinates are named.
+const NAMED: usize = 12;
+
+/// # Errors
+/// [`ProblemError::MassEntry`] and [`ProblemError::MassIndefinite`]. A matrix that is singular up to rounding passes: whether it
+/// can be inverted is found when that is needed.
+pub(super) fn check(mass: &SparseMatrix) -> Result<(), ProblemError> {
+    let n = mass.rows();
+    let mut scale = vec![0.0; n];
+    for (i, _, v) in mass.triplets().filter(|e| e.0 == e.1) {
+        scale[i] = v;
+    }
+    let entry = |row: usize, column: usize, value: f64, why: String| ProblemError::MassEntry {
+        row,
+        column,
+        value,
+        why,
+    };
+    if let Some(i) = scale.iter().position(|v| *v <= 0.0) {
+        let why = "the diagonal of a mass matrix is positive".to_owned();
+        return Err(entry(i, i, scale[i], why));
+    }
+    scale.iter_mut().for_each(|v| *v = v.sqrt());
+    let turned: Vec<_> = mass.triplets().map(|(i, j, v)| (j, i, v)).collect();
+    let turned = SparseMatrix::from_triplets(n, n, &turned);
+    let mut parts = Parts::new(n);
+    for j in 0..n {
+        let mut mirrored = turned.column(j).peekable();
+        for (i, v) in mass.column(j) {
+            parts.join(i, j);
+            while mirrored.next_if(|m| m.0 < i).is_some() {}
+            let other = mirrored.next_if(|m| m.0 == i).map_or(0.0, |m| m.1);
+            if (v - other).abs() > ROUNDING * scale[i] * scale[j] {
+                let why = format!(
+                    "entry ({j}, {i}) is {other}, and a mass matrix is symmetric: give both halves of it"
+                );
+                return Err(entry(i, j, v, why));
+            }
+            if i != j && v.abs() > (1.0 + ROUNDING) * scale[i] * scale[j] {
+                let (a, b) = (scale[i] * scale[i], scale[j] * scale[j]);
+                let why = format!(
+                    "beside {a} and {b} on the diagonal a positive definite matrix has less than {} there",
+                    (a * b).sqrt()
+                );
+                return Err(entry(i, j, v, why));
+            }
+        }
+    }
+    for coordinates in parts.lists() {
+        if (3..=LARGEST_FACTORISED).contains(&coordinates.len()) {
+            definite(mass, &scale, coordinates)?;
+        }
+    }
+    Ok(())
+}
+
+/// The coupled `coordinates` by Cholesky's factorisation, their diagonal scaled to 1.
+fn definite(
+    mass: &SparseMatrix,
+    scale: &[f64],
+    mut coordinates: Vec<usize>,
+) -> Result<(), ProblemError> {
+    let k = coordinates.len();
+    let mut dense = vec![0.0; k * k];
+    for (b, &j) in coordinates.iter().enumerate() {
+        for (i, v) in mass.column(j) {
+            if let Ok(a) = coordinates.binary_search(&i) {
+                dense[a * k + b] = v / (scale[i] * scale[j]);
+            }
+        }
+        dense[b * k + b] += ROUNDING;
+    }
+    let factorised = Cholesky::default().factorise(k, 0.0, |a, b| dense[a * k + b]);
+    factorised.map_err(|_| {
+        coordinates.truncate(NAMED);
+        ProblemError::MassIndefinite { coordinates }
+    })
+}
+
+/// Coordinates that inertia couples.
+struct Parts {
+    /// Each points towards the one its part is known by.
+    parent: Vec<usize>,
+}
+
+impl Parts {
+    fn new(n: usize) -> Self {
+        Self {
+            parent: (0..n).collect(),
+        }
+    }
+
+    fn root(&mut self, mut i: usize) -> usize {
+        while self.parent[i] != i {
+            self.parent[i] = self.parent[self.parent[i]];
+            i = self.parent[i];
+        }
+        i
+    }
+
+    fn join(&mut self, i: usize, j: usize) {
+        let (a, b) = (self.root(i), self.root(j));
+        self.parent[a.max(b)] = a.min(b);
+    }
+
+    /// The coordinates of each part, ascending.
+    fn lists(mut self) -> Vec<Vec<usize>> {
+        let mut lists = vec![Vec::new(); self.parent.len()];
+        for i in 0..lists.len() {
+            let root = self.root(i);
+            lists[root].push(i);
+        }
+        lists.retain(|list| !list.is_empty());
+        lists
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(rows: [[f64; 3]; 3]) -> Result<(), ProblemError> {
+        let entries = (0..9).map(|k| (k / 3, k % 3, rows[k / 3][k % 3]));
+        check(&SparseMatrix::from_triplets(
+            3,
+            3,
+            &entries.collect::<Vec<_>>(),
+        ))
+    }
+
+    #[test]
+    fn a_mass_matrix_is_symmetric_and_positive_definite() {
+        let unit = |d: f64, a: f64, b: f64| [[d, a, a], [b, 1.0, a], [b, b, 1.0]];
+        assert_eq!(of(unit(1.0, 0.4, 0.4)), Ok(()));
+        assert_eq!(of(unit(1.0, 0.4, 0.4 + 1e-9)), Ok(()));
+        // Singular: every velocity costs something but (1, −1, 0) and the like.
+        assert_eq!(of(unit(1.0, 1.0, 1.0)), Ok(()));
+        let place = |rows| match of(rows) {
+            Err(ProblemError::MassEntry { row, column, .. }) => (row, column),
+            other => (9, usize::from(other.is_err())),
+        };
+        assert_eq!(place(unit(-1.0, 0.0, 0.0)), (0, 0));
+        assert_eq!(place(unit(1.0, 0.0, 0.1)), (1, 0));
+        assert_eq!(place(unit(1.0, 1.1, 1.1)), (1, 0));
+        // Each pair is fine, all three are not: 1 − 2·0.6 < 0.
+        let three = ProblemError::MassIndefinite {
+            coordinates: vec![0, 1, 2],
+        };
+        assert_eq!(of(unit(1.0, -0.6, -0.6)), Err(three));
+    }
+}
