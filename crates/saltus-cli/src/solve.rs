@@ -139,6 +139,14 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
     }
     let problem = &record.problem;
     say!("{}: {}", arguments.problem.display(), description(problem));
+    if let Problem::Global(p) = problem
+        && p.mass_asymmetry() > 1e-6
+    {
+        eprintln!(
+            "note: the mass matrix is not symmetric: mirrored entries differ by up to {:.1e} of sqrt(Mii Mjj); it is used as it stands",
+            p.mass_asymmetry()
+        );
+    }
     if let Err(error) = stored(&record) {
         return wrong(error);
     }
@@ -413,7 +421,7 @@ fn settings(arguments: &SolveArguments) -> String {
 }
 
 const HEADER: &str =
-    "solver                  status            iterations  residual    in mixed units  time [s]";
+    "solver                   status            iterations  residual    in mixed units  time [s]";
 
 fn row(s: &Solution) -> String {
     line(
@@ -437,7 +445,7 @@ fn line(
     let iterations = iterations.map_or(String::new(), |n| n.to_string());
     let unscaled = unscaled.map_or(String::new(), |v| format!("{v:.3e}"));
     let time = time.map_or(String::new(), |t| format!("{t:.6}"));
-    format!("{name:22}  {status:16}  {iterations:>10}  {residual:<10.3e}  {unscaled:<14}  {time}")
+    format!("{name:23}  {status:16}  {iterations:>10}  {residual:<10.3e}  {unscaled:<14}  {time}")
 }
 
 fn description(problem: &Problem) -> String {

@@ -830,3 +830,41 @@ fn a_folder_goes_on_past_what_cannot_be_read() {
         "{failures}"
     );
 }
+
+/// Who reads no further does not end the work: what was asked for is written.
+#[test]
+fn a_closed_pipe_ends_nothing() {
+    let at = folder("solve-pipe");
+    std::fs::write(at.join("p.json"), SLIDING).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_saltus"))
+        .args(["solve", "p.json", "--solver", "all", "--out", "s.json"])
+        .current_dir(&at)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(at.join("s.json").is_file());
+}
+
+/// The inertia of a public problem is not quite symmetric: it is said, and solved.
+#[test]
+fn an_almost_symmetric_mass_is_taken_as_it_stands() {
+    let at = folder("solve-asymmetry");
+    let text = |off: f64| {
+        format!(
+            r#"{{"kind":"global-friction","dimension":2,"mu":[0.5],"mass":[[0,0,1],[0,1,0.1],[1,0,{off}],[1,1,1]],
+            "directions":[[0,0,1],[1,1,1]],"f":[-1,0.2],"w":[0,0]}}"#
+        )
+    };
+    for (off, code, words) in [
+        (0.1, 0, ""),
+        (0.103, 0, "not symmetric"),
+        (0.2, 2, "entry (1, 0) of M is 0.2"),
+    ] {
+        std::fs::write(at.join("p.json"), text(off)).unwrap();
+        let out = refused(&at, &["p.json"], code, words);
+        assert_eq!(out.stderr.is_empty(), words.is_empty(), "{out:?}");
+    }
+}

@@ -210,10 +210,8 @@ fn problem_files(folder: &Path) -> Result<Vec<Found>, ArchiveError> {
                 let (path, real) = (entry.path(), real.join(entry.file_name()));
                 match entry.file_type() {
                     Ok(kind) if kind.is_symlink() => drop(links.insert(path)),
-                    Ok(kind) if kind.is_dir() => {
-                        if known.insert(real.clone()) {
-                            folders.push((path, real));
-                        }
+                    Ok(kind) if kind.is_dir() && known.insert(real.clone()) => {
+                        folders.push((path, real));
                     }
                     Ok(kind) if kind.is_file() && is_problem(&path) && known.insert(real) => {
                         list.push(Found {

@@ -305,7 +305,8 @@ pub struct GlobalFriction {
 
 impl GlobalFriction {
     /// Checks that the parts fit together: `M` (n × n), `H` (n × dimension·contacts), `f` (n), `w`, `mu`, `mu_r`
-    /// as in [`FrictionContact::new`]; `M` is symmetric positive definite.
+    /// as in [`FrictionContact::new`]; `M` is symmetric ([nearly](Self::mass_asymmetry)) and
+    /// positive definite.
     ///
     /// # Errors
     /// [`ProblemError`] where they do not, a number is not finite, or `M` is not symmetric positive definite.
@@ -379,6 +380,12 @@ impl GlobalFriction {
     #[must_use]
     pub fn mass(&self) -> &SparseMatrix {
         &self.mass
+    }
+
+    /// The largest difference of mirrored entries of `M`, relative to `√(Mᵢᵢ Mⱼⱼ)`; up to 1e-2, which public problems need.
+    #[must_use]
+    pub fn mass_asymmetry(&self) -> f64 {
+        super::mass::asymmetry(&self.mass)
     }
 
     /// The directions `H`.
