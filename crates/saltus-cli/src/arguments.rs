@@ -77,7 +77,7 @@ pub struct SolveArguments {
     #[arg(value_name = "PROBLEM")]
     pub problem: PathBuf,
 
-    /// Name of the solver, auto where not given; `all` tries every one for that kind of problem
+    /// Name of the solver, auto where not given; `all` tries every one for that kind of problem. An unknown name lists them
     #[arg(long, value_name = "NAME")]
     pub solver: Option<String>,
 
@@ -86,7 +86,7 @@ pub struct SolveArguments {
     #[arg(
         long,
         value_name = "T",
-        default_value_t = 1e-8,
+        default_value = "1e-8",
         allow_hyphen_values = true
     )]
     pub tol: f64,
@@ -106,7 +106,7 @@ pub struct SolveArguments {
     #[arg(
         long,
         value_name = "FLOPS",
-        default_value_t = 1e10,
+        default_value = "1e10",
         allow_hyphen_values = true
     )]
     pub max_work: f64,

@@ -1,5 +1,6 @@
 //! A file that was given to the wrong command: what it is, and which command takes it.
 
+use saltus_complementarity::archive;
 use serde_json::Value;
 use std::path::Path;
 
@@ -17,7 +18,7 @@ fn kind(path: &Path) -> Option<Kind> {
     let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     match ending.to_ascii_lowercase().as_str() {
         "toml" | "yaml" | "yml" => return path.is_file().then_some(Kind::Model),
-        "h5" | "hdf5" | "dat" => return path.is_file().then_some(Kind::Problem),
+        "h5" | "hdf5" | "dat" => return archive::read(path).is_ok().then_some(Kind::Problem),
         _ => {}
     }
     let text = std::fs::read_to_string(path).ok()?;

@@ -602,6 +602,14 @@ fn files_of_other_commands_are_recognised() {
             assert!(said.contains(words), "{command} {file}: {said}");
         }
     }
+    // Not everything in HDF5 is a problem.
+    std::fs::write(at.join("t.h5"), "x").unwrap();
+    let out = saltus(&["run", "t.h5"], &at);
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(
+        said.contains("extension") && !said.contains("saltus solve"),
+        "{said}"
+    );
     let out = saltus(&["run", model, "--resume", "p.json"], &at);
     let said = String::from_utf8(out.stderr).unwrap();
     assert!(said.contains("saltus solve p.json"), "{said}");

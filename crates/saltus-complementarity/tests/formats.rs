@@ -103,6 +103,13 @@ fn points_beside_a_problem_are_kept_and_judged() {
         assert!(bad > 0.05, "{bad}");
     }
     let mut wrong = record;
+    wrong.guesses[0].unknowns[1] = f64::NAN;
+    let path = root.join("nan.hdf5");
+    write_record(&path, &wrong).unwrap();
+    let text = read_record(&path).unwrap_err().to_string();
+    let expected = "entry 1 of the unknowns of the stored guess is NaN";
+    assert!(text.contains(expected), "{text}");
+    wrong.guesses[0].unknowns[1] = 0.0;
     wrong.guesses[0].unknowns.pop();
     let path = root.join("wrong.json");
     write_record(&path, &wrong).unwrap();
@@ -466,6 +473,11 @@ fn complaints_about_json_name_field_and_place() {
             "rows has 2 names",
         ),
         (mlcp, "line 1, column 32", "equalities: invalid value"),
+        (
+            "{\"kind\": \"lcp\",\n \"q\": [1".to_owned(),
+            "line 2, column 8",
+            "the file ends inside a list",
+        ),
         (String::new(), "line 1, column 1", "the file is empty"),
         ("[]".to_owned(), "line 1, column 1", "this is a list"),
         ("\n 3".to_owned(), "line 2, column 2", "expected one object"),

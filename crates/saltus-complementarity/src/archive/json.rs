@@ -239,6 +239,9 @@ impl Source<'_> {
         let text = text
             .rsplit_once(" at line ")
             .map_or(&*text, |(message, _)| message);
+        if let Some(inside) = text.strip_prefix("EOF while parsing ") {
+            return self.at(byte, format!("the file ends inside {inside}"));
+        }
         let about_a_value = [
             "expected value",
             "expected ident",

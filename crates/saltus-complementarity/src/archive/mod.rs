@@ -181,7 +181,7 @@ enum Misfit {
 }
 
 impl Record {
-    /// The first point or list of names that has not the size of the problem.
+    /// The first point or list of names that has not the size of the problem, or a number that is none.
     fn misfit(&self) -> Option<(Misfit, String)> {
         let size = self.problem.unknowns();
         let solution = self
@@ -197,6 +197,19 @@ impl Record {
                     "the stored {what} has {unknowns} unknowns and {dual} duals, expected {size}"
                 );
                 return Some((place, message));
+            }
+            for (name, list) in [
+                ("unknowns", &point.unknowns),
+                ("dual", &point.dual),
+                ("velocity", &point.velocity),
+            ] {
+                if let Some(k) = list.iter().position(|v| !v.is_finite()) {
+                    let message = format!(
+                        "entry {k} of the {name} of the stored {what} is {}; expected a finite number",
+                        list[k]
+                    );
+                    return Some((place, message));
+                }
             }
         }
         let named = self.rows.len();
