@@ -5,6 +5,7 @@
 //! decides whether any point of the set has the right signs, with a proof if not. A set that is refuted has no solution, so
 //! that all of them together prove what a ray of Lemke's method does not: that nothing else solves the problem.
 
+use crate::equilibrium::{Balanced, times_power};
 use crate::lcp::{Inequalities, PhaseOne};
 use crate::mlcp::Mlcp;
 use crate::outcome::Tolerance;
@@ -27,7 +28,7 @@ const SAME: f64 = 1e-9;
 pub struct Enumeration {
     /// All isolated solutions, and of every face of solutions a point: the one of least norm where that is admissible.
     pub solutions: Vec<Vec<f64>>,
-    /// Active sets that were tried; 0 where the problem is too large.
+    /// Active sets that were tried; 0 where the problem is too large. Not all where a limit stopped it.
     pub sets: u32,
     /// Whether every set without a solution was refuted beyond round-off: then there are no others.
     pub complete: bool,
@@ -48,6 +49,7 @@ impl Enumeration {
 pub fn enumerate(problem: &Mlcp<'_>, tolerance: f64) -> Enumeration {
     let tolerance = Tolerance {
         residual: tolerance,
+        max_iterations: u32::MAX,
         ..Tolerance::default()
     };
     search(problem, &tolerance, false)
@@ -65,6 +67,9 @@ pub(crate) fn search(problem: &Mlcp<'_>, tolerance: &Tolerance, first: bool) -> 
     let mut doubts: Vec<Vec<f64>> = Vec::new();
     let mut unknown = false;
     for mask in 0..1_u32 << (n - e) {
+        if found.sets >= tolerance.max_iterations {
+            return found;
+        }
         found.sets += 1;
         sets.choose(mask);
         match sets.try_set(problem, tolerance) {
@@ -118,8 +123,9 @@ enum Trial {
 struct Sets {
     m: Dense,
     q: Vec<f64>,
-    /// `z_j = column_j y_j`.
-    column: Vec<f64>,
+    /// `z_j = 2^(column_j + unit) y_j`.
+    column: Vec<i32>,
+    unit: i32,
     e: usize,
     /// Rows with `w = 0`, ascending, equalities among them; and the others.
     set: Vec<usize>,
@@ -134,18 +140,18 @@ struct Sets {
 
 impl Sets {
     fn new(problem: &Mlcp<'_>) -> Self {
-        let (row, column) = equilibrium(problem.matrix);
-        let n = problem.q.len();
-        let mut m = problem.matrix.clone();
-        for (i, r) in row.iter().enumerate() {
-            for (v, c) in m.row_mut(i).iter_mut().zip(&column) {
-                *v *= r * c;
-            }
-        }
-        Self {
-            m,
-            q: (0..n).map(|i| row[i] * problem.q[i]).collect(),
+        let Balanced {
+            matrix,
+            q,
             column,
+            unit,
+            ..
+        } = Balanced::new(problem);
+        Self {
+            m: matrix,
+            q,
+            column,
+            unit,
             e: problem.equalities,
             set: Vec::new(),
             rest: Vec::new(),
@@ -234,7 +240,8 @@ impl Sets {
     }
 
     fn unscaled(&self, y: &[f64]) -> Vec<f64> {
-        y.iter().zip(&self.column).map(|(y, c)| y * c).collect()
+        let each = y.iter().zip(&self.column);
+        each.map(|(y, c)| times_power(*y, c + self.unit)).collect()
     }
 
     /// The point in the units of the problem, if it solves it.
@@ -280,40 +287,4 @@ impl Sets {
         }
         .phase_one()
     }
-}
-
-/// Powers of two for rows and columns after which the entries are as near 1 as they can be, by least squares of their
-/// logarithms (Curtis & Reid, *J. Inst. Maths Applics* 10 (1972) 118–124): the result does not depend on the units.
-fn equilibrium(matrix: &Dense) -> (Vec<f64>, Vec<f64>) {
-    let (m, n) = (matrix.rows(), matrix.cols());
-    let mut size = Dense::zeros(m, n);
-    for (to, from) in size.as_mut_slice().iter_mut().zip(matrix.as_slice()) {
-        // −∞ of a zero.
-        *to = from.abs().log2();
-    }
-    let (mut row, mut column) = (vec![0.0; m], vec![0.0; n]);
-    let mean = |entries: &mut dyn Iterator<Item = f64>| {
-        let (mut sum, mut count) = (0.0, 0.0);
-        for v in entries.filter(|v| v.is_finite()) {
-            sum += v;
-            count += 1.0;
-        }
-        if count > 0.0 { -sum / count } else { 0.0 }
-    };
-    for _ in 0..100 {
-        let mut moved = 0.0_f64;
-        for i in 0..m {
-            let next = mean(&mut (0..n).map(|j| size[(i, j)] + column[j]));
-            moved = moved.max((next - row[i]).abs());
-            row[i] = next;
-        }
-        for j in 0..n {
-            column[j] = mean(&mut (0..m).map(|i| size[(i, j)] + row[i]));
-        }
-        if moved < 0.1 {
-            break;
-        }
-    }
-    let power = |x: Vec<f64>| x.into_iter().map(|v| v.round().exp2()).collect();
-    (power(row), power(column))
 }

@@ -11,8 +11,10 @@ use saltus_linear::{Dense, max_abs};
 pub(crate) enum LemkeEnd {
     /// The artificial unknown left the basis.
     Solved,
-    /// The entering column has no positive entry.
+    /// The entering column has no positive entry, and the ray that follows is one of the problem.
     Ray,
+    /// The entering column seems to have no positive entry, but its ray does not satisfy the equations: rounding led there.
+    Rounding,
     /// The limit was reached.
     Limit,
 }
@@ -24,14 +26,19 @@ pub(crate) struct Lemke {
     /// Column of the unknown that is basic in each row.
     basis: Vec<usize>,
     pivot_row: Vec<f64>,
+    /// Covering vector `d`.
+    cover: Vec<f64>,
 }
 
 /// Entries of the entering column below this multiple of its largest one do not block.
 const PIVOT: f64 = 1e-11;
+/// What a ray leaves over of its equations, relative to their terms.
+const CLOSED: f64 = 1e-7;
 
 impl Lemke {
     /// Solves `0 ≤ y ⟂ M y + q ≥ 0` (the first `e` rows equalities with free `y`). `cover` chooses
-    /// the covering vector: 0 all ones, 1 the negative part of `q` plus a little, others pseudo-random.
+    /// the covering vector: 0 all ones, 1 the negative part of `q` plus a little, 2 and 3 pseudo-random, 4 the sizes of `q` times
+    /// pseudo-random numbers, so that rows with a small `q` keep its digits.
     pub(crate) fn solve(
         &mut self,
         m: &Dense,
@@ -73,7 +80,12 @@ impl Lemke {
                 Some(next) => row = next,
                 None => {
                     self.read(e, y);
-                    return (LemkeEnd::Ray, pivots + 1);
+                    let end = if self.is_ray(m, e, entering) {
+                        LemkeEnd::Ray
+                    } else {
+                        LemkeEnd::Rounding
+                    };
+                    return (end, pivots + 1);
                 }
             }
         }
@@ -89,6 +101,9 @@ impl Lemke {
         self.basis.clear();
         self.basis.extend(0..n);
         let scale = max_abs(q).max(f64::MIN_POSITIVE);
+        let sizes = q.iter().map(|q| q.abs()).filter(|q| *q > 0.0);
+        let least = sizes.fold(scale, f64::min);
+        self.cover.clear();
         let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(cover) + 1);
         for k in 0..n {
             let (i, sign) = if k < n0 { (k, 1.0) } else { (k - n0, -1.0) };
@@ -104,11 +119,14 @@ impl Lemke {
             state ^= state >> 7;
             state ^= state << 17;
             let random = (state >> 11) as f64 / (1_u64 << 53) as f64;
-            row[2 * n] = -match cover {
+            let cover = match cover {
                 0 => 1.0,
                 1 => (-sign * q[i] / scale).max(0.0) + 0.01,
-                _ => 0.1 + random,
+                2 | 3 => 0.1 + random,
+                _ => (0.5 + random) * if q[i] == 0.0 { least } else { q[i].abs() },
             };
+            self.cover.push(cover);
+            row[2 * n] = -cover;
             row[2 * n + 1] = sign * q[i];
         }
     }
@@ -173,6 +191,38 @@ impl Lemke {
             }
         }
         best
+    }
+
+    /// Whether the unknowns that go with the entering one, `v = M u + d t`, satisfy this row by row, with the right signs.
+    fn is_ray(&self, m: &Dense, e: usize, entering: usize) -> bool {
+        let n = self.table.rows();
+        let mut direction = vec![0.0; 2 * n + 1];
+        let largest = (0..n).fold(1.0_f64, |a, i| a.max(self.table[(i, entering)].abs()));
+        for (row, &col) in self.basis.iter().enumerate() {
+            let value = -self.table[(row, entering)];
+            // What is positive by no more than a pivot may be counts as zero.
+            direction[col] = if value.abs() <= PIVOT * largest {
+                0.0
+            } else {
+                value
+            };
+        }
+        direction[entering] = 1.0;
+        let (u, t) = (&direction[n..2 * n], direction[2 * n]);
+        let n0 = n - e;
+        direction.iter().all(|v| *v >= 0.0)
+            && (0..n).all(|k| {
+                let (i, sign) = if k < n0 { (k, 1.0) } else { (k - n0, -1.0) };
+                let mut size = direction[k].abs();
+                let mut sum = -direction[k];
+                for (j, v) in m.row(i).iter().enumerate() {
+                    let free = if j < e { u[n0 + j] } else { 0.0 };
+                    sum += sign * v * (u[j] - free);
+                    size += (v * u[j]).abs() + (v * free).abs();
+                }
+                let lift = self.cover[k] * t;
+                (sum + lift).abs() <= CLOSED * (size + lift)
+            })
     }
 
     fn read(&self, e: usize, y: &mut [f64]) {

@@ -10,6 +10,7 @@ mod block;
 pub mod cone;
 mod elimination;
 mod enumeration;
+mod equilibrium;
 pub mod friction;
 pub mod lcp;
 mod lemke;

@@ -8,6 +8,7 @@
 
 use crate::active_set::{ActiveSet, NewtonEnd};
 use crate::enumeration;
+use crate::equilibrium::{Balanced, near_one};
 use crate::lemke::{Lemke, LemkeEnd};
 use crate::outcome::{Outcome, Status, Tolerance};
 use crate::small;
@@ -45,12 +46,18 @@ impl Mlcp<'_> {
                 let d = if row[i] > 0.0 { row[i] } else { 1.0 };
                 natural(d * z[i], w)
             };
-            if r.is_nan() {
-                return f64::NAN;
+            if !(r.is_finite() && w.is_finite()) {
+                return self.at_the_ends(z).0.residual;
             }
             largest = largest.max(r);
         }
         largest
+    }
+
+    /// The verdict and the residual in the unit of `z` where terms leave the range of numbers.
+    #[cold]
+    fn at_the_ends(&self, z: &[f64]) -> (Verdict, f64) {
+        self.far(z, &Tolerance::default(), &mut Room::default())
     }
 
     /// Residual of the natural map in the unit of `z`: the largest of `|w_i|/d_i` over the equalities and
@@ -68,8 +75,8 @@ impl Mlcp<'_> {
             } else {
                 natural(z[i], w)
             };
-            if r.is_nan() {
-                return f64::NAN;
+            if !(r.is_finite() && w.is_finite()) {
+                return self.at_the_ends(z).1;
             }
             largest = largest.max(r);
         }
@@ -160,23 +167,31 @@ impl MlcpSolver {
     }
 
     fn general(&mut self, problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Outcome {
-        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
-        if !finite(problem.matrix.as_slice()) || !finite(problem.q) {
-            z.fill(0.0);
-            return failed(Status::NotFinite, 0, f64::NAN);
+        if !(near_one(problem.matrix.as_slice()) && near_one(problem.q)) {
+            return in_other_units(problem, z, tolerance);
         }
-        self.load(problem, z);
+        self.load(problem, z, true);
         self.search(problem, z, tolerance)
     }
 
-    /// Scales the problem and the guess.
-    fn load(&mut self, problem: &Mlcp<'_>, z: &[f64]) {
+    /// The general methods on data whose rows and unknowns are scaled already.
+    pub(crate) fn as_it_is(&mut self, p: &Mlcp<'_>, z: &mut [f64], t: Tolerance) -> Outcome {
+        self.load(p, z, false);
+        self.search(p, z, t)
+    }
+
+    /// Scales the problem and the guess, by the diagonal if asked to.
+    fn load(&mut self, problem: &Mlcp<'_>, z: &[f64], by_diagonal: bool) {
         let n = problem.q.len();
         let matrix = problem.matrix;
         self.s.clear();
         for i in 0..n {
             let d = matrix[(i, i)];
-            let size = if d > 0.0 { d } else { max_abs(matrix.row(i)) };
+            let size = match d {
+                _ if !by_diagonal => 1.0,
+                d if d > 0.0 => d,
+                _ => max_abs(matrix.row(i)),
+            };
             let s = 1.0 / size.sqrt();
             self.s.push(if s.is_finite() && s > 0.0 { s } else { 1.0 });
         }
@@ -209,6 +224,9 @@ impl MlcpSolver {
             }
             let limit = budget.saturating_sub(iterations);
             if limit == 0 {
+                if status != Status::Infeasible {
+                    status = Status::IterationLimit;
+                }
                 break;
             }
             let (spent, word) = self.attempt(attempt, e, limit, tolerance);
@@ -272,12 +290,14 @@ impl MlcpSolver {
                 let covers = if attempt == Attempt::Lemke {
                     0..1
                 } else {
-                    1..4
+                    1..5
                 };
                 let mut spent = 0;
-                let mut word = Status::Ray;
+                let mut word = Status::Inaccurate;
                 for cover in covers {
-                    let left = limit.saturating_sub(spent);
+                    // Rounding can make the pivoting go round and round.
+                    let usual = 200 + 10 * self.q.len() as u32;
+                    let left = limit.saturating_sub(spent).min(usual);
                     let (end, pivots) =
                         self.lemke
                             .solve(&self.m, &self.q, e, cover, left, &mut self.y);
@@ -287,7 +307,8 @@ impl MlcpSolver {
                             self.newton.polish(&self.m, &self.q, e, &mut self.y);
                             return (spent, Some(Status::Solved));
                         }
-                        LemkeEnd::Ray => {}
+                        LemkeEnd::Ray if word == Status::Inaccurate => word = Status::Ray,
+                        LemkeEnd::Ray | LemkeEnd::Rounding => {}
                         LemkeEnd::Limit => word = Status::IterationLimit,
                     }
                 }
@@ -301,6 +322,7 @@ impl MlcpSolver {
                 };
                 let strict = Tolerance {
                     floor: 0.0,
+                    max_iterations: limit,
                     ..tolerance
                 };
                 let found = enumeration::search(&problem, &strict, true);
@@ -310,6 +332,8 @@ impl MlcpSolver {
                 }
                 let word = if found.complete {
                     Status::Infeasible
+                } else if found.sets >= limit {
+                    Status::IterationLimit
                 } else {
                     Status::Inaccurate
                 };
@@ -428,6 +452,42 @@ impl MlcpSolver {
                 };
         }
         problem.settle(z, tolerance, &mut self.room)
+    }
+}
+
+/// Data near the ends of the range of numbers, or none: solved in units in which they are near 1.
+#[cold]
+fn in_other_units(problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Outcome {
+    let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+    if !finite(problem.matrix.as_slice()) || !finite(problem.q) {
+        z.fill(0.0);
+        return failed(Status::NotFinite, 0, f64::NAN);
+    }
+    let balanced = Balanced::new(problem);
+    let mut inside = balanced.enter(z);
+    let mut solver = MlcpSolver::default();
+    let near = &balanced.problem();
+    solver.load(near, &inside, true);
+    let mut end = solver.search(near, &mut inside, tolerance);
+    balanced.leave(&inside, z);
+    let verdict = problem.settle(z, &tolerance, &mut Room::default());
+    end.status = outside(end.status, &verdict, &tolerance);
+    end.residual = verdict.residual;
+    if verdict.relative.is_nan() {
+        z.fill(0.0);
+    }
+    end
+}
+
+/// The word for a point that was found in other units, once it is back in those of the data.
+pub(crate) fn outside(inside: Status, verdict: &Verdict, tolerance: &Tolerance) -> Status {
+    match inside {
+        _ if verdict.holds(tolerance) => Status::Solved,
+        Status::Infeasible => Status::Infeasible,
+        // The solution, or what came nearest to one, leaves the range of numbers.
+        Status::Solved => Status::NotFinite,
+        _ if verdict.relative.is_nan() => Status::NotFinite,
+        other => other,
     }
 }
 

@@ -8,7 +8,8 @@ pub struct Tolerance {
     /// What each row may miss besides, in the unit of `w`: for a `q` that is itself known only up to round-off. 0 by default,
     /// and then no unit changes the verdict.
     pub floor: f64,
-    /// Largest number of iterations (pivots, sweeps, Newton steps).
+    /// Largest number of iterations: pivots, sweeps, steps and active sets alike, of all methods that are tried together. Closed
+    /// forms of one and two unknowns need none.
     pub max_iterations: u32,
 }
 
@@ -17,7 +18,7 @@ impl Default for Tolerance {
         Self {
             residual: 1e-12,
             floor: 0.0,
-            max_iterations: 1000,
+            max_iterations: 20_000,
         }
     }
 }

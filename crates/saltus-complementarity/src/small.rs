@@ -44,7 +44,7 @@ pub(crate) fn solve(problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> 
 /// What a row with `z ≥ 0` and the term `own` of it misses at most, relative.
 #[inline]
 fn part(z: f64, w: f64, q: f64, own: f64, floor: f64) -> f64 {
-    let misses = w.is_nan() || w < 0.0 || z != 0.0;
+    let misses = !w.is_finite() || w < 0.0 || z != 0.0;
     let w = if misses { w.abs() } else { 0.0 };
     share(w, excused_at_least(q, own) + floor, q.abs())
 }

@@ -12,6 +12,7 @@
 //! excuses no other. With `s_i` alone it is the componentwise backward error (Oettli & Prager, *Numer. Math.* 6 (1964) 405–409).
 //! A caller who knows `q` only up to round-off says so by [`Tolerance::floor`], in the unit of `w`.
 
+use crate::equilibrium::{Balanced, exponent, times_power};
 use crate::mlcp::{Mlcp, natural};
 use crate::operator::Product;
 use crate::outcome::Tolerance;
@@ -23,6 +24,9 @@ const NOISE: f64 = 4.0 * f64::EPSILON;
 const ROUND_OFF: f64 = 1e-14;
 /// Round-off above this share of the data of a row hides them.
 const HIDDEN: f64 = 1e-6;
+
+/// Terms of a row in this range have lost nothing.
+const WRITTEN: std::ops::Range<f64> = 1e-280..f64::INFINITY;
 
 /// Buffers of a verdict, kept from one to the next.
 #[derive(Debug, Clone, Default)]
@@ -261,17 +265,106 @@ impl Mlcp<'_> {
                 let d = if row[i] > 0.0 { own } else { z_i };
                 residual = worse(residual, natural(d, w));
                 doubtful |= z_i < 0.0;
-                if z_i == 0.0 && w > 0.0 { 0.0 } else { w.abs() }
+                let open = z_i == 0.0 && w > 0.0 && w < f64::INFINITY;
+                if open { 0.0 } else { w.abs() }
             };
             // `s_i` and `D_i` are at least `|q_i|`.
             let part = share(part, excused_at_least(q, own) + tolerance.floor, q.abs());
             doubtful |= part.is_nan() || part > tolerance.residual;
             relative = worse(relative, part);
         }
-        if doubtful && !f64::is_nan(residual) {
-            relative = self.relative(z, tolerance, room);
+        if !doubtful {
+            return Verdict { residual, relative };
         }
+        if !self.sizes(z, room) {
+            return self.far(z, tolerance, room).0;
+        }
+        relative = self.relative(z, tolerance, room);
         Verdict { residual, relative }
+    }
+
+    /// The terms of all rows; false where some leave the range of numbers, or come so near its lower end that they lose digits.
+    fn sizes(&self, z: &[f64], room: &mut Room) -> bool {
+        room.sizes.clear();
+        let sizes = self.q.iter().enumerate();
+        let sizes = sizes.map(|(i, q)| size_of_row(self.matrix.row(i), *q, z));
+        room.sizes.extend(sizes);
+        let written = |s: &f64| *s == 0.0 || WRITTEN.contains(s);
+        room.sizes.iter().all(written)
+    }
+
+    /// The verdict, and the residual in the unit of `z`, from rows and unknowns in units in which the largest term of every
+    /// row is of the order of 1, for numbers near the ends of the range. The floor of the caller is not used. NaN where `z` or
+    /// `w` is no number.
+    pub(crate) fn far(&self, z: &[f64], tolerance: &Tolerance, room: &mut Room) -> (Verdict, f64) {
+        let nothing = Verdict {
+            residual: f64::NAN,
+            relative: f64::NAN,
+        };
+        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+        if !finite(z) || !finite(self.q) || !finite(self.matrix.as_slice()) {
+            return (nothing, f64::NAN);
+        }
+        let (near, y) = self.at(z);
+        let inside = near.problem();
+        let strict = Tolerance {
+            floor: 0.0,
+            ..*tolerance
+        };
+        inside.sizes(&y, room);
+        let relative = inside.relative(&y, &strict, room);
+        let (mut residual, mut impulse) = (0.0, 0.0);
+        for (i, &z) in z.iter().enumerate() {
+            let w = inside.q[i] + dot(inside.matrix.row(i), &y);
+            let own = inside.matrix[(i, i)];
+            let out = times_power(w, near.unit - near.row[i]);
+            if !out.is_finite() {
+                return (nothing, f64::NAN);
+            }
+            // w/M_ii in the unit of z.
+            let (scaled, through) = if own > 0.0 {
+                let scaled = times_power(own * y[i], near.unit - near.row[i]);
+                (scaled, times_power(w / own, near.column[i] + near.unit))
+            } else {
+                (z, out)
+            };
+            if i < self.equalities {
+                residual = worse(residual, out.abs());
+                impulse = worse(impulse, through.abs());
+            } else {
+                residual = worse(residual, natural(scaled, out));
+                impulse = worse(impulse, natural(z, through));
+            }
+        }
+        (Verdict { residual, relative }, impulse)
+    }
+
+    /// The problem and the point in units of the terms at `z`.
+    fn at(&self, z: &[f64]) -> (Balanced, Vec<f64>) {
+        let n = z.len();
+        let none = i32::MIN / 16;
+        let mut column: Vec<i32> = z.iter().map(|z| exponent(*z)).collect();
+        let mut size = vec![none; n];
+        for (i, size) in size.iter_mut().enumerate() {
+            *size = exponent(self.q[i]);
+            for (m, c) in self.matrix.row(i).iter().zip(&column) {
+                *size = (*size).max(exponent(*m).saturating_add(*c));
+            }
+        }
+        for (j, c) in column.iter_mut().enumerate().filter(|(_, c)| **c < none) {
+            let rows = (0..n).filter(|&i| size[i] > none && self.matrix[(i, j)] != 0.0);
+            let most = rows.map(|i| exponent(self.matrix[(i, j)]) - size[i]).max();
+            *c = -most.unwrap_or(0);
+        }
+        for (i, size) in size.iter_mut().enumerate().filter(|(_, s)| **s <= none) {
+            let terms = self.matrix.row(i).iter().zip(&column);
+            let most = terms.map(|(m, c)| exponent(*m).saturating_add(*c)).max();
+            *size = most.filter(|m| *m > none).unwrap_or(0);
+        }
+        let row = size.into_iter().map(|s| -s).collect();
+        let near = Balanced::with(self, row, column, 0);
+        let y = near.enter(z);
+        (near, y)
     }
 
     /// Judges `z`; where it fails, once more without what is round-off in it: an unknown whose terms are lost among those of
@@ -279,10 +372,9 @@ impl Mlcp<'_> {
     /// `z` keeps what was judged better.
     pub(crate) fn settle(&self, z: &mut [f64], tolerance: &Tolerance, room: &mut Room) -> Verdict {
         let verdict = self.judge(z, tolerance, room);
-        if verdict.holds(tolerance) || verdict.relative.is_nan() {
+        if verdict.holds(tolerance) || verdict.relative.is_nan() || !self.sizes(z, room) {
             return verdict;
         }
-        // `judge` left the sizes of all rows.
         let mut kept = std::mem::take(&mut room.other);
         kept.clear();
         kept.extend(z.iter().enumerate().map(|(j, &x)| {
@@ -302,15 +394,12 @@ impl Mlcp<'_> {
         better
     }
 
-    /// The largest miss of a row; what is within `tolerance` need not be exact.
+    /// The largest miss of a row, given the sizes; what is within `tolerance` need not be exact.
     fn relative(&self, z: &[f64], tolerance: &Tolerance, room: &mut Room) -> f64 {
         room.w.clear();
-        room.sizes.clear();
         room.data.clear();
         for (i, &q) in self.q.iter().enumerate() {
-            let row = self.matrix.row(i);
-            room.w.push(dot(row, z) + q);
-            room.sizes.push(size_of_row(row, q, z));
+            room.w.push(dot(self.matrix.row(i), z) + q);
             room.data.push(q.abs());
         }
         let w = std::mem::take(&mut room.w);
@@ -344,13 +433,15 @@ impl Mlcp<'_> {
     /// nor unknowns in other units change it. NaN where `z` or `w` is.
     #[must_use]
     pub fn relative_residual(&self, z: &[f64]) -> f64 {
-        if self.residual(z).is_nan() {
-            return f64::NAN;
-        }
         let exact = Tolerance {
             residual: 0.0,
             ..Tolerance::default()
         };
-        self.relative(z, &exact, &mut Room::default())
+        let mut room = Room::default();
+        if self.sizes(z, &mut room) {
+            self.relative(z, &exact, &mut room)
+        } else {
+            self.far(z, &exact, &mut room).0.relative
+        }
     }
 }

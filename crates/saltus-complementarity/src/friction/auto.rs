@@ -191,7 +191,7 @@ fn compete<const D: usize>(search: &mut Search<'_, D>) -> Stop {
             let (function, weight) = &mut variants[variant % 2];
             let budget = (30.0 * 1.5_f64.powi(tries.min(20) as i32)) as u64;
             let stop = newton.proximal(search, *function, weight, budget);
-            if matches!(stop, Stop::Solved | Stop::Work | Stop::Cancelled) {
+            if let Some(stop) = search.stop() {
                 return stop;
             }
             if stop == Stop::Stalled {

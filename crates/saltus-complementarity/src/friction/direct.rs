@@ -89,8 +89,10 @@ pub(crate) fn sweeps<const D: usize>(
             if seen > 0 {
                 let goes_on = rate > 0.0 && left <= PATIENCE;
                 if let Some(cost) = newton.take_if(|cost| !goes_on || *cost < left * each) {
+                    let left = limits.max_iterations - done.sweeps;
+                    let most = u32::try_from(left).unwrap_or(u32::MAX);
                     let (solved, steps) =
-                        small_newton::solve::<D>(problem, measure, limits.tolerance, r);
+                        small_newton::solve::<D>(problem, measure, (limits.tolerance, most), r);
                     done.sweeps += u64::from(steps);
                     done.work += cost;
                     if solved.is_some() {

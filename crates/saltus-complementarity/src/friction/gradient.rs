@@ -56,6 +56,7 @@ impl<const D: usize> Gradient<D> {
     /// At most `count` iterations; returns η at the end.
     pub fn burst(&mut self, search: &mut Search<'_, D>, count: u64) -> f64 {
         let mut eta = f64::INFINITY;
+        let count = count.min(search.left());
         for k in 1..=count {
             self.step(search);
             search.iterations += 1;
@@ -139,8 +140,7 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         if let Some(stop) = search.stop() {
             return stop;
         }
-        let left = search.limits.max_iterations - search.iterations;
-        method.burst(search, left.min(500));
+        method.burst(search, 500);
         if total(method.point()) > 1e20 {
             return Stop::Diverging;
         }

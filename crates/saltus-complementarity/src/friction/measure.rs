@@ -2,6 +2,9 @@
 
 use super::problem::FrictionContact;
 use crate::cone::{Region, de_saxce, norm, project};
+use crate::equilibrium::near_one;
+use crate::verdict::worse;
+use saltus_linear::max_abs;
 
 /// Residuals of one point, recomputed from the original data.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -25,6 +28,8 @@ pub struct Measure {
     d: Vec<f64>,
     q_norm: f64,
     q_plain: f64,
+    /// Whether the scales are so far from 1, or from each other, that squares leave the range of numbers.
+    far: bool,
 }
 
 impl Measure {
@@ -49,9 +54,16 @@ impl Measure {
         let mut measure = Self {
             q_norm: 0.0,
             q_plain: norm_of(q),
+            far: !near_one(&d) || !near_one(q),
             d,
         };
-        measure.q_norm = measure.dual_norm(q, size);
+        measure.q_norm = if measure.far {
+            let each = q.chunks_exact(size).zip(&measure.d);
+            let lengths: Vec<f64> = each.map(|(q, d)| norm_of(q) / d.sqrt()).collect();
+            norm_of(&lengths)
+        } else {
+            measure.dual_norm(q, size)
+        };
         measure
     }
 
@@ -129,6 +141,9 @@ impl Measure {
         r: &[f64],
         velocity_of: impl Fn(usize) -> [f64; D],
     ) -> Residual {
+        if self.far {
+            return self.at_the_ends(problem, r, 1.0, velocity_of);
+        }
         let (r_blocks, _) = r.as_chunks::<D>();
         let (mut sum, mut plain) = (0.0, 0.0);
         let (mut impulse, mut velocity, mut largest, mut worst) = (0.0_f64, 0.0_f64, 0.0, 0);
@@ -168,6 +183,56 @@ impl Measure {
             worst,
         }
     }
+}
+
+impl Measure {
+    /// Residuals where squares leave the range of numbers; the unscaled one with velocities times `unit`.
+    #[cold]
+    pub(super) fn at_the_ends<const D: usize>(
+        &self,
+        problem: &FrictionContact,
+        r: &[f64],
+        unit: f64,
+        velocity_of: impl Fn(usize) -> [f64; D],
+    ) -> Residual {
+        let n = self.d.len();
+        let (mut energies, mut plain) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        let mut speeds = Vec::with_capacity(n);
+        let (mut impulse, mut velocity, mut worst) = (0.0, 0.0, 0);
+        for (i, (r, &d)) in r.as_chunks::<D>().0.iter().zip(&self.d).enumerate() {
+            let u = velocity_of(i);
+            let (mu, rolling) = (problem.friction()[i], problem.rolling_of(i));
+            let size = length_of_miss(r, &u.map(|u| u / d), mu, rolling);
+            let energy = size * d.sqrt();
+            if energies.iter().all(|e| *e < energy) || energy.is_nan() {
+                worst = i;
+            }
+            energies.push(energy);
+            impulse = worse(impulse, size);
+            velocity = worse(velocity, energy * d.sqrt());
+            plain.push(length_of_miss(r, &u.map(|u| u * unit), mu, rolling));
+            speeds.push(norm_of(&u) * unit);
+        }
+        let scale = (self.q_plain * unit).max(norm_of(r)).max(norm_of(&speeds));
+        let unscaled = norm_of(&plain);
+        Residual {
+            eta: norm_of(&energies) / self.reference(),
+            impulse,
+            velocity,
+            unscaled: if scale > 0.0 { unscaled / scale } else { 0.0 },
+            worst,
+        }
+    }
+}
+
+/// Length of [`miss`] with `ρ u` given, of numbers of any size: the law is homogeneous.
+fn length_of_miss<const D: usize>(r: &[f64; D], u: &[f64; D], mu: f64, rolling: f64) -> f64 {
+    let unit = max_abs(r).max(max_abs(u));
+    if unit == 0.0 {
+        return 0.0;
+    }
+    let e = miss(&r.map(|v| v / unit), &u.map(|v| v / unit), 1.0, mu, rolling);
+    square(&e).sqrt() * unit
 }
 
 /// Coefficients above this make the natural map blind: with `μ` large, `e_n` of a contact at rest that penetrates goes with
@@ -239,7 +304,7 @@ fn norm_of(x: &[f64]) -> f64 {
     if SAFE.contains(&sum) {
         return sum.sqrt();
     }
-    let largest = saltus_linear::max_abs(x);
+    let largest = max_abs(x);
     // Squares of denormal and of huge numbers leave the range.
     if largest > 0.0 && largest.is_finite() {
         x.iter()

@@ -127,6 +127,7 @@ impl Sweeper {
     ) -> f64 {
         let p = search.p;
         let n = p.contacts();
+        let count = count.min(search.left());
         if self.threshold.is_infinite() {
             self.threshold = search.tolerance;
         }
@@ -205,8 +206,7 @@ pub(crate) fn solve<const D: usize>(
         if let Some(stop) = search.stop() {
             return stop;
         }
-        let left = search.limits.max_iterations - search.iterations;
-        sweeper.burst(search, &mut r, left.min(500));
+        sweeper.burst(search, &mut r, 500);
         if total(&r) > 1e20 {
             return Stop::Diverging;
         }

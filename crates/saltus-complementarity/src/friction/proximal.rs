@@ -196,7 +196,7 @@ impl<const D: usize> Newton<D> {
             if merit <= goal {
                 return (Inner::Converged, step);
             }
-            if search.work >= search.limits.max_work {
+            if search.work >= search.limits.max_work || search.limits.cancelled() {
                 return (Inner::Failed, step);
             }
             if merit <= 0.5 * halved.0 {
@@ -271,7 +271,7 @@ impl<const D: usize> Newton<D> {
             if let Some(stop) = search.stop() {
                 return stop;
             }
-            let left = (search.limits.max_iterations - search.iterations).min(200);
+            let left = search.left().min(200);
             let (end, steps) = self.inner(search, function, &mut r, &center, 0.0, left);
             let before = search.best_eta;
             search.evaluate(&projected(search, &r));
@@ -295,7 +295,7 @@ impl<const D: usize> Newton<D> {
     ) -> Stop {
         let mut center = search.best.clone();
         let mut eta = search.best_eta;
-        let end = search.iterations.saturating_add(budget);
+        let end = search.iterations + budget.min(search.left());
         while search.iterations < end {
             if let Some(stop) = search.stop() {
                 return stop;
@@ -315,10 +315,10 @@ impl<const D: usize> Newton<D> {
                 }
             }
             if !weight.adapt(inner == Inner::Converged, steps) {
-                return Stop::Stalled;
+                return search.stop().unwrap_or(Stop::Stalled);
             }
         }
-        Stop::Iterations
+        search.stop().unwrap_or(Stop::Iterations)
     }
 }
 

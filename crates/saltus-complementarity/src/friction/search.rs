@@ -121,6 +121,11 @@ impl<'a, const D: usize> Search<'a, D> {
         self.best_eta <= self.tolerance
     }
 
+    /// Iterations that may still be made.
+    pub fn left(&self) -> u64 {
+        self.limits.max_iterations.saturating_sub(self.iterations)
+    }
+
     /// Whether to go no further, and why.
     pub fn stop(&self) -> Option<Stop> {
         if self.solved() {

@@ -21,11 +21,11 @@ pub(crate) fn predicted<const D: usize>(contacts: usize) -> Option<f64> {
     (D * contacts <= SIZE).then_some(4.0 * (0.7 * n * n * n + 2.0 * D as f64 * n * n + 100.0 * n))
 }
 
-/// Newton's method from `r`, where a solution goes; otherwise `r` stays as it was. Second: the steps.
+/// Newton's method from `r`, where a solution goes, in at most `limit` steps; otherwise `r` stays as it was. Second: the steps.
 pub(crate) fn solve<const D: usize>(
     problem: &FrictionContact,
     measure: &Measure,
-    tolerance: f64,
+    (tolerance, limit): (f64, u32),
     r: &mut [f64],
 ) -> (Option<Residual>, u32) {
     let n = problem.contacts();
@@ -34,7 +34,7 @@ pub(crate) fn solve<const D: usize>(
         return (None, 0);
     }
     given[..D * n].copy_from_slice(r);
-    let (found, steps) = run::<D>(problem, measure, tolerance, r);
+    let (found, steps) = run::<D>(problem, measure, (tolerance, limit.min(STEPS)), r);
     if found.is_none() {
         r.copy_from_slice(&given[..D * n]);
     }
@@ -44,7 +44,7 @@ pub(crate) fn solve<const D: usize>(
 fn run<const D: usize>(
     problem: &FrictionContact,
     measure: &Measure,
-    tolerance: f64,
+    (tolerance, limit): (f64, u32),
     r: &mut [f64],
 ) -> (Option<Residual>, u32) {
     let w = problem.delassus();
@@ -52,7 +52,7 @@ fn run<const D: usize>(
     let mu = problem.friction();
     let goal = 0.05 * tolerance * measure.reference();
     let mut least = f64::INFINITY;
-    for step in 0..=STEPS {
+    for step in 0..=limit {
         let mut a = [[0.0; SIZE]; SIZE];
         let mut x = [0.0; SIZE];
         let mut merit = 0.0;
@@ -98,7 +98,11 @@ fn run<const D: usize>(
             return ((residual.eta <= tolerance).then_some(residual), step);
         }
         // It may rise while contacts change their mode, but not without end.
-        if merit.is_nan() || merit > 1e3 * least || eliminate(&mut a, &mut x, r.len()).is_none() {
+        if step == limit
+            || merit.is_nan()
+            || merit > 1e3 * least
+            || eliminate(&mut a, &mut x, r.len()).is_none()
+        {
             return (None, step);
         }
         least = least.min(merit);
@@ -106,7 +110,7 @@ fn run<const D: usize>(
             *r += x;
         }
     }
-    (None, STEPS)
+    (None, limit)
 }
 
 #[cfg(test)]
@@ -133,7 +137,7 @@ mod tests {
     }
 
     fn run(p: &FrictionContact, r: &mut [f64]) -> Option<Residual> {
-        solve::<2>(p, &Measure::new(p), 1e-10, r).0
+        solve::<2>(p, &Measure::new(p), (1e-10, STEPS), r).0
     }
 
     /// One contact: r_n = −q_n/w, and the friction force −μ r_n or what stops the sliding, whichever is less.

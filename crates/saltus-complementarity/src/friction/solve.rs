@@ -386,8 +386,7 @@ fn run<const D: usize>(
         FrictionSolver::Auto => {
             let parts = p.w.components();
             if parts.len() > 1 {
-                let (stop, iterations, work, best) = by_parts(p, &parts, limits, guess, whole.work);
-                return (stop, iterations + whole.iterations, work, best);
+                return by_parts(p, &parts, limits, guess, (whole.iterations, whole.work));
             }
             auto::solve(&mut whole)
         }
@@ -417,10 +416,10 @@ fn by_parts<const D: usize>(
     parts: &[Vec<usize>],
     limits: Limits<'_>,
     guess: &[[f64; D]],
-    work: f64,
+    (mut iterations, mut work): (u64, f64),
 ) -> (Stop, u64, f64, Vec<[f64; D]>) {
     let mut best = guess.to_vec();
-    let (mut iterations, mut work, mut stop) = (0, work, Stop::Solved);
+    let mut stop = Stop::Solved;
     let even = 0.5 / (parts.len() as f64).sqrt();
     let mut open: Vec<(Scaled<D>, &Vec<usize>)> = parts.iter().map(|m| (p.part(m), m)).collect();
     open.sort_by_key(|(part, members)| (part.w.stored(), members[0]));

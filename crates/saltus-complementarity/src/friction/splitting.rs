@@ -181,7 +181,7 @@ pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         let (primal, dual) = state.step(search, &mut system, false);
         since += 1;
         checked += 1;
-        if checked >= 5 {
+        if checked >= 5 || search.left() == 0 {
             checked = 0;
             let eta = search.evaluate(&state.z);
             if let Some(stop) = search.stop() {
@@ -218,7 +218,7 @@ pub(crate) fn admm_while<const D: usize>(search: &mut Search<'_, D>, rate: f64) 
     let mut eta = before;
     let (mut half, mut idle) = (0.5 * before, 0);
     loop {
-        for _ in 0..5 {
+        for _ in 0..search.left().min(5) {
             state.step(search, &mut system, false);
         }
         let now = search.evaluate(&state.z);

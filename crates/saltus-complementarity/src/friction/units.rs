@@ -3,7 +3,7 @@
 //! `W = a W'`, `q = b q'`, `u = b u'`, `r = (b/a) r'` with powers of two: Coulomb's law stays what it is, and no bit is lost. The
 //! doors of the solvers, of the residual and of the proofs pass through here; what they find comes back in the units of the data.
 
-use super::measure::{Residual, miss};
+use super::measure::{Measure, Residual};
 use super::problem::FrictionContact;
 use crate::operator::Product;
 use saltus_linear::max_abs;
@@ -150,26 +150,14 @@ impl Units {
         }
     }
 
-    /// `|r − P_K(r − û)| / max(|q|, |r|, |u|)` by largest entries where lengths leave the range.
+    /// `|r − P_K(r − û)| / max(|q|, |r|, |u|)` of the data.
     fn unscaled<const D: usize>(&self, inside: &[f64]) -> f64 {
         let p = &self.problem;
         let mut u = vec![0.0; inside.len()];
         p.velocity(inside, &mut u);
-        let blocks = inside.as_chunks::<D>().0.iter().zip(u.as_chunks::<D>().0);
-        let errors: Vec<f64> = blocks
-            .enumerate()
-            .flat_map(|(i, (r, u))| {
-                let (mu, rolling) = (p.friction()[i], p.rolling_of(i));
-                miss(r, u, self.operator, mu, rolling)
-            })
-            .collect();
-        let speed = max_abs(p.free_velocity()).max(max_abs(&u)) * self.operator;
-        let scale = speed.max(max_abs(inside));
-        if scale > 0.0 {
-            let share = |v: &f64| (v / scale) * (v / scale);
-            errors.iter().map(share).sum::<f64>().sqrt()
-        } else {
-            0.0
-        }
+        let blocks = u.as_chunks::<D>().0;
+        Measure::new(p)
+            .at_the_ends(p, inside, self.operator, |i| blocks[i])
+            .unscaled
     }
 }

@@ -36,8 +36,6 @@ pub(super) fn solve(
     v.copy_from_slice(&w);
     let (mut theta, mut lipschitz) = (1.0_f64, 1.0_f64);
     let (mut best, mut least) = (z.to_vec(), f64::INFINITY);
-    // A sweep costs about as much; a Newton step much more.
-    let limit = limit.saturating_mul(20);
     for step in 0..limit {
         if step % 10 == 0 {
             velocity(z, &mut w);

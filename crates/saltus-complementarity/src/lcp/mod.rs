@@ -14,9 +14,10 @@ pub(crate) use farkas::{Inequalities, PhaseOne};
 pub use operator::{DENSE_LIMIT, LcpOperator, OperatorError, OperatorMlcp};
 
 use crate::active_set::ActiveSet;
-use crate::enumeration::{ENUMERATION_LIMIT, Enumeration, enumerate};
+use crate::enumeration::{self, ENUMERATION_LIMIT, Enumeration};
+use crate::equilibrium::{Balanced, near_one};
 use crate::lemke::{Lemke, LemkeEnd};
-use crate::mlcp::{Mlcp, MlcpSolver};
+use crate::mlcp::{Mlcp, MlcpSolver, outside};
 use crate::outcome::{Outcome, Status, Tolerance};
 use crate::verdict::Room;
 use saltus_linear::{Dense, dot, max_abs};
@@ -119,41 +120,126 @@ pub fn solve(
     if !fits || problem.equalities > n {
         return plain(Status::Inconsistent, 0, f64::INFINITY);
     }
-    if !finite(problem.matrix.as_slice()) || !finite(problem.q) {
-        return plain(Status::NotFinite, 0, f64::NAN);
-    }
     for v in z.iter_mut().filter(|v| !v.is_finite()) {
         *v = 0.0;
     }
+    if near_one(problem.matrix.as_slice()) && near_one(problem.q) {
+        return near(problem, solver, tolerance, z);
+    }
+    if !finite(problem.matrix.as_slice()) || !finite(problem.q) {
+        return plain(Status::NotFinite, 0, f64::NAN);
+    }
+    in_other_units(problem, solver, tolerance, z)
+}
+
+/// Data near the ends of the range of numbers: solved in units in which they are near 1.
+#[cold]
+fn in_other_units(
+    problem: &Mlcp<'_>,
+    solver: LcpSolver,
+    tolerance: Tolerance,
+    z: &mut [f64],
+) -> LcpOutcome {
+    let balanced = Balanced::new(problem);
+    let mut inside = balanced.enter(z);
+    inside
+        .iter_mut()
+        .filter(|v| !v.is_finite())
+        .for_each(|v| *v = 0.0);
+    let mut end = near(&balanced.problem(), solver, tolerance, &mut inside);
+    balanced.leave(&inside, z);
+    let verdict = problem.settle(z, &tolerance, &mut Room::default());
+    end.outcome.status = outside(end.outcome.status, &verdict, &tolerance);
+    end.outcome.residual = verdict.residual;
+    if verdict.relative.is_nan() {
+        z.fill(0.0);
+    }
+    end.certificate = end.certificate.map(|y| balanced.multipliers(&y));
+    if let Some(found) = &mut end.enumeration {
+        for point in &mut found.solutions {
+            let inside = std::mem::take(point);
+            point.resize(inside.len(), 0.0);
+            balanced.leave(&inside, point);
+        }
+        found.solutions.retain(|z| z.iter().all(|v| v.is_finite()));
+    }
+    end
+}
+
+/// As [`solve`], of numbers near 1.
+fn near(problem: &Mlcp<'_>, solver: LcpSolver, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
     match solver {
         LcpSolver::Auto => return auto(problem, tolerance, z),
         LcpSolver::Enumeration => return all_sets(problem, tolerance, z),
         _ => {}
     }
+    let (status, iterations) = if solver == LcpSolver::Lemke {
+        lemke(problem, tolerance, z)
+    } else {
+        by_diagonal(problem, solver, tolerance, z)
+    };
+    let verdict = problem.settle(z, &tolerance, &mut Room::default());
+    let status = match status {
+        _ if verdict.holds(&tolerance) => Status::Solved,
+        _ if verdict.residual.is_nan() => Status::NotFinite,
+        Status::Solved => Status::Inaccurate,
+        other => other,
+    };
+    if status == Status::NotFinite {
+        z.fill(0.0);
+    }
+    LcpOutcome::plain(Outcome {
+        status,
+        iterations,
+        residual: verdict.residual,
+        redundant: 0,
+    })
+}
+
+/// Complementary pivoting, on rows and columns in balance: what a pivot is worth must not depend on units.
+fn lemke(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> (Status, u32) {
+    let balanced = Balanced::new(problem);
+    let (m, q, e) = (&balanced.matrix, &balanced.q, balanced.equalities);
+    let limit = tolerance.max_iterations;
+    let mut y = vec![0.0; z.len()];
+    let (end, pivots) = Lemke::default().solve(m, q, e, 0, limit, &mut y);
+    let status = match end {
+        LemkeEnd::Solved => {
+            // The tableau has gathered rounding: the same set, solved from the data.
+            let mut sharp = y.clone();
+            ActiveSet::default().polish(m, q, e, &mut sharp);
+            let goal = tolerance.goal();
+            let room = &mut Room::default();
+            let better = balanced.problem().judge(&sharp, &goal, room).relative;
+            // NaN is not better.
+            if better <= balanced.problem().judge(&y, &goal, room).relative {
+                y = sharp;
+            }
+            Status::Solved
+        }
+        LemkeEnd::Ray => Status::Ray,
+        LemkeEnd::Rounding => Status::Inaccurate,
+        LemkeEnd::Limit => Status::IterationLimit,
+    };
+    y[e..].iter_mut().for_each(|y| *y = y.max(0.0));
+    balanced.leave(&y, z);
+    (status, pivots)
+}
+
+/// The other methods, in unknowns in which the diagonal is 1.
+fn by_diagonal(
+    problem: &Mlcp<'_>,
+    solver: LcpSolver,
+    tolerance: Tolerance,
+    z: &mut [f64],
+) -> (Status, u32) {
+    let n = z.len();
     let scaled = ScaledLcp::new(problem);
     let mut y = scaled.scale(z);
-    let (status, iterations) = match solver {
-        // Returned above.
-        LcpSolver::Auto | LcpSolver::Enumeration => (Status::Stalled, 0),
-        LcpSolver::Lemke => {
-            let (end, pivots) = Lemke::default().solve(
-                &scaled.m,
-                &scaled.q,
-                scaled.e,
-                0,
-                tolerance.max_iterations,
-                &mut y,
-            );
-            let status = match end {
-                LemkeEnd::Solved => Status::Solved,
-                LemkeEnd::Ray => Status::Ray,
-                LemkeEnd::Limit => Status::IterationLimit,
-            };
-            (status, pivots)
-        }
+    let limit = tolerance.max_iterations;
+    let end = match solver {
         LcpSolver::NewtonMin => {
             let rows: Vec<usize> = (0..n).collect();
-            let limit = tolerance.max_iterations;
             let (end, steps) = ActiveSet::default()
                 .solve(&scaled.m, &scaled.q, scaled.e, &rows, 0.0, limit, &mut y);
             (end.status(), steps)
@@ -162,7 +248,6 @@ pub fn solve(
         LcpSolver::Pgs { omega } => projected::solve(&scaled, omega, tolerance, &mut y),
         LcpSolver::ProjectedGradient => {
             let ones = vec![1.0; n];
-            let limit = tolerance.max_iterations;
             let mut room = Room::default();
             let settled = |y: &[f64]| scaled.settled(y, &tolerance, &mut room);
             gradient::solve(
@@ -170,16 +255,11 @@ pub fn solve(
             )
         }
         LcpSolver::InteriorPoint => interior_point::solve(&scaled, tolerance, &mut y),
+        // These work on the problem itself.
+        LcpSolver::Auto | LcpSolver::Enumeration | LcpSolver::Lemke => (Status::Stalled, 0),
     };
     scaled.unscale(&y, z);
-    let verdict = problem.settle(z, &tolerance, &mut Room::default());
-    let status = match status {
-        _ if verdict.holds(&tolerance) => Status::Solved,
-        _ if verdict.residual.is_nan() => Status::NotFinite,
-        Status::Solved => Status::Inaccurate,
-        other => other,
-    };
-    plain(status, iterations, verdict.residual)
+    end
 }
 
 /// A proof that `{ z ≥ 0 (free in the first `e`), M z + q ≥ 0 (= 0 in the first `e` rows) }` is empty.
@@ -198,14 +278,20 @@ pub(crate) fn farkas_certificate(m: &Dense, q: &[f64], e: usize) -> Option<Vec<f
 
 /// Every active set: the first solution into `z`, all of them into the outcome.
 fn all_sets(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
-    let found = enumerate(problem, tolerance.residual);
+    let strict = Tolerance {
+        floor: 0.0,
+        ..tolerance
+    };
+    let found = enumeration::search(problem, &strict, false);
     if let Some(first) = found.solutions.first() {
         z.copy_from_slice(first);
     }
     let status = match &found {
         _ if !found.solutions.is_empty() => Status::Solved,
         _ if found.complete => Status::Infeasible,
-        Enumeration { sets: 0, .. } => Status::IterationLimit,
+        Enumeration { sets, .. } if *sets == 0 || *sets >= tolerance.max_iterations => {
+            Status::IterationLimit
+        }
         // Some set neither solves the problem nor is refuted.
         _ => Status::Inaccurate,
     };
@@ -226,49 +312,38 @@ fn all_sets(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutco
 }
 
 fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
+    let mut spent = 0;
     // Two unknowns and fewer have closed forms.
-    if z.len() > 2
-        && let Some(outcome) = tiny::solve(problem, tolerance, z)
-    {
-        return LcpOutcome::plain(outcome);
+    if z.len() > 2 {
+        let (outcome, sets) = tiny::solve(problem, tolerance, z);
+        if let Some(outcome) = outcome {
+            return LcpOutcome::plain(outcome);
+        }
+        spent = sets;
     }
-    let mut outcome = MlcpSolver::default().solve(problem, z, tolerance);
+    let left = |spent: u32| Tolerance {
+        max_iterations: tolerance.max_iterations.saturating_sub(spent),
+        ..tolerance
+    };
+    let mut outcome = MlcpSolver::default().solve(problem, z, left(spent));
+    outcome.iterations += spent;
+    if !outcome.is_solved()
+        && outcome.status != Status::Infeasible
+        && let Some(better) = insist(problem, tolerance, &mut outcome, z)
+    {
+        outcome = better;
+    }
     if outcome.is_solved() {
         return LcpOutcome::plain(outcome);
     }
-    if outcome.status != Status::Infeasible {
-        let scaled = &ScaledLcp::new(problem);
-        let mut y = scaled.scale(z);
-        let (_, steps) = fischer_burmeister::solve(scaled, tolerance, &mut y);
-        outcome.iterations += steps;
-        let mut trial = vec![0.0; z.len()];
-        scaled.unscale(&y, &mut trial);
-        // The same set, solved exactly.
-        let polished = MlcpSolver::default().solve(
-            problem,
-            &mut trial,
-            Tolerance {
-                max_iterations: 30,
-                ..tolerance
-            },
-        );
-        if polished.is_solved() {
-            z.copy_from_slice(&trial);
-            return LcpOutcome::plain(Outcome {
-                iterations: outcome.iterations + polished.iterations,
-                ..polished
-            });
-        }
-    }
     let certificate = problem.infeasibility();
-    let enumeration = (outcome.status == Status::Infeasible && certificate.is_none())
-        .then(|| enumerate(problem, tolerance.residual));
+    let mut enumeration = None;
     if certificate.is_some() {
         outcome.status = Status::Infeasible;
-    } else if outcome.status != Status::Infeasible && z.len() <= ENUMERATION_LIMIT {
+    } else if z.len() <= ENUMERATION_LIMIT || outcome.status == Status::Infeasible {
         // Units so far apart that every way to a solution ends in round-off: set by set there is none to go.
         let mut trial = z.to_vec();
-        let mut all = all_sets(problem, tolerance, &mut trial);
+        let mut all = all_sets(problem, left(outcome.iterations), &mut trial);
         all.outcome.iterations += outcome.iterations;
         if all.outcome.is_solved() {
             z.copy_from_slice(&trial);
@@ -277,12 +352,86 @@ fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
         if all.outcome.status == Status::Infeasible {
             return all;
         }
+        outcome.iterations = all.outcome.iterations;
+        if all.outcome.status == Status::IterationLimit {
+            outcome.status = Status::IterationLimit;
+        }
+        enumeration = all.enumeration.filter(|found| found.sets > 0);
     }
     LcpOutcome {
         outcome,
         certificate,
         enumeration,
     }
+}
+
+/// What `auto` tries where the usual methods have found nothing: the smooth way to an active set, and rows and unknowns in
+/// balance. Counts what it spends in `outcome`; a point that solves the problem goes to `z`.
+fn insist(
+    problem: &Mlcp<'_>,
+    tolerance: Tolerance,
+    outcome: &mut Outcome,
+    z: &mut [f64],
+) -> Option<Outcome> {
+    let left = |spent: u32| tolerance.max_iterations.saturating_sub(spent);
+    let within = |max_iterations: u32| Tolerance {
+        max_iterations,
+        ..tolerance
+    };
+    let scaled = ScaledLcp::new(problem);
+    let mut y = scaled.scale(z);
+    let limit = within(left(outcome.iterations));
+    outcome.iterations += fischer_burmeister::solve(&scaled, limit, &mut y).1;
+    let mut trial = vec![0.0; z.len()];
+    scaled.unscale(&y, &mut trial);
+    // The same set, solved exactly.
+    let limit = within(left(outcome.iterations).min(30));
+    let polished = MlcpSolver::default().solve(problem, &mut trial, limit);
+    outcome.iterations += polished.iterations;
+    if polished.is_solved() {
+        z.copy_from_slice(&trial);
+        return Some(Outcome {
+            iterations: outcome.iterations,
+            ..polished
+        });
+    }
+    let balanced = Balanced::new(problem);
+    let near = balanced.problem();
+    let mut inside = vec![0.0; z.len()];
+    for from_inside in [false, true] {
+        if from_inside {
+            // A point near the solution set of a monotone problem says which rows are active.
+            let smooth = ScaledLcp::as_it_is(&near);
+            let limit = within(left(outcome.iterations));
+            inside.fill(0.0);
+            outcome.iterations += interior_point::solve(&smooth, limit, &mut inside).1;
+        }
+        let strict = Tolerance {
+            floor: 0.0,
+            ..within(left(outcome.iterations))
+        };
+        let mut end = MlcpSolver::default().as_it_is(&near, &mut inside, strict);
+        outcome.iterations += end.iterations;
+        balanced.leave(&inside, &mut trial);
+        let verdict = problem.settle(&mut trial, &tolerance, &mut Room::default());
+        if verdict.holds(&tolerance) {
+            z.copy_from_slice(&trial);
+            end.status = Status::Solved;
+            end.iterations = outcome.iterations;
+            end.residual = verdict.residual;
+            return Some(end);
+        }
+        if end.status == Status::Infeasible {
+            break;
+        }
+        if end.status == Status::Inaccurate {
+            outcome.status = Status::Inaccurate;
+        }
+    }
+    if left(outcome.iterations) == 0 {
+        outcome.status = Status::IterationLimit;
+    }
+    None
 }
 
 /// `S M S`, `S q`, `s_i = M_ii^(−1/2)`: both sides of the complementarity condition have the same unit.
@@ -321,6 +470,16 @@ impl ScaledLcp {
             m,
             q,
             s,
+            e: problem.equalities,
+        }
+    }
+
+    /// Without scales, of rows and columns that are in balance already.
+    fn as_it_is(problem: &Mlcp<'_>) -> Self {
+        Self {
+            m: problem.matrix.clone(),
+            q: problem.q.to_vec(),
+            s: vec![1.0; problem.q.len()],
             e: problem.equalities,
         }
     }

@@ -217,6 +217,19 @@ impl OperatorMlcp<'_> {
         };
         let mut last = None;
         for &method in methods {
+            let left = tolerance.max_iterations.saturating_sub(spent);
+            let tolerance = Tolerance {
+                max_iterations: match (solver, method) {
+                    // Sweeps find a set soon or not at all; the steps of the gradient are many and cheap, and the last method
+                    // needs a few.
+                    (LcpSolver::Auto, LcpSolver::Pgs { .. }) => left.div_ceil(20),
+                    (LcpSolver::Auto, LcpSolver::ProjectedGradient) if sparse.is_some() => {
+                        left - left.min(100) / 2
+                    }
+                    _ => left,
+                },
+                ..tolerance
+            };
             let (word, steps) = match (method, sparse) {
                 (LcpSolver::NewtonMin, Some(m)) => newton_min(self, m, &d, tolerance, z),
                 (LcpSolver::Pgs { omega }, Some(m)) => self.sweeps(m, omega, &d, tolerance, z),
@@ -266,7 +279,11 @@ impl OperatorMlcp<'_> {
                 }
             }
         }
-        let mut end = self.dense(&matrix, solver, tolerance, z);
+        let rest = Tolerance {
+            max_iterations: tolerance.max_iterations.saturating_sub(spent),
+            ..tolerance
+        };
+        let mut end = self.dense(&matrix, solver, rest, z);
         end.outcome.iterations += spent;
         Ok(end)
     }
@@ -285,8 +302,8 @@ impl OperatorMlcp<'_> {
         let verdict = self.judge(z, d, &t, &mut Room::default());
         Outcome {
             status: match word {
+                _ if !verdict.residual.is_finite() => Status::NotFinite,
                 _ if verdict.holds(&t) => Status::Solved,
-                _ if verdict.residual.is_nan() => Status::NotFinite,
                 Status::Solved => Status::Inaccurate,
                 other => other,
             },

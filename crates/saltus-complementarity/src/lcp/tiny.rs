@@ -19,17 +19,22 @@ const WEAKLY_ACTIVE: f64 = 1e-11;
 /// Up to this many unknowns all sets are tried.
 const FEW: usize = 4;
 
-/// The solution from the guess `z` (finite) into `z`; `None` where there is none, or not only one, or it is not found.
-pub(super) fn solve(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> Option<Outcome> {
+/// The solution from the guess `z` (finite) into `z`; `None` where there is none, or not only one, or it is not found. Second: the
+/// sets that were tried.
+pub(super) fn solve(
+    problem: &Mlcp<'_>,
+    tolerance: Tolerance,
+    z: &mut [f64],
+) -> (Option<Outcome>, u32) {
     if problem.equalities > 0 {
-        return None;
+        return (None, 0);
     }
     match problem.q.len() {
-        0 => None,
+        0 => (None, 0),
         1..=4 => Tiny::<4>::new(problem, z).search(problem, tolerance, z),
         5..=10 => Tiny::<10>::new(problem, z).search(problem, tolerance, z),
         11..=MOST => Tiny::<MOST>::new(problem, z).search(problem, tolerance, z),
-        _ => None,
+        _ => (None, 0),
     }
 }
 
@@ -78,19 +83,40 @@ impl<const N: usize> Tiny<N> {
         problem: &Mlcp<'_>,
         tolerance: Tolerance,
         z: &mut [f64],
-    ) -> Option<Outcome> {
+    ) -> (Option<Outcome>, u32) {
         let mut iterations = 0;
-        let mut found = self.newton(tolerance.max_iterations, &mut iterations);
+        let found = self.set(tolerance.max_iterations, &mut iterations);
+        let outcome = found.and_then(|set| self.answer(problem, tolerance, set, iterations, z));
+        (outcome, iterations)
+    }
+
+    /// The active set of a solution, with its point in `y` and `w`.
+    fn set(&mut self, limit: u32, iterations: &mut u32) -> Option<u32> {
+        let mut found = self.newton(limit, iterations);
         if found.is_none() && self.n <= FEW {
             for set in 0..1_u32 << self.n {
-                iterations += 1;
+                if *iterations >= limit {
+                    break;
+                }
+                *iterations += 1;
                 if self.point(set).is_some() && self.next(set).1 {
                     found = Some(set);
                     break;
                 }
             }
         }
-        let set = found?;
+        found
+    }
+
+    /// The point of `set` in the units of the problem, if it is the only one and solves it.
+    fn answer(
+        &self,
+        problem: &Mlcp<'_>,
+        tolerance: Tolerance,
+        set: u32,
+        iterations: u32,
+        z: &mut [f64],
+    ) -> Option<Outcome> {
         if !self.unique(set) {
             return None;
         }
@@ -249,7 +275,7 @@ mod tests {
             matrix: &matrix,
             q,
         };
-        solve(&problem, Tolerance::default(), z)
+        solve(&problem, Tolerance::default(), z).0
     }
 
     /// A triangular problem is answered by the first sweep: z₀ = 2, w₁ = 1 − 2 < 0 so that z₁ = 1, w₂ > 0.

@@ -1,0 +1,192 @@
+//! Units in which the numbers of a problem are near 1: powers of two for its rows and unknowns, kept as exponents, because
+//! the factors themselves may leave the range of numbers.
+//!
+//! Neither a row times a positive number nor an unknown in another unit changes what solves a complementarity problem, and
+//! powers of two cost no digit. Solvers that compare numbers of different rows work on [`Balanced`] problems.
+
+use crate::mlcp::Mlcp;
+use saltus_linear::Dense;
+
+/// `v · 2^k`, rounded once; infinite where that leaves the range.
+#[inline]
+pub(crate) fn times_power(v: f64, k: i32) -> f64 {
+    match k {
+        -1000..=1000 => v * power(k),
+        1001.. => v * power(1000) * power((k - 1000).min(1000)) * power((k - 2000).clamp(0, 1000)),
+        // The first factors are exact: only the last may round.
+        _ => {
+            let own = exponent(v).clamp(-1000, 1000);
+            let first = (-own).max(k);
+            v * power(first.clamp(-1000, 1000)) * power((k - first).clamp(-1080, 0))
+        }
+    }
+}
+
+fn power(k: i32) -> f64 {
+    f64::from(k).exp2()
+}
+
+/// The exponent of the leading bit of a finite `v`; very negative of zero.
+#[inline]
+pub(crate) fn exponent(v: f64) -> i32 {
+    if v == 0.0 {
+        return i32::MIN / 8;
+    }
+    let bits = (v.to_bits() >> 52 & 0x7ff) as i32;
+    if bits > 0 {
+        bits - 1023
+    } else {
+        // Denormal: count the missing leading bits.
+        -1011 - (v.to_bits() << 12).leading_zeros() as i32 - 12
+    }
+}
+
+/// Whether all numbers are zero or so near 1 that squares, and products of them, can be written.
+#[inline]
+pub(crate) fn near_one(numbers: &[f64]) -> bool {
+    numbers.iter().all(|v| {
+        let bits = v.to_bits() << 1;
+        bits == 0 || (NEAREST..=FARTHEST).contains(&(bits >> 53))
+    })
+}
+
+/// Biased exponents of 2⁻²⁰⁰ and 2²⁰⁰, some 10^±60.
+const NEAREST: u64 = 1023 - 200;
+const FARTHEST: u64 = 1023 + 200;
+
+/// Exponents for rows and columns after which the entries are as near 1 as they can be, by least squares of their
+/// logarithms (Curtis & Reid, *J. Inst. Maths Applics* 10 (1972) 118–124): the result does not depend on the units.
+pub(crate) fn equilibrium(matrix: &Dense) -> (Vec<i32>, Vec<i32>) {
+    let (m, n) = (matrix.rows(), matrix.cols());
+    let mut size = Dense::zeros(m, n);
+    for (to, from) in size.as_mut_slice().iter_mut().zip(matrix.as_slice()) {
+        // −∞ of a zero.
+        *to = from.abs().log2();
+    }
+    let (mut row, mut column) = (vec![0.0; m], vec![0.0; n]);
+    let mean = |entries: &mut dyn Iterator<Item = f64>| {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for v in entries.filter(|v| v.is_finite()) {
+            sum += v;
+            count += 1.0;
+        }
+        if count > 0.0 { -sum / count } else { 0.0 }
+    };
+    for _ in 0..100 {
+        let mut moved = 0.0_f64;
+        for i in 0..m {
+            let next = mean(&mut (0..n).map(|j| size[(i, j)] + column[j]));
+            moved = moved.max((next - row[i]).abs());
+            row[i] = next;
+        }
+        for j in 0..n {
+            column[j] = mean(&mut (0..m).map(|i| size[(i, j)] + row[i]));
+        }
+        if moved < 0.1 {
+            break;
+        }
+    }
+    let whole = |x: Vec<f64>| x.into_iter().map(|v| v.round() as i32).collect();
+    (whole(row), whole(column))
+}
+
+/// A problem in units in which its numbers are near 1: `M'_ij = 2^(a_i + b_j) M_ij`, `q'_i = 2^(a_i − u) q_i`,
+/// `z_j = 2^(b_j + u) z'_j`, `w_i = 2^(u − a_i) w'_i`.
+#[derive(Debug, Clone)]
+pub(crate) struct Balanced {
+    /// `M'`.
+    pub matrix: Dense,
+    /// `q'`.
+    pub q: Vec<f64>,
+    /// Number of equalities.
+    pub equalities: usize,
+    /// `a_i`, `b_j`, `u`.
+    pub row: Vec<i32>,
+    pub column: Vec<i32>,
+    pub unit: i32,
+}
+
+impl Balanced {
+    /// By the entries of the matrix alone; the largest `q'` is of the order of 1.
+    pub fn new(problem: &Mlcp<'_>) -> Self {
+        let (row, column) = equilibrium(problem.matrix);
+        let exponents = problem.q.iter().zip(&row).map(|(q, a)| exponent(*q) + a);
+        let unit = exponents.max().filter(|u| *u > i32::MIN / 16).unwrap_or(0);
+        Self::with(problem, row, column, unit)
+    }
+
+    pub fn with(problem: &Mlcp<'_>, row: Vec<i32>, column: Vec<i32>, unit: i32) -> Self {
+        let mut matrix = problem.matrix.clone();
+        for (i, a) in row.iter().enumerate() {
+            for (v, b) in matrix.row_mut(i).iter_mut().zip(&column) {
+                *v = times_power(*v, a + b);
+            }
+        }
+        let q = problem.q.iter().zip(&row);
+        Self {
+            matrix,
+            q: q.map(|(q, a)| times_power(*q, a - unit)).collect(),
+            equalities: problem.equalities,
+            row,
+            column,
+            unit,
+        }
+    }
+
+    pub fn problem(&self) -> Mlcp<'_> {
+        Mlcp {
+            equalities: self.equalities,
+            matrix: &self.matrix,
+            q: &self.q,
+        }
+    }
+
+    /// `z'` of `z`.
+    pub fn enter(&self, z: &[f64]) -> Vec<f64> {
+        let each = z.iter().zip(&self.column);
+        each.map(|(z, b)| times_power(*z, -b - self.unit)).collect()
+    }
+
+    /// Multipliers of the rows from those of the scaled rows, the largest of the order of 1.
+    pub fn multipliers(&self, inside: &[f64]) -> Vec<f64> {
+        let sizes = inside.iter().zip(&self.row).map(|(y, a)| exponent(*y) + a);
+        let most = sizes.max().unwrap_or(0);
+        let each = inside.iter().zip(&self.row);
+        each.map(|(y, a)| times_power(*y, a - most)).collect()
+    }
+
+    /// `z` of `z'`; infinite where it leaves the range.
+    pub fn leave(&self, inside: &[f64], z: &mut [f64]) {
+        for ((z, y), b) in z.iter_mut().zip(inside).zip(&self.column) {
+            *z = times_power(*y, b + self.unit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_are_exact_to_the_ends() {
+        assert_eq!(times_power(1.5, 10), 1536.0);
+        assert_eq!(times_power(1.0, -1074), f64::from_bits(1));
+        assert_eq!(times_power(f64::from_bits(1), 1074), 1.0);
+        assert_eq!(times_power(f64::from_bits(1), 2097), 2.0_f64.powi(1023));
+        assert_eq!(times_power(2.0_f64.powi(1023), -2097), f64::from_bits(1));
+        assert_eq!(times_power(-1.0, 1024), f64::NEG_INFINITY);
+        assert_eq!(times_power(1.0, -1080), 0.0);
+        for v in [1.0, 1.9, 2.0, 1e-308, 1e-310, f64::from_bits(1), 1e308] {
+            let scaled = times_power(v, -exponent(v));
+            assert!((1.0..2.0).contains(&scaled), "{v:e} {scaled}");
+        }
+    }
+
+    #[test]
+    fn what_is_near_one() {
+        assert!(near_one(&[0.0, -0.0, 1.0, -1e59, 1e-59]));
+        for v in [1e70, -1e-70, f64::NAN, f64::INFINITY, 1e-310] {
+            assert!(!near_one(&[1.0, v]), "{v:e}");
+        }
+    }
+}
