@@ -8,6 +8,7 @@ pub mod archive;
 pub mod batch;
 mod block;
 pub mod cone;
+mod definite;
 mod elimination;
 mod enumeration;
 mod equilibrium;

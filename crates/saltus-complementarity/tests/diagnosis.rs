@@ -6,7 +6,7 @@ mod support;
 
 use saltus_complementarity::friction::{
     DIAGNOSIS_LIMIT, Feasibility, FrictionContact, FrictionSolver, Limits, Measure,
-    canonical_reaction, feasibility, infeasibility, solve, solve_convex,
+    canonical_reaction, feasibility, infeasibility, one_contact_solutions, solve, solve_convex,
 };
 use saltus_complementarity::{BlockMatrix, Status};
 use saltus_linear::dot;
@@ -122,7 +122,12 @@ fn strictly_feasible_problems_come_with_the_point() {
     let mut problems = vec![disc(8, 2.0, 0.5, 0.3, 0.01), between_walls([0.5, 0.6])];
     problems.push(planted(&mut random, 5, 6, 31, false).0);
     for p in problems {
-        let Some(Feasibility::Strict { x, margin }) = feasibility(&p) else {
+        let Some(Feasibility::Strict {
+            x,
+            margin,
+            solvable: true,
+        }) = feasibility(&p)
+        else {
             panic!("{:?}", feasibility(&p));
         };
         let mut u = vec![0.0; x.len()];
@@ -210,7 +215,7 @@ fn fuzzed_problems_are_diagnosed() {
         let p = FrictionContact::new(w, q, mu, rolling).unwrap();
         let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
         match feasibility(&p).unwrap() {
-            Feasibility::Strict { x, margin } => {
+            Feasibility::Strict { x, margin, .. } => {
                 assert!(finite(&x) && margin > 0.0, "case {case}");
                 counts[0] += 1;
             }
@@ -280,6 +285,90 @@ fn convex_problems_heed_their_limits() {
         };
         assert_eq!(run(&zero, limits), Status::IterationLimit);
     }
+}
+
+/// Operators that are not positive semidefinite: a contact that its own reaction pulls in is infeasible, and said to be at
+/// once; velocities inside the dual cones do not promise a solution.
+#[test]
+fn what_reactions_make_worse_is_infeasible() {
+    for d in [2, 3, 5] {
+        let diagonal = |first: f64| (0..d).map(move |k| (k, k, if k == 0 { first } else { 1.0 }));
+        let problem = |first: f64, coupling: f64, q: f64| {
+            let entries = diagonal(first).chain([(0, 1, coupling), (1, 0, coupling)]);
+            let w = BlockMatrix::from_triplets(d, 1, entries);
+            let mut free = vec![0.0; d];
+            free[0] = q;
+            free[1] = 0.3;
+            let rolling = [0.1].into_iter().filter(|_| d == 5).collect();
+            FrictionContact::new(w, free, vec![0.4], rolling).unwrap()
+        };
+        for (name, solver) in FrictionSolver::ALL {
+            let p = problem(-1.0, 0.0, -0.1);
+            let end = solve(&p, solver, Limits::default(), &mut vec![0.0; d]);
+            let place = format!("{d} {name} {end:?}");
+            assert_eq!(end.outcome.status, Status::Infeasible, "{place}");
+            assert!(end.outcome.iterations < 2000 && end.work < 1e6, "{place}");
+            let certificate = infeasibility(&p).unwrap();
+            assert!(certificate[0] > 0.0, "{place}");
+            assert!(matches!(
+                feasibility(&p),
+                Some(Feasibility::Infeasible { .. })
+            ));
+        }
+        // Friction may push it out: −1 + 0.4·5 > 0.
+        let p = problem(-1.0, 5.0, -0.1);
+        assert!(infeasibility(&p).is_none());
+        match feasibility(&p) {
+            Some(Feasibility::Strict { solvable, .. }) => assert!(!solvable),
+            other => panic!("{d}: {other:?}"),
+        }
+    }
+}
+
+/// One contact with any `W`: all its solutions are known, and where there are none `auto` says so soon.
+#[test]
+fn one_contact_without_a_solution_takes_little_work() {
+    let mut random = Random::new(19);
+    let mut counts = [0; 3];
+    for case in 0..400 {
+        let d = [2, 3][case % 2];
+        let entries: Vec<_> = (0..d * d)
+            .map(|k| (k / d, k % d, random.signed()))
+            .collect();
+        let w = BlockMatrix::from_triplets(d, 1, entries);
+        let q: Vec<f64> = (0..d)
+            .map(|k| {
+                if k == 0 {
+                    -random.unit()
+                } else {
+                    random.signed()
+                }
+            })
+            .collect();
+        let p = FrictionContact::new(w, q, vec![random.unit()], Vec::new()).unwrap();
+        let known = one_contact_solutions(&p).unwrap();
+        let end = solve(
+            &p,
+            FrictionSolver::Auto,
+            Limits::default(),
+            &mut vec![0.0; d],
+        );
+        let place = format!("{case} {end:?} {known:?}");
+        assert!(end.work < 1e7, "{place}");
+        match end.outcome.status {
+            Status::Solved => counts[0] += 1,
+            Status::Infeasible => {
+                counts[1] += 1;
+                assert!(known.is_empty(), "{place}");
+            }
+            _ => counts[2] += 1,
+        }
+        if !known.is_empty() {
+            assert!(end.outcome.is_solved(), "{place}");
+        }
+    }
+    println!("solved, infeasible, without a solution: {counts:?}");
+    assert!(counts.iter().all(|c| *c > 20), "{counts:?}");
 }
 
 /// Two rigid jaws close on a chain of `n` balls: each ball may move aside from the next, but none out of the way.

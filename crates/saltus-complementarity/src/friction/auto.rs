@@ -5,6 +5,7 @@
 use super::functions::NewtonFunction;
 use super::gradient::{self, Gradient};
 use super::measure::{ContactState, state};
+use super::modes;
 use super::nsgs::{Order, Sweeper};
 use super::proximal::{Newton, Weight};
 use super::scaled::total;
@@ -90,6 +91,24 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     }
 }
 
+/// Of one contact in two or three components all solutions are known. Where there are none, the others get one try: a solution
+/// within rounding may have been missed.
+fn one_contact<const D: usize>(search: &mut Search<'_, D>) -> Option<Stop> {
+    let solutions = match search.p.q.as_slice() {
+        [q] => modes::of_contact(search.p.w.diagonal(0), q, search.p.mu[0])?,
+        _ => return None,
+    };
+    search.work += 1000.0;
+    for r in &solutions {
+        search.evaluate(&[*r]);
+    }
+    if solutions.is_empty() {
+        let stop = begin_anew(search, 500, &mut Newton::default());
+        return Some(stop.unwrap_or(Stop::Stalled));
+    }
+    search.stop()
+}
+
 /// Lets the methods take turns.
 fn compete<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     if let Some(stop) = search.stop() {
@@ -102,6 +121,9 @@ fn compete<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     );
     first.burst(search, 10);
     if let Some(stop) = search.stop() {
+        return stop;
+    }
+    if let Some(stop) = one_contact(search) {
         return stop;
     }
     let gradient = Gradient::new(search, &start);

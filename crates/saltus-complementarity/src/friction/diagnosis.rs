@@ -4,8 +4,9 @@ use super::measure::{Measure, miss, square};
 use super::problem::FrictionContact;
 use super::units::Range;
 use crate::block::BlockMatrix;
+use crate::definite::{is_semidefinite, is_symmetric};
 use crate::lcp::{Inequalities, PhaseOne};
-use saltus_linear::{Dense, max_abs};
+use saltus_linear::{Dense, dot, max_abs};
 
 /// Up to this many contacts Slater's condition is examined, and a matrix-free problem assembled for a proof.
 pub const DIAGNOSIS_LIMIT: usize = 60;
@@ -14,8 +15,9 @@ pub const DIAGNOSIS_LIMIT: usize = 60;
 /// when it has failed.
 pub const PROOF_LIMIT: usize = 300;
 
-/// Normal impulses `p ≥ 0` (one per contact) with `(p n)ᵀ W = 0` and `q·(p n) < 0`: whatever the reactions are,
-/// the velocities cannot all satisfy `u_n ≥ 0`. The contacts with `p_i > 0` squeeze something rigid.
+/// Normal impulses `p ≥ 0` (one per contact) with `q·(p n) < 0` and `(p n)ᵀ W r ≤ 0` for all reactions `r` in the cones: the
+/// velocities cannot all satisfy `u_n ≥ 0`. Where `W` is symmetric and positive semidefinite, `(p n)ᵀ W = 0`: the contacts with
+/// `p_i > 0` squeeze something rigid. Where it is not, reactions may pull as well (`W_nn < 0`).
 ///
 /// `None` where no connected part of at most [`PROOF_LIMIT`] contacts has such a proof. A matrix-free problem is assembled
 /// if it has at most [`DIAGNOSIS_LIMIT`].
@@ -71,7 +73,8 @@ fn search(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Opti
                 .part(&part)
                 .scaled(|a, b| 1.0 / (root[part[a]] * root[part[b]]));
             let normal = |a: usize| problem.free_velocity()[d * part[a]] / root[part[a]];
-            let proof = squeezed(&part_w, normal)?;
+            let cone = |a: usize| (problem.friction()[part[a]], problem.rolling_of(part[a]));
+            let proof = squeezed(&part_w, normal, cone)?;
             let mut all = vec![0.0; problem.contacts()];
             for (i, p) in part.into_iter().zip(proof) {
                 all[i] = p / root[i];
@@ -82,8 +85,13 @@ fn search(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Opti
         })
 }
 
-/// Normal impulses that prove that no `r` has `W_n r + q_n ≥ 0`, with the normal components `q_n` of the scaled problem.
-pub(crate) fn squeezed(w: &BlockMatrix, normal: impl Fn(usize) -> f64) -> Option<Vec<f64>> {
+/// Normal impulses that prove that no `r` in the cones (coefficients of friction and of rolling) has `W_n r + q_n ≥ 0`, with the
+/// normal components `q_n` of the scaled problem.
+pub(crate) fn squeezed(
+    w: &BlockMatrix,
+    normal: impl Fn(usize) -> f64,
+    cone: impl Fn(usize) -> (f64, f64),
+) -> Option<Vec<f64>> {
     let (n, d) = (w.blocks(), w.dimension());
     let mut m = Dense::zeros(n, d * n);
     let q: Vec<f64> = (0..n).map(normal).collect();
@@ -100,7 +108,71 @@ pub(crate) fn squeezed(w: &BlockMatrix, normal: impl Fn(usize) -> f64) -> Option
     };
     match inequalities.phase_one() {
         PhaseOne::Proof(y) => Some(y),
+        // With `W` symmetric and positive semidefinite the cones say no more: (p n)ᵀ W (p n) ≤ 0 makes (p n)ᵀ W = 0.
+        _ if n > DIAGNOSIS_LIMIT || guarantees(w) => None,
+        _ => pulled(&m, &q, d, cone),
+    }
+}
+
+/// Whether `W` is symmetric and positive semidefinite.
+pub(crate) fn guarantees(w: &BlockMatrix) -> bool {
+    let size = w.dimension() * w.blocks();
+    let mut dense = Dense::zeros(size, size);
+    for (i, j, v) in w.triplets() {
+        dense[(i, j)] += v;
+    }
+    is_symmetric(&dense) && is_semidefinite(&dense)
+}
+
+/// The proof with reactions in polyhedral cones around the true ones, given the normal rows `m` of `W`.
+fn pulled(m: &Dense, q: &[f64], d: usize, cone: impl Fn(usize) -> (f64, f64)) -> Option<Vec<f64>> {
+    let n = q.len();
+    let edges: Vec<Vec<[f64; 5]>> = (0..n).map(|i| edges(d, cone(i))).collect();
+    let total = edges.iter().map(Vec::len).sum();
+    let mut matrix = Dense::zeros(n, total);
+    for i in 0..n {
+        let row = m.row(i);
+        let along = edges.iter().enumerate().flat_map(|(j, edges)| {
+            let block = &row[d * j..][..d];
+            edges.iter().map(move |e| dot(block, &e[..d]))
+        });
+        for (to, v) in matrix.row_mut(i).iter_mut().zip(along) {
+            *to = v;
+        }
+    }
+    let inequalities = Inequalities {
+        matrix: &matrix,
+        constant: q,
+        equation: |_| false,
+        free: |_| false,
+    };
+    match inequalities.phase_one() {
+        PhaseOne::Proof(y) => Some(y),
         _ => None,
+    }
+}
+
+/// Edges of a polyhedral cone around that of a contact: the cone itself in the plane, eight edges around a circular one, with
+/// rolling the squares around sliding and rolling together.
+fn edges(d: usize, (mu, rolling): (f64, f64)) -> Vec<[f64; 5]> {
+    let unit = 1.0 / mu.max(rolling).max(1.0);
+    let (one, mu, rolling) = (unit, mu * unit, rolling * unit);
+    let signs = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]];
+    match d {
+        2 => vec![[one, mu, 0.0, 0.0, 0.0], [one, -mu, 0.0, 0.0, 0.0]],
+        3 => {
+            let radius = mu / (std::f64::consts::PI / 8.0).cos();
+            let angle = |k: usize| std::f64::consts::FRAC_PI_4 * k as f64;
+            let each = (0..8).map(|k| angle(k).sin_cos());
+            each.map(|(s, c)| [one, radius * c, radius * s, 0.0, 0.0])
+                .collect()
+        }
+        _ => {
+            let pairs = signs.iter().flat_map(|t| signs.iter().map(move |r| (t, r)));
+            pairs
+                .map(|(t, r)| [one, mu * t[0], mu * t[1], rolling * r[0], rolling * r[1]])
+                .collect()
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 use super::measure::{defect, square};
 use super::problem::FrictionContact;
 use crate::cone::{de_saxce, norm};
+use saltus_linear::max_abs;
 
 /// Open, stick and at most four slips.
 const MOST: usize = 6;
@@ -24,7 +25,12 @@ impl<const D: usize> Found<D> {
         for (u, line) in u.iter_mut().zip(w) {
             *u += line.iter().zip(&r).map(|(a, x)| a * x).sum::<f64>();
         }
-        let d = (0..D).map(|k| w[k][k]).sum::<f64>() / D as f64;
+        let mean = (0..D).map(|k| w[k][k]).sum::<f64>() / D as f64;
+        let d = if mean > 0.0 {
+            mean
+        } else {
+            max_abs(w.as_flattened())
+        };
         let e = defect(&r, &de_saxce(&u, mu, 0.0), 1.0 / d, mu, 0.0);
         let size = (norm(b) / d).max(norm(&r));
         let good = square(&e).sqrt() <= 1e-9 * size;
@@ -47,12 +53,9 @@ fn all<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Found<D> {
     if b[0] >= 0.0 {
         found.offer(w, b, mu, [0.0; D]);
     }
-    if w[0][0] <= 0.0 {
-        return found;
-    }
     if D == 2 {
         plane(w, b, mu, &mut found);
-    } else {
+    } else if w[0][0] != 0.0 {
         spatial(w, b, mu, &mut found);
     }
     found
@@ -95,22 +98,32 @@ pub fn one_contact_solutions(problem: &FrictionContact) -> Option<Vec<Vec<f64>>>
 }
 
 fn listed<const D: usize>(problem: &FrictionContact) -> Option<Vec<Vec<f64>>> {
-    let (w, _) = problem.delassus().diagonal(0).as_chunks::<D>();
-    let w: &[[f64; D]; D] = w.try_into().ok()?;
     let b: &[f64; D] = problem.free_velocity().try_into().ok()?;
-    let found = all(w, b, problem.friction()[0]);
-    Some(
-        found.list[..found.count]
-            .iter()
-            .map(|r| r.to_vec())
-            .collect(),
-    )
+    let found = of_contact(problem.delassus().diagonal(0), b, problem.friction()[0])?;
+    Some(found.iter().map(|r| r.to_vec()).collect())
+}
+
+/// The same from the block of the contact, row by row; `None` with rolling friction, and in space where `W_nn` is zero.
+pub(crate) fn of_contact<const D: usize>(
+    w: &[f64],
+    b: &[f64; D],
+    mu: f64,
+) -> Option<Vec<[f64; D]>> {
+    if D > 3 {
+        return None;
+    }
+    let w: &[[f64; D]; D] = w.as_chunks::<D>().0.try_into().ok()?;
+    if D == 3 && w[0][0] == 0.0 {
+        return None;
+    }
+    let found = all(w, b, mu);
+    Some(found.list[..found.count].to_vec())
 }
 
 fn plane<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64, found: &mut Found<D>) {
     let mut r = [0.0; D];
     let det = w[0][0] * w[1][1] - w[0][1] * w[1][0];
-    if det > 1e-14 * w[0][0] * w[1][1].abs() {
+    if det.abs() > 1e-14 * (w[0][0] * w[1][1]).abs() {
         r[0] = (w[0][1] * b[1] - w[1][1] * b[0]) / det;
         r[1] = (w[1][0] * b[0] - w[0][0] * b[1]) / det;
         found.offer(w, b, mu, r);

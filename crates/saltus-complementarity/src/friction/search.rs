@@ -148,7 +148,10 @@ impl<'a, const D: usize> Search<'a, D> {
     fn is_squeezed(&self) -> bool {
         self.proof_due.set(f64::INFINITY);
         let parts = self.p.w.components();
-        let found = parts.len() == 1 && squeezed(&self.p.w, |i| self.p.q[i][0]).is_some();
+        let found = parts.len() == 1 && {
+            let cone = |i: usize| (self.p.mu[i], self.p.rolling[i]);
+            squeezed(&self.p.w, |i| self.p.q[i][0], cone).is_some()
+        };
         self.squeezed.set(found);
         found
     }

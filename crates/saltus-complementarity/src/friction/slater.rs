@@ -5,7 +5,7 @@
 //! That none exists is said by [`infeasibility`](super::infeasibility) alone.
 
 use super::cone_newton::ConeNewton;
-use super::diagnosis::{DIAGNOSIS_LIMIT, infeasibility};
+use super::diagnosis::{DIAGNOSIS_LIMIT, guarantees, infeasibility};
 use super::functions::projection_slope;
 use super::measure::Measure;
 use super::problem::FrictionContact;
@@ -18,12 +18,14 @@ use saltus_linear::{Dense, dot};
 #[non_exhaustive]
 pub enum Feasibility {
     /// `u = W x + q` is inside the dual cones: `u_n ≥ μ|u_t| + μ_r|u_r| + margin √d |q|_D` in every contact, with the scales
-    /// of [`Measure`]. Where `W` is symmetric and positive semidefinite, a solution exists.
+    /// of [`Measure`].
     Strict {
         /// Impulses that do it (dimension × contacts), N s; they need not be in the cones.
         x: Vec<f64>,
         /// Distance from the boundary; the largest that was looked for is 1/2.
         margin: f64,
+        /// Whether `W` is symmetric and positive semidefinite, so that a solution exists; else one may exist or not.
+        solvable: bool,
     },
     /// No such point was found: a solution may exist or not.
     Open {
@@ -72,13 +74,22 @@ fn sized<const D: usize>(problem: &FrictionContact) -> Feasibility {
     for (i, j, value) in p.w.triplets() {
         minus_w[(i, j)] -= value;
     }
+    let solvable = guarantees(&p.w);
+    // Where `W` is anything, velocities inside the dual cones may belong to impulses outside the cones only.
+    if !solvable && let Some(certificate) = infeasibility(problem) {
+        return Feasibility::Infeasible { certificate };
+    }
     let mut search = ConeNewton::<D>::new(minus_w);
     let mut separating = None;
     for margin in MARGINS {
         match reach(&mut search, &p, margin) {
             Reach::Inside(margin) => {
                 let x = unscaled(search.x.as_chunks::<D>().0);
-                return Feasibility::Strict { x, margin };
+                return Feasibility::Strict {
+                    x,
+                    margin,
+                    solvable,
+                };
             }
             Reach::Separated(proof) => separating = Some(unscaled(&proof)),
             Reach::Unknown => {}
