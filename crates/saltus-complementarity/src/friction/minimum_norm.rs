@@ -17,6 +17,7 @@ use super::search::Limits;
 use super::solve::{FrictionSolver, solve};
 use super::units::Range;
 use crate::cone::{norm, project};
+use crate::lcp::row_basis;
 use saltus_linear::{Dense, axpy, dot};
 
 /// Where the reaction of a contact may lie once the velocities are known.
@@ -149,16 +150,20 @@ const NEWTON_STEPS: u32 = 60;
 /// told by the residual alone.
 const SMALL: [f64; 3] = [1e-8, 1e-6, 1e-4];
 
-/// Rows of the scaled `W` that are shorter than this multiple of the longest, once the others are taken out, count as
-/// combinations of those.
-const DEPENDENT: f64 = 1e-10;
+/// A square of the norm that is smaller by less than this share is not worth digits of the residual.
+const GAIN: f64 = 1e-9;
+
+/// Residuals below this are rounding.
+const ROUND_OFF: f64 = 1e-14;
 
 /// Velocities of a point with a larger residual may be too uncertain to tell what slides, and the point is made better first:
 /// the residual says little of them where `W` is ill-conditioned.
 const CERTAIN: f64 = 1e-11;
 
 /// Replaces `r`, a solution of `problem`, by the canonical reaction if that solves the problem to `tolerance`
-/// or at least as well as `r`. Returns whether `r` was replaced.
+/// or at least as well as `r`. Returns whether `r` is the canonical reaction now.
+///
+/// A reaction that is unique, or as short as any already, stays as it is: the residual becomes ten times worse only if the norm falls.
 ///
 /// Where the velocities of `r` are not known well enough to tell what slides, the problem is solved from there more accurately
 /// than `tolerance` asks.
@@ -187,6 +192,24 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
         _ => sized::<5>(problem, tolerance, r),
     };
     let eta = problem.residual(r).eta;
+    let weights = Measure::new(problem);
+    let square = |r: &[f64]| -> f64 {
+        let blocks = r.chunks_exact(problem.dimension()).zip(weights.scales());
+        blocks.map(|(r, d)| d * square(r)).sum()
+    };
+    // Takes a shorter reaction over, or keeps the one there is where it is as short, with all its digits.
+    let least = |r: &mut [f64], eta: f64| {
+        let mut shorter = r.to_vec();
+        if !least(&mut shorter) {
+            return false;
+        }
+        let (before, after) = (square(r), square(&shorter));
+        let gains = before - after > GAIN * before;
+        if gains || problem.residual(&shorter).eta <= (10.0 * eta).max(ROUND_OFF) {
+            r.copy_from_slice(&shorter);
+        }
+        true
+    };
     if eta > CERTAIN {
         let mut better = r.to_vec();
         let limits = Limits {
@@ -194,12 +217,12 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
             ..Limits::default()
         };
         let end = solve(problem, FrictionSolver::Auto, limits, &mut better);
-        if end.residual.eta < eta && least(&mut better) {
+        if end.residual.eta < eta && least(&mut better, end.residual.eta) {
             r.copy_from_slice(&better);
             return true;
         }
     }
-    least(r)
+    least(r, eta)
 }
 
 fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
@@ -219,7 +242,9 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
     let mut u = vec![[0.0; D]; p.contacts()];
     p.velocity(&start, &mut u);
     let eta = p.eta(&start, &u);
+    // What is accepted, and what is aimed at.
     let limit = tolerance.max(eta);
+    let sharp = eta.max(ROUND_OFF).min(limit);
     let symmetric = p.w.asymmetry() <= 1e-12;
     let mut basis = None;
     let mut best = None;
@@ -233,12 +258,14 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
         if symmetric {
             best = RIDGES.iter().find_map(|&ridge| {
                 let mut level = Ridge::new(&p, ridge)?;
-                splitting(&p, &places, &start, limit, |x| level.project(&start, x))
+                splitting(&p, &places, &start, (limit, sharp), |x| {
+                    level.project(&start, x)
+                })
             });
         }
         if best.is_none() && r.len() <= NEWTON_LIMIT {
             let basis = basis.get_or_insert_with(|| row_space(&p));
-            best = by_newton(&p, &places, &start, limit, basis);
+            best = by_newton(&p, &places, &start, (limit, sharp), basis);
         }
         if best.is_some() {
             break;
@@ -294,43 +321,14 @@ impl<'a, const D: usize> Ridge<'a, D> {
     }
 }
 
-/// An orthonormal basis of the row space of `W` in the columns: Gram–Schmidt with pivoting, every vector orthogonalised
-/// twice.
+/// An orthonormal basis of the row space of `W` in the columns.
 fn row_space<const D: usize>(p: &Scaled<D>) -> Dense {
     let size = D * p.contacts();
     let mut rows = vec![vec![0.0; size]; size];
     for (i, j, value) in p.w.triplets() {
         rows[i][j] += value;
     }
-    let mut basis: Vec<Vec<f64>> = Vec::new();
-    let mut longest = 0.0_f64;
-    while let Some((place, square)) = rows
-        .iter()
-        .map(|row| dot(row, row))
-        .enumerate()
-        .max_by(|a, b| a.1.total_cmp(&b.1))
-    {
-        longest = longest.max(square);
-        if square <= DEPENDENT * DEPENDENT * longest || square.is_nan() {
-            break;
-        }
-        let mut next = rows.swap_remove(place);
-        for known in &basis {
-            let along = dot(known, &next);
-            axpy(-along, known, &mut next);
-        }
-        let length = dot(&next, &next).sqrt();
-        // A remainder that was rounding only.
-        if length <= 0.5 * square.sqrt() {
-            continue;
-        }
-        next.iter_mut().for_each(|v| *v /= length);
-        for row in &mut rows {
-            let along = dot(&next, row);
-            axpy(-along, &next, row);
-        }
-        basis.push(next);
-    }
+    let basis = row_basis(rows);
     let mut columns = Dense::zeros(size, basis.len());
     for (k, vector) in basis.iter().enumerate() {
         for (i, v) in vector.iter().enumerate() {
@@ -345,7 +343,7 @@ fn by_newton<const D: usize>(
     p: &Scaled<D>,
     places: &[Place<D>],
     start: &[[f64; D]],
-    limit: f64,
+    (limit, sharp): (f64, f64),
     basis: &Dense,
 ) -> Option<Vec<[f64; D]>> {
     let projection = |i: usize, y: &[f64; D]| {
@@ -372,7 +370,7 @@ fn by_newton<const D: usize>(
         if p.eta(&at.p, &u) <= limit {
             good = Some(at.p.clone());
         }
-        off <= 0.01 * limit
+        off <= 0.01 * sharp
     });
     good
 }
@@ -382,7 +380,7 @@ fn splitting<const D: usize>(
     p: &Scaled<D>,
     places: &[Place<D>],
     start: &[[f64; D]],
-    limit: f64,
+    (limit, sharp): (f64, f64),
     mut level: impl FnMut(&mut [[f64; D]]),
 ) -> Option<Vec<[f64; D]>> {
     let n = p.contacts();
@@ -390,7 +388,7 @@ fn splitting<const D: usize>(
     let mut x = v.clone();
     let mut z = vec![[0.0; D]; n];
     let mut u = z.clone();
-    let mut good = None;
+    let (mut good, mut least) = (None, f64::INFINITY);
     let mut earlier = f64::INFINITY;
     for iteration in 0..3000 {
         x.copy_from_slice(&v);
@@ -409,14 +407,15 @@ fn splitting<const D: usize>(
             }
             moved += square(&step);
         }
-        let done = moved.sqrt() <= 0.1 * limit;
+        let done = moved.sqrt() <= 0.1 * sharp;
         if iteration % 50 == 49 || done {
             p.velocity(&z, &mut u);
             let eta = p.eta(&z, &u);
             if !eta.is_finite() {
                 return good;
             }
-            if eta <= limit {
+            if eta <= limit && eta <= least {
+                least = eta;
                 good = Some(z.clone());
             }
             if done {
@@ -432,5 +431,6 @@ fn splitting<const D: usize>(
         }
     }
     p.velocity(&z, &mut u);
-    (p.eta(&z, &u) <= limit).then_some(z).or(good)
+    let eta = p.eta(&z, &u);
+    (eta <= limit && eta <= least).then_some(z).or(good)
 }

@@ -5,12 +5,15 @@ mod farkas;
 mod fischer_burmeister;
 mod gradient;
 mod interior_point;
+mod least_norm;
 mod operator;
 mod projected;
 mod tiny;
 
 pub use bounded::BoxLcp;
 pub(crate) use farkas::{Inequalities, PhaseOne};
+pub use least_norm::canonical_solution;
+pub(crate) use least_norm::row_basis;
 pub use operator::{DENSE_LIMIT, LcpOperator, OperatorError, OperatorMlcp};
 
 use crate::active_set::ActiveSet;
@@ -446,16 +449,28 @@ pub(crate) struct ScaledLcp {
 
 impl ScaledLcp {
     fn new(problem: &Mlcp<'_>) -> Self {
-        let n = problem.q.len();
-        let s: Vec<f64> = (0..n)
+        Self::by(problem, |i| {
+            let d = problem.matrix[(i, i)];
+            if d > 0.0 {
+                d
+            } else {
+                max_abs(problem.matrix.row(i))
+            }
+        })
+    }
+
+    /// With weight 1 where the diagonal is not positive.
+    fn with_weights(problem: &Mlcp<'_>) -> Self {
+        Self::by(problem, |i| {
+            let d = problem.matrix[(i, i)];
+            if d > 0.0 { d } else { 1.0 }
+        })
+    }
+
+    fn by(problem: &Mlcp<'_>, size: impl Fn(usize) -> f64) -> Self {
+        let s: Vec<f64> = (0..problem.q.len())
             .map(|i| {
-                let d = problem.matrix[(i, i)];
-                let size = if d > 0.0 {
-                    d
-                } else {
-                    max_abs(problem.matrix.row(i))
-                };
-                let s = 1.0 / size.sqrt();
+                let s = 1.0 / size(i).sqrt();
                 if s.is_finite() && s > 0.0 { s } else { 1.0 }
             })
             .collect();
