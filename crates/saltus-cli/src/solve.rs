@@ -256,8 +256,11 @@ fn existence(problem: &Problem) -> Option<&'static str> {
         _ => None,
     };
     match known? {
+        Feasibility::Strict { solvable: true, .. } => Some(
+            "the problem is strictly feasible (Slater) and W symmetric and positive semidefinite: a solution exists",
+        ),
         Feasibility::Strict { .. } => Some(
-            "the problem is strictly feasible (Slater): where W is symmetric and positive semidefinite, a solution exists",
+            "the problem is strictly feasible (Slater), but W is not symmetric and positive semidefinite: a solution may exist or not",
         ),
         Feasibility::Open { .. } => {
             Some("the problem is not strictly feasible (Slater fails): a solution may exist or not")

@@ -5,7 +5,8 @@
 mod support;
 
 use saltus_complementarity::friction::{
-    FrictionContact, FrictionSolver, GlobalFriction, Limits, infeasibility, solve, solve_global,
+    Feasibility, FrictionContact, FrictionSolver, GlobalFriction, Limits, feasibility,
+    infeasibility, solve, solve_convex, solve_global,
 };
 use saltus_complementarity::{BlockMatrix, SparseMatrix, Status};
 use support::{Random, planted};
@@ -172,5 +173,89 @@ fn the_global_form_is_solved_in_all_units() {
                 .all(|(a, b)| (a - b).abs() < 1e-7);
             assert!(close, "{name} {mass:e} {speed:e}: {scaled:?}");
         }
+    }
+}
+
+/// The same scene in other units of length, mass and time.
+fn in_other_units(p: &FrictionContact, length: f64, mass: f64, time: f64) -> FrictionContact {
+    let d = p.dimension();
+    // Rotations are per length.
+    let factor = |k: usize| if k % d < 3 { 1.0 } else { length };
+    let entries = p.delassus().triplets();
+    let entries = entries.map(|(i, j, v)| (i, j, v / mass / factor(i) / factor(j)));
+    let w = BlockMatrix::from_triplets(d, p.contacts(), entries);
+    let q = p.free_velocity().iter().enumerate();
+    let q = q.map(|(k, q)| q * length / time / factor(k)).collect();
+    let rolling = p.rolling().iter().map(|m| m * length).collect();
+    FrictionContact::new(w, q, p.friction().to_vec(), rolling).unwrap()
+}
+
+/// Slater's condition, proofs and convex problems are the same in all units.
+#[test]
+fn units_change_no_diagnosis() {
+    let mut random = Random::new(23);
+    let mut counts = [0; 3];
+    for case in 0..90 {
+        let d = [2, 3, 5][case % 3];
+        let n = 1 + random.below(4);
+        let rank = 1 + random.below(if case % 2 == 0 { d * n } else { 2 });
+        let (planted, _) = planted(&mut random, d, n, rank, false);
+        // Some of them without a solution.
+        let q = planted.free_velocity().iter();
+        let closing = |k: usize| if k % d == 0 { -1.0 } else { 1.0 };
+        let q = q.enumerate().map(|(k, q)| match case % 2 {
+            0 => *q,
+            _ => closing(k) * random.unit(),
+        });
+        let (mu, rolling) = (planted.friction().to_vec(), planted.rolling().to_vec());
+        let w = planted.delassus().clone();
+        let p = FrictionContact::new(w, q.collect(), mu, rolling).unwrap();
+        let s: Vec<f64> = (0..n)
+            .map(|_| random.unit() * random.below(2) as f64)
+            .collect();
+        let word = |p: &FrictionContact| match feasibility(p).unwrap() {
+            Feasibility::Strict { .. } => 0,
+            Feasibility::Open { .. } => 1,
+            _ => 2,
+        };
+        let convex = |p: &FrictionContact, speed: f64| {
+            let s: Vec<f64> = s.iter().map(|s| s * speed).collect();
+            let limits = Limits {
+                max_work: 1e7,
+                ..Limits::default()
+            };
+            solve_convex(p, &s, limits, &mut vec![0.0; d * n]).is_solved()
+        };
+        let expected = (word(&p), convex(&p, 1.0));
+        counts[expected.0] += 1;
+        for unit in [1e-12, 1e12] {
+            for (length, mass, time) in [
+                (unit, 1.0, 1.0),
+                (1.0, unit, 1.0),
+                (1.0, 1.0, unit),
+                (unit, unit, unit),
+                (unit, unit, 1.0 / unit),
+                (unit, 1.0 / unit, 1.0 / unit),
+            ] {
+                let other = in_other_units(&p, length, mass, time);
+                let place = format!("{case} {d}: {length:e} {mass:e} {time:e}");
+                assert_eq!(word(&other), expected.0, "{place}");
+                assert_eq!(infeasibility(&other).is_some(), expected.0 == 2, "{place}");
+                assert_eq!(convex(&other, length / time), expected.1, "{place}");
+            }
+        }
+    }
+    println!("strict, open, infeasible: {counts:?}");
+    assert!(counts.iter().all(|c| *c > 5), "{counts:?}");
+    // Nothing but the given velocities.
+    let w = BlockMatrix::from_triplets(2, 1, [(0, 0, 1.0), (1, 1, 1.0)]);
+    let p = FrictionContact::new(w, vec![0.0; 2], vec![0.5], Vec::new()).unwrap();
+    for speed in [1e-200, 1e-30, 1e-12, 1.0, 1e12, 1e30, 1e200] {
+        let mut r = [0.0; 2];
+        let end = solve_convex(&p, &[-speed], Limits::default(), &mut r);
+        assert!(
+            end.is_solved() && (r[0] / speed - 1.0).abs() < 1e-7,
+            "{speed:e} {end:?} {r:?}"
+        );
     }
 }

@@ -9,6 +9,7 @@ use super::problem::FrictionContact;
 use super::scaled::{Scaled, total};
 use super::search::{Limits, Search, Stop};
 use super::splitting::{Regularised, Splitting, lift};
+use super::units::{Levelled, Range};
 use crate::outcome::{Outcome, Status};
 
 /// Iterations between two looks at the size of the point.
@@ -113,7 +114,8 @@ pub(crate) fn fixed_point<const D: usize>(search: &mut Search<'_, D>) -> Stop {
 /// Solves the convex problem with the velocities `s` (one per contact, m/s) instead of `μ|u_t| + μ_r|u_r|`, from the
 /// guess `r` (dimension × contacts), and leaves the best point there.
 ///
-/// The residual of the outcome is `eta` of [`Residual`](super::Residual) with `s` in place of De Saxcé's term. `W` has to be
+/// The residual of the outcome is `eta` of [`Residual`](super::Residual) with `s` in place of De Saxcé's term, relative to the size of
+/// `q + s n`, and with rolling friction in the length `√(W_tt/W_rr)` of each contact: no unit changes it. `W` has to be
 /// symmetric and positive semidefinite for the answer to be a minimum.
 pub fn solve_convex(
     problem: &FrictionContact,
@@ -133,20 +135,50 @@ pub fn solve_convex(
     if s.iter().any(|v| !v.is_finite()) {
         return failed(Status::NotFinite);
     }
-    let problem = &*problem.assembled();
-    match problem.dimension() {
-        2 => sized::<2>(problem, s, limits, r),
-        3 => sized::<3>(problem, s, limits, r),
-        _ => sized::<5>(problem, s, limits, r),
+    // The velocities s are data like q, and as large as they like.
+    let mut q = problem.free_velocity().to_vec();
+    for (q, s) in q.iter_mut().step_by(problem.dimension()).zip(s) {
+        *q += s;
+    }
+    let given = problem.assembled();
+    let (mu, rolling) = (given.friction().to_vec(), given.rolling().to_vec());
+    let Ok(problem) = FrictionContact::new(given.delassus().clone(), q, mu, rolling) else {
+        return failed(Status::NotFinite);
+    };
+    match Range::of(&problem) {
+        Range::Usual => in_own_length(&problem, limits, r),
+        Range::Other(units) => {
+            let mut inside = units.enter(r);
+            let mut end = in_own_length(&units.problem, limits, &mut inside);
+            units.leave(&inside, r);
+            if r.iter().any(|v| !v.is_finite()) {
+                r.fill(0.0);
+                end.status = Status::NotFinite;
+            }
+            end
+        }
+        Range::Beyond => {
+            r.fill(0.0);
+            failed(Status::NotFinite)
+        }
     }
 }
 
-fn sized<const D: usize>(
-    problem: &FrictionContact,
-    s: &[f64],
-    limits: Limits<'_>,
-    r: &mut [f64],
-) -> Outcome {
+/// With rolling friction in the lengths of the problem itself.
+fn in_own_length(problem: &FrictionContact, limits: Limits<'_>, r: &mut [f64]) -> Outcome {
+    match Levelled::new(problem) {
+        Some(own) => {
+            own.enter(r);
+            let end = sized::<5>(&own.problem, limits, r);
+            own.leave(r);
+            end
+        }
+        None if problem.dimension() == 2 => sized::<2>(problem, limits, r),
+        None => sized::<3>(problem, limits, r),
+    }
+}
+
+fn sized<const D: usize>(problem: &FrictionContact, limits: Limits<'_>, r: &mut [f64]) -> Outcome {
     let measure = Measure::new(problem);
     let p = Scaled::<D>::new(problem, &measure);
     let reference = measure.reference();
@@ -169,15 +201,14 @@ fn sized<const D: usize>(
     let (mut best, mut best_eta) = (guess, f64::INFINITY);
     let mut stop = Stop::Stalled;
     if let Some(mut convex) = Convex::new(&mut search) {
-        for (to, (s, root)) in convex.state.s.iter_mut().zip(s.iter().zip(&root)) {
-            *to = s / (root * reference);
-        }
+        // They are in q.
+        convex.state.s.fill(0.0);
         let mut goal = 1e-3_f64;
         stop = loop {
             let end = convex.solve(&mut search, goal, u32::MAX);
             let z = &convex.state.z;
             p.velocity(z, &mut u);
-            let eta = residual(&p, z, &u, &convex.state.s);
+            let eta = residual(&p, z, &u);
             if eta < best_eta {
                 best_eta = eta;
                 best.copy_from_slice(z);
@@ -209,13 +240,11 @@ fn sized<const D: usize>(
     }
 }
 
-/// Length of the natural map with `û = u + s n`.
-fn residual<const D: usize>(p: &Scaled<D>, r: &[[f64; D]], u: &[[f64; D]], s: &[f64]) -> f64 {
+/// Length of the natural map with `û = u`.
+fn residual<const D: usize>(p: &Scaled<D>, r: &[[f64; D]], u: &[[f64; D]]) -> f64 {
     let mut sum = 0.0;
     for (i, (r, u)) in r.iter().zip(u).enumerate() {
-        let mut hat = *u;
-        hat[0] += s[i];
-        sum += square(&defect(r, &hat, 1.0, p.mu[i], p.rolling[i]));
+        sum += square(&defect(r, u, 1.0, p.mu[i], p.rolling[i]));
     }
     sum.sqrt()
 }

@@ -2,7 +2,7 @@
 
 use super::measure::{Measure, miss, square};
 use super::problem::FrictionContact;
-use super::units::Range;
+use super::units::{Levelled, Range};
 use crate::block::BlockMatrix;
 use crate::definite::{is_semidefinite, is_symmetric};
 use crate::lcp::{Inequalities, PhaseOne};
@@ -59,6 +59,8 @@ fn search(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Opti
         return None;
     }
     let problem = &*problem.assembled();
+    let levelled = Levelled::new(problem);
+    let problem = levelled.as_ref().map_or(problem, |own| &own.problem);
     let (w, d) = (problem.delassus(), problem.dimension());
     let root: Vec<f64> = Measure::new(problem)
         .scales()

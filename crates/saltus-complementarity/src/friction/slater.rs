@@ -10,6 +10,7 @@ use super::functions::projection_slope;
 use super::measure::Measure;
 use super::problem::FrictionContact;
 use super::scaled::{Scaled, total};
+use super::units::{Levelled, Range};
 use crate::cone::{norm, project};
 use saltus_linear::{Dense, dot};
 
@@ -18,7 +19,8 @@ use saltus_linear::{Dense, dot};
 #[non_exhaustive]
 pub enum Feasibility {
     /// `u = W x + q` is inside the dual cones: `u_n ≥ μ|u_t| + μ_r|u_r| + margin √d |q|_D` in every contact, with the scales
-    /// of [`Measure`].
+    /// of [`Measure`]; with
+    /// rolling friction `|u_r|` is measured in the length `√(W_tt/W_rr)` of each contact there.
     Strict {
         /// Impulses that do it (dimension × contacts), N s; they need not be in the cones.
         x: Vec<f64>,
@@ -53,11 +55,62 @@ pub fn feasibility(problem: &FrictionContact) -> Option<Feasibility> {
         return None;
     }
     let problem = &*problem.assembled();
-    Some(match problem.dimension() {
-        2 => sized::<2>(problem),
-        3 => sized::<3>(problem),
-        _ => sized::<5>(problem),
-    })
+    let mut found = match Range::of(problem) {
+        Range::Usual => in_own_length(problem),
+        Range::Other(units) => {
+            let mut found = in_own_length(&units.problem);
+            found.change(|x| {
+                let inside = std::mem::take(x);
+                x.resize(inside.len(), 0.0);
+                units.leave(&inside, x);
+            });
+            found
+        }
+        Range::Beyond => Feasibility::Open { separating: None },
+    };
+    // The certificate is in the units of the data already.
+    found.finite();
+    Some(found)
+}
+
+/// With rolling friction in the lengths of the problem itself.
+fn in_own_length(problem: &FrictionContact) -> Feasibility {
+    match Levelled::new(problem) {
+        Some(own) => {
+            let mut found = sized::<5>(&own.problem);
+            found.change(|x| own.leave(x));
+            found
+        }
+        None if problem.dimension() == 2 => sized::<2>(problem),
+        None => sized::<3>(problem),
+    }
+}
+
+impl Feasibility {
+    /// Impulses in other units.
+    fn change(&mut self, leave: impl Fn(&mut Vec<f64>)) {
+        match self {
+            Self::Strict { x, .. } => leave(x),
+            Self::Open { separating } => {
+                if let Some(p) = separating {
+                    leave(p);
+                }
+            }
+            Self::Infeasible { .. } => {}
+        }
+    }
+
+    /// Nothing that leaves the range of numbers.
+    fn finite(&mut self) {
+        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+        match self {
+            Self::Strict { x, .. } if !finite(x) => *self = Self::Open { separating: None },
+            Self::Open { separating } if separating.as_ref().is_some_and(|p| !finite(p)) => {
+                *separating = None;
+            }
+            _ => {}
+        }
+    }
 }
 
 fn sized<const D: usize>(problem: &FrictionContact) -> Feasibility {

@@ -5,6 +5,7 @@
 
 use super::measure::{Measure, Residual};
 use super::problem::FrictionContact;
+use crate::block::BlockMatrix;
 use crate::operator::Product;
 use saltus_linear::max_abs;
 use std::sync::Arc;
@@ -104,6 +105,61 @@ impl Range {
                 velocity,
             }))
         })
+    }
+}
+
+/// A problem with rolling friction whose angular components are in units of lengths of its own, one per contact: `r_r = ℓ r_r'`,
+/// `u_r = u_r'/ℓ`, `μ_r = ℓ μ_r'`. Coulomb's law stays what it is, and the unit of length of the data does not matter.
+#[derive(Debug)]
+pub(super) struct Levelled {
+    /// The problem in these units.
+    pub problem: FrictionContact,
+    lengths: Vec<f64>,
+}
+
+impl Levelled {
+    /// `None` without rolling friction. `ℓ² = Σ W_tt / Σ W_rr` of the contact (with the normal one), the coefficient where that is
+    /// no number.
+    pub fn new(problem: &FrictionContact) -> Option<Self> {
+        if problem.dimension() != 5 {
+            return None;
+        }
+        let w = problem.delassus();
+        let lengths: Vec<f64> = (0..problem.contacts())
+            .map(|i| {
+                let block = w.diagonal(i);
+                let sum = |from: usize, to: usize| (from..to).map(|k| block[6 * k]).sum::<f64>();
+                let own = (sum(0, 3) / 3.0).sqrt() / (sum(3, 5) / 2.0).sqrt();
+                let usable = |v: &f64| v.is_finite() && *v > 0.0;
+                let choices = [own, problem.rolling_of(i)];
+                choices.into_iter().find(usable).unwrap_or(1.0)
+            })
+            .collect();
+        let factor = |k: usize| if k % 5 < 3 { 1.0 } else { lengths[k / 5] };
+        let entries = w
+            .triplets()
+            .map(|(i, j, v)| (i, j, v * factor(i) * factor(j)));
+        let w = BlockMatrix::from_triplets(5, problem.contacts(), entries);
+        let q = problem.free_velocity().iter().enumerate();
+        let q = q.map(|(k, q)| q * factor(k)).collect();
+        let rolling = problem.rolling().iter().zip(&lengths);
+        let rolling = rolling.map(|(m, l)| m / l).collect();
+        let problem = FrictionContact::new(w, q, problem.friction().to_vec(), rolling).ok()?;
+        Some(Self { problem, lengths })
+    }
+
+    /// Impulses in these units.
+    pub fn enter(&self, r: &mut [f64]) {
+        for (r, l) in r.chunks_exact_mut(5).zip(&self.lengths) {
+            r[3..].iter_mut().for_each(|r| *r /= l);
+        }
+    }
+
+    /// Impulses in the units of the data.
+    pub fn leave(&self, r: &mut [f64]) {
+        for (r, l) in r.chunks_exact_mut(5).zip(&self.lengths) {
+            r[3..].iter_mut().for_each(|r| *r *= l);
+        }
     }
 }
 
