@@ -330,20 +330,23 @@ fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
     };
     let mut outcome = MlcpSolver::default().solve(problem, z, left(spent));
     outcome.iterations += spent;
-    if !outcome.is_solved()
-        && outcome.status != Status::Infeasible
-        && let Some(better) = insist(problem, tolerance, &mut outcome, z)
-    {
-        outcome = better;
-    }
     if outcome.is_solved() {
         return LcpOutcome::plain(outcome);
     }
+    // A proof costs less than what is left to try.
     let certificate = problem.infeasibility();
-    let mut enumeration = None;
     if certificate.is_some() {
         outcome.status = Status::Infeasible;
-    } else if z.len() <= ENUMERATION_LIMIT || outcome.status == Status::Infeasible {
+    }
+    if outcome.status != Status::Infeasible
+        && let Some(solved) = insist(problem, tolerance, &mut outcome, z)
+    {
+        return LcpOutcome::plain(solved);
+    }
+    let mut enumeration = None;
+    if certificate.is_none()
+        && (z.len() <= ENUMERATION_LIMIT || outcome.status == Status::Infeasible)
+    {
         // Units so far apart that every way to a solution ends in round-off: set by set there is none to go.
         let mut trial = z.to_vec();
         let mut all = all_sets(problem, left(outcome.iterations), &mut trial);
