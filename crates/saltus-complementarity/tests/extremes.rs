@@ -216,7 +216,7 @@ fn spread(random: &mut Random, n: usize, span: f64, kind: u64, seed: u64) -> (De
         .map(|_| 10.0_f64.powf(span * random.signed()))
         .collect();
     // z in its own units (1/d), or with magnitudes of another kind.
-    let own = seed % 2 == 0;
+    let own = seed.is_multiple_of(2);
     let size = |random: &mut Random| {
         if own {
             1.0

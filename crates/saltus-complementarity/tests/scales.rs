@@ -202,7 +202,7 @@ fn units_change_no_diagnosis() {
         let (planted, _) = planted(&mut random, d, n, rank, false);
         // Some of them without a solution.
         let q = planted.free_velocity().iter();
-        let closing = |k: usize| if k % d == 0 { -1.0 } else { 1.0 };
+        let closing = |k: usize| if k.is_multiple_of(d) { -1.0 } else { 1.0 };
         let q = q.enumerate().map(|(k, q)| match case % 2 {
             0 => *q,
             _ => closing(k) * random.unit(),
