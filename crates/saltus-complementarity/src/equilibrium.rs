@@ -15,9 +15,9 @@ pub(crate) fn times_power(v: f64, k: i32) -> f64 {
         1001.. => v * power(1000) * power((k - 1000).min(1000)) * power((k - 2000).clamp(0, 1000)),
         // The first factors are exact: only the last may round.
         _ => {
-            let own = exponent(v).clamp(-1000, 1000);
+            let own = exponent(v).max(-1000);
             let first = (-own).max(k);
-            v * power(first.clamp(-1000, 1000)) * power((k - first).clamp(-1080, 0))
+            v * power(first) * power((k - first).clamp(-1080, 0))
         }
     }
 }
