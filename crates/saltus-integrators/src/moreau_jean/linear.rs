@@ -143,6 +143,7 @@ impl MoreauJean {
             let mut force = std::mem::take(&mut self.smooth.force);
             system.force(self.evaluation_point(t_eval), &mut force);
             self.smooth.force = force;
+            self.begin_scale(h);
             let balance = self.balance(h);
             let tolerance = (self.options.tolerance * self.scale).max(f64::MIN_POSITIVE);
             let ratio = (largest(&balance.scaled) / tolerance).max(self.law_ratio());

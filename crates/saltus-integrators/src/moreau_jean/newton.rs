@@ -28,7 +28,13 @@ pub(super) enum Place {
 }
 
 impl Defect {
-    fn worse(&mut self, ratio: f64, place: Place) {
+    /// Notes `residual ≥ 0` against its `tolerance`. Where nothing moves that is nearly nothing, and the ratio leaves the
+    /// range of numbers although the residual is one.
+    fn worse(&mut self, residual: f64, tolerance: f64, place: Place) {
+        let mut ratio = residual / tolerance.max(f64::MIN_POSITIVE);
+        if residual.is_finite() {
+            ratio = ratio.min(f64::MAX);
+        }
         if ratio > self.ratio || ratio.is_nan() {
             self.ratio = ratio;
             self.place = place;
@@ -53,6 +59,7 @@ impl MoreauJean {
             let with_tangents = iterations == 0 && !linear;
             self.place(system, state, h);
             self.evaluate(system, state, h, end, with_tangents);
+            self.begin_scale(h);
             let mut defect = self.defect(iterations == 0);
             if defect.ratio > 1.0 && iterations == STUBBORN {
                 self.measure_round_off(h);
@@ -81,6 +88,24 @@ impl MoreauJean {
             }
             self.correct(system, state, h, end)?;
             iterations += 1;
+        }
+    }
+
+    /// What was at rest without forces until now takes its scale from the first ones, and from the first velocities
+    /// that constraints ask for.
+    pub(super) fn begin_scale(&mut self, h: f64) {
+        if self.scale > 0.0 {
+            return;
+        }
+        let impulses = self.weights.iter().zip(&self.smooth.force);
+        self.scale = impulses.fold(0.0, |m, (w, f)| m.max(w * h * f.abs()));
+        let b = &self.bilateral;
+        for (i, u) in b.velocity.iter().enumerate() {
+            let rows = b.jacobian.rows();
+            let reach = self.reach(rows.cols(i), rows.values(i));
+            if reach > 0.0 {
+                self.scale = self.scale.max(u.abs() / reach);
+            }
         }
     }
 
@@ -270,12 +295,13 @@ impl MoreauJean {
 
     /// Velocity that counts as nothing along a row of `Wᵀ` or `G`.
     pub(super) fn velocity_tolerance(&self, cols: &[usize], values: &[f64]) -> f64 {
-        let reach: f64 = cols
-            .iter()
-            .zip(values)
-            .map(|(&j, w)| w.abs() * self.weights[j])
-            .sum();
-        self.options.tolerance * self.scale * reach
+        self.options.tolerance * self.scale * self.reach(cols, values)
+    }
+
+    /// `Σ |w_j| / √M_jj`: velocity along a row per momentum scale \[1/√kg\].
+    fn reach(&self, cols: &[usize], values: &[f64]) -> f64 {
+        let terms = cols.iter().zip(values);
+        terms.map(|(&j, w)| w.abs() * self.weights[j]).sum()
     }
 
     /// The largest residual relative to its tolerance; `strict` asks for round-off, as of a prediction that
@@ -287,7 +313,7 @@ impl MoreauJean {
         } else {
             self.options.tolerance
         };
-        let tolerance = (relative * self.scale).max(f64::MIN_POSITIVE);
+        let tolerance = relative * self.scale;
         let mut defect = Defect {
             ratio: 0.0,
             momentum: 0.0,
@@ -296,24 +322,20 @@ impl MoreauJean {
         for (i, (r, w)) in s.defect.iter().zip(&self.weights).enumerate() {
             let momentum = w * round_off::above(*r, s.round_off[i]);
             defect.momentum = defect.momentum.max(momentum);
-            defect.worse(momentum / tolerance, Place::Velocity(i));
+            defect.worse(momentum, tolerance, Place::Velocity(i));
         }
         let rows = self.bilateral.jacobian.rows();
         for (i, u) in self.bilateral.velocity.iter().enumerate() {
-            let tolerance = self
-                .velocity_tolerance(rows.cols(i), rows.values(i))
-                .max(f64::MIN_POSITIVE);
-            defect.worse(u.abs() / tolerance, Place::Bilateral(i));
+            let tolerance = self.velocity_tolerance(rows.cols(i), rows.values(i));
+            defect.worse(u.abs(), tolerance, Place::Bilateral(i));
         }
         let c = &self.contact;
         for (k, &i) in c.active.iter().enumerate() {
             let row = c.law.first_row[i];
             let (cols, values) = (c.law.directions.cols(row), c.law.directions.values(row));
-            let tolerance = self.velocity_tolerance(cols, values).max(f64::MIN_POSITIVE);
-            defect.worse(
-                self.law_residual(self.dims.ng + k, i).abs() / tolerance,
-                Place::Contact(i),
-            );
+            let tolerance = self.velocity_tolerance(cols, values);
+            let residual = self.law_residual(self.dims.ng + k, i).abs();
+            defect.worse(residual, tolerance, Place::Contact(i));
         }
         defect
     }
