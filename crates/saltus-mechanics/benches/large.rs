@@ -5,10 +5,10 @@
 #![allow(clippy::unwrap_used)]
 
 use saltus_integrators::{
-    Integrator, LinearSolve, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
+    Entry, Integrator, LinearSolve, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
     NonsmoothGeneralizedAlphaOptions, WorstCertificate,
 };
-use saltus_linear::SquareMatrix;
+use saltus_linear::{MatrixSink, SquareMatrix};
 use saltus_mechanics::flexible::mesh::generate::{PlaneCells, rectangle};
 use saltus_mechanics::flexible::solid::{Law, Material, Quadrilateral, Section};
 use saltus_mechanics::flexible::{
@@ -170,6 +170,23 @@ fn bound(system: &Assembly, state: &State, h: f64) -> (Duration, Duration) {
     (sum.0 / rounds, sum.1 / rounds)
 }
 
+/// Largest round-off of the forces \[N\]: `8 ε max Σ |K_ij q_j|`, since a force is a difference of numbers as large as `K q`.
+fn force_round_off(system: &Assembly, state: &State) -> f64 {
+    struct Sizes<'a>(Vec<f64>, &'a [f64]);
+    impl MatrixSink for Sizes<'_> {
+        fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+            for i in 0..rows {
+                for j in 0..cols {
+                    self.0[row + i] += (block[i * cols + j] * self.1[col + j]).abs();
+                }
+            }
+        }
+    }
+    let mut sizes = Sizes(vec![0.0; system.dims().nv], &state.q);
+    system.stiffness(state.point(), &mut sizes);
+    8.0 * f64::EPSILON * sizes.0.iter().fold(0.0_f64, |m, x| m.max(*x))
+}
+
 fn run(
     name: &str,
     system: &Assembly,
@@ -200,6 +217,19 @@ fn run(
                 taken = report.iterations;
                 iterations += taken;
                 certificate.update(state.t, &report.certificate);
+                // What the scheme promises holds in every step, or its time means nothing. Bounds are relative to the scale of
+                // the motion, a few units here.
+                for (entry, value) in report.certificate.iter() {
+                    let Some(bound) = scheme.guarantees().bound(entry) else {
+                        continue;
+                    };
+                    let mut bound = 10.0 * bound;
+                    if entry == Entry::Dynamics && value.abs() > bound {
+                        bound += h * force_round_off(system, &state);
+                    }
+                    let word = entry.name();
+                    assert!(value.abs() <= bound, "{name}, step {k}: {word} {value:e}");
+                }
             }
             Err(error) => {
                 println!("{name}: step {k}: {error}");

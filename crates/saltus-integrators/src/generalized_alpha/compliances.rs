@@ -27,7 +27,7 @@ use super::levels::Level;
 use super::multipliers::{REGULAR, levels_in};
 use super::response::{CHI, Form, Response, V, X};
 use super::settings::SmoothRow;
-use saltus_linear::{Cholesky, DENSE_LIMIT, LinearError, Schur, axpy};
+use saltus_linear::{Cholesky, DENSE_LIMIT, Dense, LinearError, Schur, axpy};
 
 /// What the rows answer, and the factors of the answers of the active ones.
 #[derive(Debug)]
@@ -309,7 +309,6 @@ impl Engine {
         let k = self.condensed.unknowns.len();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let factors = (kappa, rho, self.tie(h));
-        let smooth = self.settings.formulation.smooth_row();
         for p in 0..k {
             let unknown = self.condensed.unknowns[p];
             let (row, col) = self.scales_of(unknown, h);
@@ -320,18 +319,41 @@ impl Engine {
             c.rhs[p] = row * missing;
         }
         for p in 0..k {
-            let (level, i) = self.condensed.unknowns[p];
+            let unknown = self.condensed.unknowns[p];
             for q in 0..k {
-                let (other, j) = self.condensed.unknowns[q];
-                let (x, xi, v) = motion(self.compliance(form, i, j), other, factors);
-                let value = match (level, smooth) {
-                    (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => xi,
-                    (Level::Velocity, _) => v,
-                    (Level::Smooth, Some(SmoothRow::Velocity)) => rho * x,
-                    (Level::Smooth, Some(SmoothRow::Acceleration)) => x,
-                };
+                let value = self.plain_entry(form, unknown, self.condensed.unknowns[q], factors);
                 let c = &mut self.condensed;
                 c.matrix[(p, q)] = c.row_scale[p] * c.col_scale[q] * value;
+            }
+        }
+    }
+
+    /// What the row of an unknown makes of a unit multiplier, from the compliances, which are known.
+    fn plain_entry(
+        &self,
+        form: Form,
+        (level, i): (Level, usize),
+        (other, j): (Level, usize),
+        factors: (f64, f64, f64),
+    ) -> f64 {
+        let (x, xi, v) = motion(self.compliance(form, i, j), other, factors);
+        match (level, self.settings.formulation.smooth_row()) {
+            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => xi,
+            (Level::Velocity, _) => v,
+            (Level::Smooth, Some(SmoothRow::Velocity)) => factors.1 * x,
+            (Level::Smooth, Some(SmoothRow::Acceleration)) => x,
+        }
+    }
+
+    /// What the rows of all unknowns make of every multiplier, unscaled: from the compliances, a solve per row and not
+    /// one per row and level.
+    pub(super) fn plain_entries_of(&mut self, form: Form, h: f64, matrix: &mut Dense) {
+        self.know_active(form);
+        let factors = (self.response.kappa, self.response.rho, self.tie(h));
+        let unknowns = &self.condensed.unknowns;
+        for (p, &unknown) in unknowns.iter().enumerate() {
+            for (entry, &other) in matrix.row_mut(p).iter_mut().zip(unknowns) {
+                *entry = self.plain_entry(form, unknown, other, factors);
             }
         }
     }

@@ -158,11 +158,17 @@ impl Engine {
 
     /// Makes the problem of the unknowns, the momentum scale of the motion being one.
     fn pose(&mut self, form: super::response::Form, h: f64, problem: &mut Levelled) {
-        let unknowns = std::mem::take(&mut self.condensed.unknowns);
-        let k = unknowns.len();
+        let k = self.condensed.unknowns.len();
         problem.matrix.reset(k, k);
         self.condensed.make_room_for_one(self.dims.nv);
-        self.entries_of(form, h, &unknowns, &mut problem.matrix);
+        let plain = self.is_plain(form);
+        if plain {
+            self.plain_entries_of(form, h, &mut problem.matrix);
+        }
+        let unknowns = std::mem::take(&mut self.condensed.unknowns);
+        if !plain {
+            self.entries_of(form, h, &unknowns, &mut problem.matrix);
+        }
         if self.settings.formulation.has_memory() {
             // With the total impulses fixed, their other parts give way.
             let (kappa, rho) = (self.response.kappa, self.response.rho);

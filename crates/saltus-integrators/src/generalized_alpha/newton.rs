@@ -17,6 +17,7 @@ impl Engine {
         self.watch.remedy = Remedy::None;
         self.watch.restart();
         self.begin_step(system, h, end)?;
+        self.watch.is_hasty = self.has_levels() && self.is_plain(self.full_form());
         self.predict();
         let mut spent = 0;
         let mut fresh = true;

@@ -19,6 +19,8 @@ pub(super) enum Remedy {
 
 /// So many changes of the sets and no end of it is no way to a solution.
 const PATIENCE: u32 = 24;
+/// The same where the next remedy costs no more than a few corrections.
+const HASTE: u32 = 3;
 
 /// The sets met in a step.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub(super) struct Watch {
     last: Option<u64>,
     /// How often the sets have changed.
     changes: u32,
+    /// Whether the remedy at hand costs no more than a few corrections.
+    pub(super) is_hasty: bool,
     /// The defect of the iterate before.
     defect: f64,
     pub(super) iterations: u32,
@@ -44,6 +48,7 @@ impl Default for Watch {
             visited: Vec::with_capacity(64),
             last: None,
             changes: 0,
+            is_hasty: false,
             defect: f64::INFINITY,
             iterations: 0,
             remedies: 0,
@@ -85,7 +90,8 @@ impl Watch {
         }
         self.last = Some(mark);
         self.changes += 1;
-        if self.changes > PATIENCE {
+        let hasty = self.is_hasty && self.remedy == Remedy::None;
+        if self.changes > if hasty { HASTE } else { PATIENCE } {
             return true;
         }
         if let Some((_, visits)) = self.visited.iter_mut().find(|(m, _)| *m == mark) {
@@ -130,15 +136,22 @@ mod tests {
     #[test]
     fn sets_that_never_settle_are_noticed_although_none_returns() {
         let mut watch = Watch::default();
-        watch.begin();
-        let mut sets = Sets::default();
-        sets.resize(64);
-        for j in 0..24 {
-            sets.position[j] = true;
-            assert!(!watch.is_lost(&sets, 1.0, false));
+        for (hasty, remedy, changes) in [
+            (false, Remedy::None, 24),
+            (true, Remedy::None, 3),
+            (true, Remedy::Activation, 24),
+        ] {
+            watch.begin();
+            (watch.is_hasty, watch.remedy) = (hasty, remedy);
+            let mut sets = Sets::default();
+            sets.resize(64);
+            for j in 0..changes {
+                sets.position[j] = true;
+                assert!(!watch.is_lost(&sets, 1.0, false));
+            }
+            sets.position[63] = true;
+            assert!(watch.is_lost(&sets, 1.0, false));
         }
-        sets.position[63] = true;
-        assert!(watch.is_lost(&sets, 1.0, false));
     }
 
     #[test]

@@ -250,13 +250,6 @@ const EXEMPTIONS: &[Exemption] = &[
     },
     Exemption {
         examination: Examination::Invariance,
-        cases: &["right-angle-frame"],
-        schemes: |candidate| candidate.scheme.name() == "moreau-jean",
-        reason: "open: it begins at rest and without forces, and in another order of coordinates the first step is \
-                 refused as not finite",
-    },
-    Exemption {
-        examination: Examination::Invariance,
         cases: &["bouncing-ball-lecture"],
         schemes: |candidate| candidate.penetration == 0.0,
         reason: "with e = 1/2 a scheme that puts the ball on the floor at each impact lands exactly on the grid again, \
