@@ -108,11 +108,12 @@ impl Compressed {
     }
 
     /// Takes in entries that the pattern lacks, and empties `more`. Zeros are dropped where they have become the
-    /// greater part.
+    /// greater part and something else has come: of a matrix that is nothing but zeros, each filling would bring back
+    /// what the last one dropped.
     pub(crate) fn absorb(&mut self, more: &mut Vec<(u32, u32, f64)>) {
         let n = self.size();
         let zeros = self.values.iter().filter(|v| **v == 0.0).count();
-        let keep_zeros = 2 * zeros <= self.values.len();
+        let keep_zeros = 2 * zeros <= self.values.len() || more.iter().all(|e| e.2 == 0.0);
         more.sort_by_key(|&(i, j, _)| (i, j));
         let mut merged = Self::new(n);
         merged.cols.reserve_exact(self.cols.len() + more.len());
@@ -185,5 +186,20 @@ impl Compressed {
                 same((i, j), other, self.values[k])
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_give_way_to_numbers_and_not_to_zeros() {
+        let mut a = Compressed::new(4);
+        a.absorb(&mut vec![(0, 3, 0.0), (1, 1, 0.0)]);
+        a.absorb(&mut vec![(3, 0, 0.0)]);
+        assert!(a.place(0, 3).is_some() && a.place(3, 0).is_some());
+        a.absorb(&mut vec![(2, 2, 1.0)]);
+        assert_eq!(a.values(), [1.0]);
     }
 }

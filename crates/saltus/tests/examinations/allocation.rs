@@ -1,11 +1,12 @@
 //! After warm-up no step allocates.
 #![allow(unsafe_code)]
 
-use crate::subjects::{Examination, everyone};
+use crate::subjects::{Examination, everyone, root};
 use saltus_integrators::{
-    Integrator, MoreauJean, MoreauJeanOptions, NonsmoothGeneralizedAlpha,
+    Integrator, MoreauJean, MoreauJeanOptions, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
     NonsmoothGeneralizedAlphaOptions,
 };
+use saltus_model::{Model, Override};
 use saltus_system::State;
 use saltus_zoo::ElasticBar;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -90,5 +91,50 @@ fn no_step_of_a_large_bar_allocates() {
         }
         assert_eq!(CALLS.get() - before, 0, "{}", method.name());
         assert!(method.reactions().impulse[0] > 0.0);
+    }
+}
+
+/// From 200 rows on a dense matrix is factored in blocks, and a problem of so many contacts is another than that of a few.
+#[test]
+fn no_step_with_many_contacts_allocates() {
+    let path = root().join("cases/elastic-block/model.toml");
+    let moreau = MoreauJean::new(MoreauJeanOptions::default()).unwrap();
+    let pva = NonsmoothGeneralizedAlphaOptions {
+        formulation: NonsmoothFormulation::Pva,
+        rho_inf: Some(0.8),
+        ..NonsmoothGeneralizedAlphaOptions::default()
+    };
+    let alpha = NonsmoothGeneralizedAlpha::new(pva).unwrap();
+    let mut methods: [Box<dyn Integrator>; 2] = [Box::new(moreau), Box::new(alpha)];
+    for law in ["linear", "neo-hookean"] {
+        let law = format!("solid.block.law={law}");
+        let values = [
+            "parameters.nx=249",
+            "parameters.ny=1",
+            "parameters.B=10",
+            "parameters.H=0.04",
+            "parameters.drop=1e-3",
+            &law,
+        ];
+        let model = Model::load(&path, &values.map(Override::set)).unwrap();
+        let h = 2e-4;
+        for method in &mut methods {
+            let mut state = model.initial.clone();
+            let (mut calls, mut closed) = (0, 0);
+            method.prepare(&*model.system, &state, h).unwrap();
+            // The second round takes the same way, with every buffer at its largest size.
+            for _ in 0..2 {
+                state.clone_from(&model.initial);
+                let before = CALLS.get();
+                for k in 0..100 {
+                    let end = f64::from(k + 1) * h;
+                    let report = method.step(&*model.system, &mut state, h, end).unwrap();
+                    closed = closed.max(report.active);
+                }
+                calls = CALLS.get() - before;
+            }
+            assert_eq!(closed, 250, "{} {law}", method.name());
+            assert_eq!(calls, 0, "{} {law}", method.name());
+        }
     }
 }
