@@ -157,13 +157,16 @@ pub enum StepError {
     },
     /// The iteration matrix cannot be factored.
     #[error(
-        "the iteration matrix of the step is singular ({source}); scheme `{scheme}` needs a regular mass matrix, at least on the constrained directions"
+        "the iteration matrix of the step is singular ({source}); {}",
+        cure_of_singular(scheme, *mass_is_regular)
     )]
     Singular {
         /// The factorisation's complaint.
         source: saltus_linear::LinearError,
         /// Name of the scheme.
         scheme: &'static str,
+        /// Whether the mass matrix alone can be factored.
+        mass_is_regular: bool,
     },
     /// The mass matrix lost its definiteness.
     #[error(
@@ -185,6 +188,19 @@ pub enum StepError {
         /// Time \[s\].
         t: f64,
     },
+}
+
+/// What usually helps where an iteration matrix is singular.
+fn cure_of_singular(scheme: &str, mass_is_regular: bool) -> String {
+    if mass_is_regular {
+        "the mass matrix is regular, but over so long a step a negative stiffness outweighs it, as of a body that buckles: \
+         take a smaller `step`"
+            .to_owned()
+    } else {
+        format!(
+            "scheme `{scheme}` needs a regular mass matrix, at least on the constrained directions"
+        )
+    }
 }
 
 /// How many iterations, in words.

@@ -9,7 +9,9 @@ use saltus_system::{
     Constraints, ContactSet, Contacts, Dims, Dynamics, Kinematics, MatrixSink, Point, State,
     Structure, System,
 };
-use saltus_zoo::{Ball, BouncingPendulum, DoublePendulum, SliderCrank, SpinningBody, oscillator};
+use saltus_zoo::{
+    Ball, BouncingPendulum, DoublePendulum, Linear, SliderCrank, SpinningBody, oscillator,
+};
 
 /// Every step of a run: state, report and contact impulses.
 fn run(
@@ -355,4 +357,40 @@ fn one_correction_is_enough_where_it_solves_the_step() {
         plan,
     );
     assert!(rows[1..].iter().all(|row| row.1.iterations == 1));
+}
+
+#[test]
+fn a_singular_iteration_matrix_is_laid_to_the_step_or_to_the_mass() {
+    let h = 1e-2;
+    // M + h²/4 K = 0.
+    let buckling = oscillator_of(1.0, -4.0 / (h * h));
+    let massless = oscillator_of(0.0, 1.0);
+    for (system, word) in [
+        (buckling, "take a smaller `step`"),
+        (massless, "needs a regular mass matrix"),
+    ] {
+        for forecast in [Forecast::Position, Forecast::Smooth] {
+            let options = MoreauJeanOptions {
+                forecast,
+                ..options()
+            };
+            let mut scheme = MoreauJean::new(options).unwrap();
+            let mut state = State::new(0.0, vec![1.0], vec![0.0]);
+            let outcome = scheme
+                .prepare(&system, &state, h)
+                .and_then(|_| scheme.step(&system, &mut state, h, h));
+            let message = outcome.unwrap_err().to_string();
+            assert!(message.contains(word), "{message}");
+        }
+    }
+}
+
+fn oscillator_of(mass: f64, stiffness: f64) -> Linear {
+    Linear {
+        n: 1,
+        mass: vec![(0, 0, mass)],
+        stiffness: vec![(0, 0, stiffness)],
+        load: vec![0.0],
+        ..Linear::default()
+    }
 }

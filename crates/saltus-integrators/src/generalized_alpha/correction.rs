@@ -37,6 +37,7 @@ impl Engine {
         .map_err(|source| StepError::Singular {
             source,
             scheme: self.settings.scheme,
+            mass_is_regular: self.tangent.mass.factorise().is_ok(),
         })
     }
 

@@ -551,6 +551,7 @@ impl Engine {
         let singular = |source: LinearError| StepError::Singular {
             source,
             scheme: self.settings.scheme,
+            mass_is_regular: false,
         };
         let Err(source) = matrix.factorise() else {
             return Ok(());

@@ -1,6 +1,7 @@
 //! One correction of Newton's method: tangent, condensation, contact problem.
 
-use super::{Evaluation, Forecast, MoreauJean, NAME};
+use super::failure::singular;
+use super::{Evaluation, Forecast, MoreauJean};
 use crate::integrator::StepError;
 use saltus_linear::{LinearError, RowScaled, Shifted, axpy};
 use saltus_system::{State, System};
@@ -280,10 +281,7 @@ impl MoreauJean {
             Err(source) => source,
         };
         if self.dims.ng == 0 || matches!(source, LinearError::NotFinite { .. }) {
-            return Err(StepError::Singular {
-                source,
-                scheme: NAME,
-            });
+            return Err(singular(source, &mut s.mass));
         }
         let rows = self.bilateral.jacobian.rows();
         let mass = self
@@ -302,10 +300,7 @@ impl MoreauJean {
         }
         s.iteration
             .factorise()
-            .map_err(|source| StepError::Singular {
-                source,
-                scheme: NAME,
-            })?;
+            .map_err(|source| singular(source, &mut s.mass))?;
         Ok(true)
     }
 }

@@ -1,8 +1,9 @@
 //! The messages of a step that was not solved.
 
-use super::MoreauJean;
 use super::newton::{Defect, Place};
+use super::{MoreauJean, NAME};
 use crate::integrator::StepError;
+use saltus_linear::{LinearError, SquareMatrix};
 use saltus_system::System;
 
 impl MoreauJean {
@@ -86,6 +87,15 @@ impl MoreauJean {
             cure,
             problem: Box::new(self.one_step.failed(ng, rows)),
         }
+    }
+}
+
+/// What is wrong with an iteration matrix that cannot be factored: the mass, or what the step adds to it.
+pub(super) fn singular(source: LinearError, mass: &mut SquareMatrix) -> StepError {
+    StepError::Singular {
+        source,
+        scheme: NAME,
+        mass_is_regular: mass.factorise().is_ok(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Newton's method on the velocity at the end of the step.
 
+use super::failure::singular;
 use super::start::{evaluate_smooth, evaluate_tangents};
-use super::{Evaluation, Forecast, MoreauJean, NAME};
+use super::{Evaluation, Forecast, MoreauJean};
 use crate::integrator::StepError;
 use crate::round_off;
 use saltus_linear::axpy;
@@ -132,10 +133,7 @@ impl MoreauJean {
             // Constraints may make up for a singular matrix, see `factor_augmented`.
             Err(_) if self.dims.ng > 0 => return Ok(()),
             Err(source) => {
-                return Err(StepError::Singular {
-                    source,
-                    scheme: NAME,
-                });
+                return Err(singular(source, &mut self.smooth.mass));
             }
         }
         if self.condenses_in_advance() {

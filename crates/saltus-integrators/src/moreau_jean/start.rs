@@ -175,6 +175,7 @@ impl MoreauJean {
                 .map_err(|source| StepError::Singular {
                     source,
                     scheme: NAME,
+                    mass_is_regular: false,
                 })?;
             self.start.acceleration.copy_from_slice(&self.start.force);
             self.smooth.mass.solve(&mut self.start.acceleration);
