@@ -10,8 +10,10 @@ fn results_do_not_depend_on_units_or_order() {
         Examination::Invariance,
         |candidate, case, model, h, steps| {
             let n = model.system.dims().nv;
-            // Chaotic cases amplify round-off: compare while it is still small.
+            // Chaotic cases amplify round-off: compare while it is still small. So does a slender beam without damping, whose
+            // axial force is known to 1e-8 N: 1.0e-9 of the motion after 1050 steps of the pendulum at the earliest.
             let steps = match case {
+                "flexible-pendulum" => steps.min(700),
                 "two-balls" => steps.min(400),
                 "double-pendulum" | "slider-crank" | "two-mass-oscillator" => steps.min(900),
                 _ => steps,
