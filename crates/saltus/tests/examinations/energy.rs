@@ -98,12 +98,12 @@ fn no_step_penetrates_deeper_than_the_scheme_declares() {
                 for (i, id) in after.set.id.iter().enumerate() {
                     let j = before.set.id.binary_search(id).unwrap();
                     let deeper = (-after.set.gap[i]).max(0.0) - (-before.set.gap[j]).max(0.0);
-                    let way = h * (before.speed(j).abs() + after.speed(i).abs());
+                    let way = h * before.speed(j).abs().max(after.speed(i).abs());
                     // What a curved way leaves between the chord and the arc, before and after an impact.
                     let bend = before.bias[before.set.first_row[j]]
                         .abs()
                         .max(after.bias[after.set.first_row[i]].abs());
-                    let curved = h * h * bend;
+                    let curved = 0.5 * h * h * bend;
                     let bound = candidate.penetration * (way + curved) + 1e-12;
                     assert!(
                         deeper <= bound,

@@ -16,7 +16,7 @@ pub struct Candidate {
     /// Order on smooth motion.
     pub smooth_order: f64,
     /// How much deeper than before a step may penetrate, over
-    /// `h (|u_k| + |u_{k+1}|) + h² |ζ|`: 0 where the scheme
+    /// `h max(|u_k|, |u_{k+1}|) + ½ h² |ζ|`: 0 where the scheme
     /// guarantees that nothing does.
     pub penetration: f64,
     /// Whether it closes contacts by an impact law.
