@@ -7,6 +7,7 @@ use crate::band_lu::BandLu;
 use crate::band_sweep::Sweep;
 use crate::compressed::Compressed;
 use crate::general::{GeneralFactors, SymmetricFactors};
+use crate::halves::Forward;
 use crate::ordering::reverse_cuthill_mckee;
 use crate::scratch::Scratch;
 use crate::sparse::Storage;
@@ -303,6 +304,14 @@ impl Factors {
             self.once(r);
             crate::vector::axpy(1.0, r, x);
         });
+    }
+
+    /// The forward half of a solve, where the factorisation offers it and nothing is refined.
+    pub(crate) fn half(&self) -> Option<Forward<'_>> {
+        match (self.kind, &self.symmetric, self.refines) {
+            (Kind::Symmetric, Some(factors), false) => factors.half(),
+            _ => None,
+        }
     }
 
     /// The solve by stages, where the rows are eliminated in their own order and nothing is refined.

@@ -6,11 +6,12 @@
 
 use crate::LinearError;
 use crate::compressed::Compressed;
+use crate::halves::Forward;
 use crate::workspace::Workspace;
 use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::{
-    CholeskySymbolicParams, IntranodeLbltRef, SymbolicCholesky, SymmetricOrdering,
-    factorize_symbolic_cholesky,
+    CholeskySymbolicParams, IntranodeLbltRef, SymbolicCholesky, SymbolicCholeskyRaw,
+    SymmetricOrdering, factorize_symbolic_cholesky,
 };
 use faer::sparse::linalg::lu::{
     LuRef, LuSymbolicParams, NumericLu, SymbolicLu, factorize_symbolic_lu,
@@ -102,6 +103,20 @@ impl SymmetricFactors {
                 faer::Spec::default(),
             );
         });
+    }
+
+    /// The forward half of a solve, where there are supernodes.
+    pub(crate) fn half(&self) -> Option<Forward<'_>> {
+        let SymbolicCholeskyRaw::Supernodal(symbolic) = self.symbolic.raw() else {
+            return None;
+        };
+        Some(Forward {
+            symbolic,
+            values: &self.values,
+            subdiagonal: &self.subdiagonal,
+            order: self.symbolic.perm().map(|order| order.arrays().1),
+            pivots: &self.inverse,
+        })
     }
 
     /// `X ← A⁻¹ X` for vectors one after the other.

@@ -15,6 +15,7 @@ mod compressed;
 mod dense;
 mod factors;
 mod general;
+mod halves;
 mod lu;
 mod ordering;
 mod orthogonal;

@@ -1,5 +1,6 @@
 //! The Schur complement `W A⁻¹ Wᵀ` of few rows on a factored matrix.
 
+use crate::halves::{Forward, Halves};
 use crate::rows::SparseRows;
 use crate::scratch::Scratch;
 use crate::square::SquareMatrix;
@@ -46,6 +47,8 @@ pub struct Schur {
     columns: Vec<f64>,
     /// Where the part of each place is in `columns`, and its first unknown; none where it was not kept.
     parts: Vec<(Range<usize>, usize)>,
+    /// Half-made columns of the places, where the matrix offers them: all that products need.
+    halves: Halves,
     /// Columns in the making, one after the other.
     fresh: Vec<f64>,
     scratch: Scratch,
@@ -53,8 +56,8 @@ pub struct Schur {
     forgetful: bool,
 }
 
-/// A factorisation: its number, its size, and whether it is of a symmetric matrix.
-type Identity<'a> = (u64, usize, &'a dyn Fn() -> bool);
+/// A factorisation: its number, its size, whether it is of a symmetric matrix, and half a solve with it.
+type Identity<'a> = (u64, usize, &'a dyn Fn() -> bool, Option<Forward<'a>>);
 
 impl Schur {
     /// Keeps no columns where it can do without: a response costs a solve.
@@ -79,7 +82,7 @@ impl Schur {
         list: impl Iterator<Item = (usize, usize)> + Clone,
     ) {
         let symmetric = || a.is_symmetric();
-        let identity: Identity<'_> = (a.stamp(), a.size(), &symmetric);
+        let identity: Identity<'_> = (a.stamp(), a.size(), &symmetric, a.half());
         self.know_by(identity, &mut |x| a.solve_many(x), rows, list);
     }
 
@@ -92,7 +95,7 @@ impl Schur {
         rows: &SparseRows,
         list: impl Iterator<Item = (usize, usize)> + Clone,
     ) {
-        self.know_by((stamp, n, &|| false), solve, rows, list);
+        self.know_by((stamp, n, &|| false, None), solve, rows, list);
     }
 
     fn know_by(
@@ -134,7 +137,7 @@ impl Schur {
             self.parts.clear();
             self.columns.clear();
         }
-        self.make(first, solve);
+        self.make(first, identity.3, solve);
     }
 
     /// What tells products from others of the same rows: it changes whenever the matrix or one of the rows did.
@@ -148,7 +151,7 @@ impl Schur {
         (*place != NONE).then_some(*place as usize)
     }
 
-    fn forget(&mut self, (stamp, n, symmetric): Identity<'_>) {
+    fn forget(&mut self, (stamp, n, symmetric, _): Identity<'_>) {
         self.stamp = stamp;
         self.renewals += 1;
         self.n = n;
@@ -159,12 +162,40 @@ impl Schur {
         self.products.clear();
         self.columns.clear();
         self.parts.clear();
+        self.halves.clear();
     }
 
-    /// Makes the columns of the places from `first` on.
-    fn make(&mut self, first: usize, solve: &mut dyn FnMut(&mut [f64])) {
-        let (n, count) = (self.n, self.numbers.len());
+    /// Makes what is to be known of the places from `first` on.
+    fn make(&mut self, first: usize, half: Option<Forward<'_>>, solve: &mut dyn FnMut(&mut [f64])) {
+        let count = self.numbers.len();
         self.products.resize(count * count, 0.0);
+        let Some(half) = half else {
+            return self.make_columns(first, count, solve);
+        };
+        for k in first..count {
+            self.halves
+                .push(half, self.rows.cols(k), self.rows.values(k));
+            for i in 0..=k {
+                // The same to the last bit in whichever order the rows arrive.
+                let in_order = self.numbers[i] < self.numbers[k];
+                let (one, other) = if in_order { (i, k) } else { (k, i) };
+                let value = self.halves.product(one, other);
+                self.products[slot(k, i)] = value;
+                self.products[slot(i, k)] = value;
+            }
+        }
+        // A few whole columns make responses cheap; those of many rows take a solve anyway.
+        let few = count.min(KEPT);
+        if !self.forgetful && first < few {
+            self.make_columns(first, few, solve);
+        }
+        self.parts.resize(count, (0..0, NONE as usize));
+    }
+
+    /// Makes the columns of the places from `first` to `count`, and the products where halves do not tell them.
+    fn make_columns(&mut self, first: usize, count: usize, solve: &mut dyn FnMut(&mut [f64])) {
+        let n = self.n;
+        let halved = !self.halves.is_empty();
         for j in 0..first {
             for i in first..count {
                 // The row against the columns there are; of a symmetric matrix the new columns tell.
@@ -187,7 +218,11 @@ impl Schur {
             }
             solve(&mut fresh[..size]);
             for (k, column) in (begin..end).zip(fresh.chunks_exact(n)) {
-                let rows = if self.symmetric { k + 1 } else { count };
+                let rows = match (halved, self.symmetric) {
+                    (true, _) => 0,
+                    (_, true) => k + 1,
+                    (_, false) => count,
+                };
                 for i in 0..rows {
                     let mut value = self.rows.dot(i, column);
                     if self.symmetric {
@@ -296,6 +331,69 @@ fn slot(i: usize, j: usize) -> usize {
 mod tests {
     use super::*;
     use crate::sink::MatrixSink;
+
+    #[test]
+    fn half_a_solve_tells_the_products_of_a_grid_whatever_the_order_of_arrival() {
+        let side = 60;
+        let n = side * side;
+        for indefinite in [false, true] {
+            let mut a = SquareMatrix::new(n);
+            for i in 0..n {
+                let sign = if indefinite && i % 3 == 0 { -1.0 } else { 1.0 };
+                a.entry(i, i, 40.0 * sign);
+                for (right, up) in [(1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 2), (1, 2)] {
+                    let j = i + right + up * side;
+                    if j < n && i % side + right < side {
+                        a.entry(i, j, -1.0);
+                        a.entry(j, i, -1.0);
+                    }
+                }
+            }
+            a.factorise().unwrap();
+            assert_eq!(a.method(), "sparse LDLᵀ");
+            let mut rows = SparseRows::default();
+            for k in 0..side {
+                rows.push(&[k, (k * 131) % n], &[1.0, 0.5 - 0.1 * k as f64]);
+            }
+            assert!(a.half().is_some());
+            let all = || (0..side).map(|k| (k, k));
+            let (mut at_once, mut in_turns) = (Schur::default(), Schur::default());
+            at_once.know_all(&a, &rows, all());
+            in_turns.know_all(&a, &rows, all().rev().take(20));
+            in_turns.know_all(&a, &rows, all());
+            let column = |k: usize| {
+                let mut c = vec![0.0; n];
+                rows.axpy(k, 1.0, &mut c);
+                a.solve(&mut c);
+                c
+            };
+            let z: Vec<f64> = (0..side).map(|k| (k as f64).sin()).collect();
+            let numbers: Vec<usize> = (0..side).collect();
+            let mut expected = vec![0.0; n];
+            for j in 0..side {
+                let c = column(j);
+                axpy(z[j], &c, &mut expected);
+                let size = crate::vector::max_abs(&c);
+                for i in 0..side {
+                    let product = at_once.product(i, j);
+                    let error = (product - rows.dot(i, &c)).abs();
+                    assert!(error < 1e-10 * size, "{i} {j}: {error}");
+                    assert_eq!(product.to_bits(), in_turns.product(i, j).to_bits());
+                }
+            }
+            let size = crate::vector::max_abs(&expected);
+            for (numbers, z) in [(&numbers[..], &z[..]), (&numbers[..2], &z[..2])] {
+                let mut x = vec![0.0; n];
+                at_once.respond(&a, numbers, z, &mut x);
+                let mut expected = vec![0.0; n];
+                for (&k, z) in numbers.iter().zip(z) {
+                    axpy(*z, &column(k), &mut expected);
+                }
+                let error: Vec<f64> = x.iter().zip(&expected).map(|(a, b)| a - b).collect();
+                assert!(crate::vector::max_abs(&error) < 1e-10 * size);
+            }
+        }
+    }
 
     #[test]
     fn products_and_responses_are_those_of_solves() {

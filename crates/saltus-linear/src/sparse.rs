@@ -8,6 +8,7 @@ use crate::band::Band;
 use crate::band_sweep::Sweep;
 use crate::compressed::Compressed;
 use crate::factors::Factors;
+use crate::halves::Forward;
 use crate::sink::MatrixSink;
 
 /// Rows of a product that are handed on at once: they stay in the first cache.
@@ -285,6 +286,11 @@ impl Sparse {
 
     pub(crate) fn solve_scaled(&self, alpha: f64, x: &mut [f64]) {
         self.factors.solve_scaled(&self.storage, alpha, x);
+    }
+
+    /// The forward half of a solve, where the factorisation offers it.
+    pub(crate) fn half(&self) -> Option<Forward<'_>> {
+        self.factors.half()
     }
 
     /// See [`SquareMatrix::sweep`](crate::SquareMatrix::sweep).

@@ -3,6 +3,7 @@
 use crate::LinearError;
 use crate::band_sweep::Sweep;
 use crate::dense::Dense;
+use crate::halves::Forward;
 use crate::lu::Lu;
 use crate::sink::MatrixSink;
 use crate::sparse::Sparse;
@@ -145,6 +146,14 @@ impl SquareMatrix {
                 }
             }
             Kind::Sparse(sparse) => sparse.solve_many(x),
+        }
+    }
+
+    /// The forward half of a solve with the last factorisation, where that is of a sparse symmetric matrix in supernodes.
+    pub(crate) fn half(&self) -> Option<Forward<'_>> {
+        match &self.kind {
+            Kind::Dense { .. } => None,
+            Kind::Sparse(sparse) => sparse.half(),
         }
     }
 
