@@ -142,10 +142,10 @@ impl BandLdlt {
     pub(crate) fn solve(&self, alpha: f64, x: &mut [f64]) {
         let mut sweep = Sweep::new(self);
         for stage in 0..sweep.stages() {
-            sweep.inward(stage, alpha, x);
+            sweep.inward(stage, alpha, x, &[]);
         }
         for stage in (0..sweep.stages()).rev() {
-            sweep.outward(stage, x);
+            sweep.outward(stage, x, &[]);
         }
     }
 

@@ -4,11 +4,16 @@
 //! each other. A wider band is swept down and up. Where entries of the factors repeat, their one value is read.
 
 use crate::band_ldlt::BandLdlt;
+use crate::prefetch::{Ahead, LINE};
 use crate::vector::{axpy, dot};
 use std::ops::Range;
 
 /// Rows of a stage, on either side.
 const ROWS: usize = 1024;
+
+/// Contributions below this size are dropped: ahead of a wave they, and what is made of them, would fade away through
+/// the subnormal numbers, with which processors are slow.
+const NOTHING: f64 = 1e-140;
 
 /// One solve `x ← alpha A⁻¹ x`.
 ///
@@ -54,6 +59,15 @@ impl<'a> Sweep<'a> {
         self.factors.n / 2
     }
 
+    /// Rows of the stage that comes next, if there is one.
+    fn next(&self, stage: usize) -> [Range<usize>; 2] {
+        if stage < self.stages() {
+            self.rows(stage)
+        } else {
+            [0..0, 0..0]
+        }
+    }
+
     fn is_twisted(&self) -> bool {
         self.factors.width == 1
     }
@@ -97,7 +111,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// Eliminates the rows of a stage.
-    pub fn inward(&mut self, stage: usize, alpha: f64, x: &mut [f64]) {
+    pub fn inward(&mut self, stage: usize, alpha: f64, x: &mut [f64], soon: &[&[f64]]) {
         match self.factors.width {
             0 => {
                 let [rows, _] = self.rows(stage);
@@ -106,34 +120,41 @@ impl<'a> Sweep<'a> {
                     *x *= alpha * r;
                 }
             }
-            1 => self.inward_twisted(stage, alpha, x),
+            1 => self.inward_twisted(stage, alpha, x, soon),
             _ => self.downward(stage, alpha, x),
         }
     }
 
     /// Substitutes the rows of a stage.
-    pub fn outward(&mut self, stage: usize, x: &mut [f64]) {
+    pub fn outward(&mut self, stage: usize, x: &mut [f64], soon: &[&[f64]]) {
         match self.factors.width {
             0 => {}
-            1 => self.outward_twisted(stage, x),
+            1 => self.outward_twisted(stage, x, soon),
             _ => self.upward(stage, x),
         }
     }
 
-    fn inward_twisted(&mut self, stage: usize, alpha: f64, x: &mut [f64]) {
+    fn inward_twisted(&mut self, stage: usize, alpha: f64, x: &mut [f64], soon: &[&[f64]]) {
+        let [down, up] = self.next(stage + 1);
         let (above, below, last) = self.sides(stage);
         let f = self.factors;
         let constant = |rows: &Range<usize>| f.lower_runs.constant(&f.lower, rows);
         let middle = self.middle();
         let (top, rest) = x.split_at_mut(middle);
         let (centre, bottom) = rest.split_at_mut(1);
-        let top = &mut top[above.clone()];
-        let bottom = &mut bottom[below.start - middle - 1..below.end - middle - 1];
+        let (_, top, deeper) = parted(top, &above);
+        let own = &deeper[..down.len().min(deeper.len())];
+        let inner = below.start - middle - 1..below.end - middle - 1;
+        let (higher, bottom, _) = parted(bottom, &inner);
+        let ahead = [
+            Ahead::new(soon, down, own),
+            Ahead::new(soon, up.clone(), &higher[higher.len() - up.len()..]),
+        ];
         self.carry = match (constant(&above), constant(&below)) {
-            (Some(e), Some(f)) => inward(alpha, (top, e), (bottom, f), self.carry),
+            (Some(e), Some(f)) => inward(alpha, (top, e), (bottom, f), self.carry, &ahead),
             _ => {
                 let (e, f) = (&f.lower[above], &f.lower[below]);
-                inward(alpha, (top, e), (bottom, f), self.carry)
+                inward(alpha, (top, e), (bottom, f), self.carry, &ahead)
             }
         };
         if last {
@@ -141,7 +162,8 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn outward_twisted(&mut self, stage: usize, x: &mut [f64]) {
+    fn outward_twisted(&mut self, stage: usize, x: &mut [f64], soon: &[&[f64]]) {
+        let [down, up] = self.next(stage.wrapping_sub(1));
         let (above, below, last) = self.sides(stage);
         let f = self.factors;
         let constant = |rows: &Range<usize>| {
@@ -155,14 +177,22 @@ impl<'a> Sweep<'a> {
             centre[0] *= f.reciprocal[middle];
             self.carry = (centre[0], centre[0]);
         }
-        let top = &mut top[above.clone()];
-        let bottom = &mut bottom[below.start - middle - 1..below.end - middle - 1];
+        let (higher, top, _) = parted(top, &above);
+        let own = &higher[higher.len() - down.len()..];
+        let inner = below.start - middle - 1..below.end - middle - 1;
+        let (_, bottom, deeper) = parted(bottom, &inner);
+        let ahead = [
+            Ahead::new(soon, down, own),
+            Ahead::new(soon, up.clone(), &deeper[..up.len()]),
+        ];
         self.carry = match (constant(&above), constant(&below)) {
-            (Some((e, r)), Some((f, s))) => outward((top, e, r), (bottom, f, s), self.carry),
+            (Some((e, r)), Some((f, s))) => {
+                outward((top, e, r), (bottom, f, s), self.carry, &ahead)
+            }
             _ => {
                 let (e, r) = (&f.lower[above.clone()], &f.reciprocal[above]);
                 let (f, s) = (&f.lower[below.clone()], &f.reciprocal[below]);
-                outward((top, e, r), (bottom, f, s), self.carry)
+                outward((top, e, r), (bottom, f, s), self.carry, &ahead)
             }
         };
     }
@@ -202,6 +232,19 @@ impl<'a> Sweep<'a> {
     }
 }
 
+/// What lies before a part of a vector, the part, and what lies after it.
+fn parted<'a>(x: &'a mut [f64], part: &Range<usize>) -> (&'a [f64], &'a mut [f64], &'a [f64]) {
+    let (before, rest) = x.split_at_mut(part.start);
+    let (here, after) = rest.split_at_mut(part.len());
+    (before, here, after)
+}
+
+/// A contribution, unless it is next to nothing.
+#[inline]
+fn kept(x: f64) -> f64 {
+    if x.abs() < NOTHING { 0.0 } else { x }
+}
+
 /// Eliminates rows from the top and from the bottom; the top has as many as the bottom, or one more.
 #[inline]
 fn inward<E: Entries, F: Entries>(
@@ -209,10 +252,15 @@ fn inward<E: Entries, F: Entries>(
     (x, e): (&mut [f64], E),
     (y, f): (&mut [f64], F),
     (mut down, mut up): (f64, f64),
+    ahead: &[Ahead<'_>; 2],
 ) -> (f64, f64) {
     let last = y.len();
     let (x, rest) = x.split_at_mut(last);
     for (i, (x, y)) in x.iter_mut().zip(y.iter_mut().rev()).enumerate() {
+        if i % LINE == 0 {
+            ahead.iter().for_each(|a| a.ask(i));
+            (down, up) = (kept(down), kept(up));
+        }
         *x = alpha * *x - down;
         down = e.at(i) * *x;
         *y = alpha * *y - up;
@@ -231,6 +279,7 @@ fn outward<E: Entries, F: Entries>(
     (x, e, r): (&mut [f64], E, E),
     (y, f, s): (&mut [f64], F, F),
     (mut above, mut below): (f64, f64),
+    ahead: &[Ahead<'_>; 2],
 ) -> (f64, f64) {
     let last = y.len();
     let (x, rest) = x.split_at_mut(last);
@@ -240,6 +289,10 @@ fn outward<E: Entries, F: Entries>(
     }
     for (i, (x, y)) in x.iter_mut().rev().zip(y.iter_mut()).enumerate() {
         let k = last - 1 - i;
+        if i % LINE == 0 {
+            ahead.iter().for_each(|a| a.ask(i));
+            (above, below) = (kept(above), kept(below));
+        }
         above = *x * r.at(k) - e.at(k) * above;
         *x = above;
         below = *y * s.at(i) - f.at(i) * below;
@@ -283,12 +336,12 @@ mod tests {
                         x[rows.clone()].copy_from_slice(&b[rows.clone()]);
                         seen[rows].iter_mut().for_each(|s| *s += 1);
                     }
-                    sweep.inward(k, 0.3, &mut x);
+                    sweep.inward(k, 0.3, &mut x, &[]);
                 }
                 assert!(seen.iter().all(|s| *s == 1));
                 let mut known: Option<Range<usize>> = None;
                 for k in (0..sweep.stages()).rev() {
-                    sweep.outward(k, &mut x);
+                    sweep.outward(k, &mut x, &[]);
                     for rows in sweep.rows(k).into_iter().filter(|r| !r.is_empty()) {
                         for i in rows.clone() {
                             assert!((x[i] - wide[i][0]).abs() < 1e-15, "{width} {n} {i}");

@@ -19,6 +19,7 @@ mod halves;
 mod lu;
 mod ordering;
 mod orthogonal;
+mod prefetch;
 mod rows;
 mod runs;
 mod schur;

@@ -45,6 +45,20 @@ impl Runs {
         self.0.clear();
     }
 
+    /// The parts that repetitions make of a range: each lies in one of them or in none.
+    pub fn parts(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
+        let first = self.0.partition_point(|run| run.end <= range.start);
+        let cuts = (self.0[first..].iter()).flat_map(|run| [run.start, run.end]);
+        let mut start = range.start;
+        cuts.chain([range.end])
+            .map_while(move |cut| {
+                let part = start..cut.clamp(start, range.end);
+                start = part.end;
+                (part.start < range.end).then_some(part)
+            })
+            .filter(|part| !part.is_empty())
+    }
+
     /// The one value of the entries `range` of `values`, if it is known that they are all the same.
     #[inline]
     #[must_use]

@@ -120,15 +120,15 @@ impl Engine {
             }
             let tally = self.go_out(way);
             let defect = self.judge_rows(system, way, &tally);
-            let good = defect.ratio <= 1.0;
-            if good && (defect.rows <= 1.0 || again) {
+            if defect.ratio <= 1.0 && (defect.rows <= 1.0 || again) {
                 self.rowwise.length = h;
                 return Some(self.accept_rows(system, state, (h, end), &tally));
             }
-            if good {
+            let balanced = tally.residual(h) <= self.momentum_limit();
+            if balanced && !again {
                 // Round-off of what the columns gathered: once more, with what was found missing.
                 again = true;
-            } else if self.rowwise.floors || !defect.ratio.is_finite() {
+            } else if balanced || self.rowwise.floors || !defect.ratio.is_finite() {
                 return None;
             } else {
                 self.rowwise.floors = true;
@@ -166,7 +166,10 @@ impl Engine {
         let mut complete = Complete::new(state.v.len(), self.rowwise.reach);
         for stage in (0..stages).rev() {
             let ranges = sweep.as_ref().map(|s| s.rows(stage)).unwrap_or_default();
-            for rows in complete.spread(&ranges) {
+            for rows in complete
+                .spread(&ranges)
+                .flat_map(|rows| self.rowwise.even_weights.parts(rows))
+            {
                 let mv = &mut mv[..rows.len()];
                 let mass = &self.tangent.mass;
                 mass.rows_times(rows.clone(), (0, way.v), mv);
@@ -385,7 +388,7 @@ impl Engine {
 
     /// The rows at the end as they are, and by how much the end misses; what the rows had not foreseen is remembered.
     fn judge_rows(&mut self, system: &dyn System, way: Way<'_>, tally: &Tally) -> Defect {
-        let momentum = (self.settings.tolerance * self.scale).max(f64::MIN_POSITIVE);
+        let momentum = self.momentum_limit();
         let mut defect = Defect {
             ratio: tally.residual(way.h) / momentum,
             rows: 0.0,

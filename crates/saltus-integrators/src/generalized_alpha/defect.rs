@@ -72,11 +72,15 @@ fn size_of_product(rows: &SparseRows, j: usize, x: &[f64]) -> f64 {
 }
 
 impl Engine {
+    /// What a balance of momentum may leave, over `√Mᵢᵢ`.
+    pub(super) fn momentum_limit(&self) -> f64 {
+        (self.settings.tolerance * self.scale).max(f64::MIN_POSITIVE)
+    }
+
     /// The largest residual relative to its tolerance; where `any` will do, the rows are left out once the
     /// momentum balances are not good enough.
     pub(super) fn defect(&self, h: f64, any: bool) -> Defect {
-        let tolerance = self.settings.tolerance;
-        let momentum = (tolerance * self.scale).max(f64::MIN_POSITIVE);
+        let momentum = self.momentum_limit();
         let mut defect = Defect {
             ratio: 0.0,
             rows: 0.0,

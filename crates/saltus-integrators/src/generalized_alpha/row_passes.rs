@@ -171,7 +171,8 @@ impl Engine {
                     way.local.force_rows(at, rows.clone(), force);
                     dot_columns(columns, &self.rowwise.all, &rows, force, &mut answers);
                 }
-                sweep.inward(stage, 1.0, &mut x);
+                let soon = [way.q, way.v, &self.start.a, &self.start.x];
+                sweep.inward(stage, 1.0, &mut x, &soon);
             }
         }
         self.trial.x = x;
@@ -206,7 +207,10 @@ impl Engine {
         let lead = Lead::new(self, way.h);
         if let Some(mut sweep) = self.response.smooth_factors().sweep() {
             for stage in (0..sweep.stages()).rev() {
-                sweep.outward(stage, &mut end.x);
+                let start = [way.q, way.v, &self.start.a, &self.start.x];
+                let [q, v, a, x] = start;
+                let soon = [q, v, a, x, &end.q, &end.v, &end.a];
+                sweep.outward(stage, &mut end.x, &soon);
                 let stage = sweep.rows(stage);
                 for rows in stage.iter().filter(|rows| !rows.is_empty()) {
                     let hull = if pushed {
@@ -225,7 +229,10 @@ impl Engine {
                         .seen
                         .take_all(&end.q[rows.clone()], &end.v[rows.clone()]);
                 }
-                for rows in complete.spread(&stage) {
+                for rows in complete
+                    .spread(&stage)
+                    .flat_map(|rows| self.rowwise.even_weights.parts(rows))
+                {
                     let reach = self.rowwise.reach;
                     let latest = ranges.iter().rev().take(4 + 2 * reach / PIECE);
                     let pushed = latest.fold(rows.end..rows.start, |all, range| {

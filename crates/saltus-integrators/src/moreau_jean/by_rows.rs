@@ -210,7 +210,9 @@ impl MoreauJean {
         let mut complete = Complete::new(state.v.len(), pieces.reach);
         let (mut balance, mut potential) = (Balance::default(), 0.0);
         for stage in (0..sweep.stages()).rev() {
-            for rows in complete.spread(&sweep.rows(stage)) {
+            let ranges = sweep.rows(stage);
+            let complete = complete.spread(&ranges);
+            for rows in complete.flat_map(|rows| self.even_weights.parts(rows)) {
                 let (mv, v) = (&mut pieces.mv[..rows.len()], &state.v[rows.clone()]);
                 let mass = &self.smooth.mass;
                 mass.rows_times(rows.clone(), (0, &state.v), mv);
@@ -280,7 +282,7 @@ impl MoreauJean {
                 way.local.force_rows(at, rows.clone(), force);
                 dot_columns(&self.schur, &self.contact.active, &rows, force, answers);
             }
-            sweep.inward(stage, way.h, x);
+            sweep.inward(stage, way.h, x, &[way.q, way.v]);
         }
         for answer in answers {
             *answer *= way.h;
@@ -295,15 +297,22 @@ impl MoreauJean {
         let mut pieces = std::mem::take(&mut self.pieces);
         let mut tally = Tally::default();
         let mut complete = Complete::new(x.len(), pieces.reach);
-        self.substitute(&mut x, |stage, x| {
-            for rows in stage {
-                self.advance_rows(way, rows.clone(), (&mut q_end, x), &mut tally.seen);
+        if let Some(mut sweep) = self.smooth.iteration.sweep() {
+            for stage in (0..sweep.stages()).rev() {
+                let soon = [way.q, way.v, &q_end];
+                let ranges = self.substitute(&mut sweep, stage, &mut x, &soon);
+                for rows in &ranges {
+                    let end = (q_end.as_mut_slice(), x.as_mut_slice());
+                    self.advance_rows(way, rows.clone(), end, &mut tally.seen);
+                }
+                for rows in complete.spread(&ranges) {
+                    for rows in self.even_weights.parts(rows) {
+                        let end = (q_end.as_slice(), x.as_slice());
+                        self.certify_rows(way, rows, end, &mut pieces, conservative, &mut tally);
+                    }
+                }
             }
-            for rows in complete.spread(stage) {
-                let end = (q_end.as_slice(), &*x);
-                self.certify_rows(way, rows, end, &mut pieces, conservative, &mut tally);
-            }
-        });
+        }
         self.trial.v = x;
         self.trial.q = q_end;
         self.pieces = pieces;
@@ -314,22 +323,21 @@ impl MoreauJean {
         tally
     }
 
-    /// Substitutes eliminated increments and adds those of the contacts: `each(rows, vector)` may do with the rows what it
-    /// likes.
-    fn substitute(&self, x: &mut [f64], mut each: impl FnMut(&[Range<usize>; 2], &mut [f64])) {
-        let Some(mut sweep) = self.smooth.iteration.sweep() else {
-            return;
-        };
-        let c = &self.contact;
-        for stage in (0..sweep.stages()).rev() {
-            sweep.outward(stage, x);
-            let ranges = sweep.rows(stage);
-            for rows in &ranges {
-                let x = &mut x[rows.clone()];
-                add_columns(&self.schur, &c.active, rows, &c.multipliers, x);
-            }
-            each(&ranges, x);
+    /// Substitutes the increments of a stage and adds those of the contacts; `soon` as in [`Sweep::outward`].
+    fn substitute(
+        &self,
+        sweep: &mut Sweep<'_>,
+        stage: usize,
+        x: &mut [f64],
+        soon: &[&[f64]],
+    ) -> [Range<usize>; 2] {
+        sweep.outward(stage, x, soon);
+        let (ranges, c) = (sweep.rows(stage), &self.contact);
+        for rows in &ranges {
+            let x = &mut x[rows.clone()];
+            add_columns(&self.schur, &c.active, rows, &c.multipliers, x);
         }
+        ranges
     }
 
     /// Position and velocity at the end; the increment in `v_end` gives way to the latter.
@@ -476,7 +484,11 @@ impl MoreauJean {
             let mut room = vec![0.0; self.pieces.q.len()];
             let mut answers = vec![0.0; self.contact.active.len()];
             self.eliminate(way, &mut x, &mut room, &mut answers);
-            self.substitute(&mut x, |_, _| ());
+            if let Some(mut sweep) = self.smooth.iteration.sweep() {
+                for stage in (0..sweep.stages()).rev() {
+                    self.substitute(&mut sweep, stage, &mut x, &[]);
+                }
+            }
         }
         x
     }
