@@ -50,18 +50,44 @@ pub(crate) fn near_one(numbers: &[f64]) -> bool {
     })
 }
 
+/// Whether the numbers of a problem can be worked with as they are: what is next to nothing beside others of its row and
+/// column (far contacts of a body that hardly know of each other) does not matter.
+pub(crate) fn is_within_range(problem: &Mlcp<'_>) -> bool {
+    let (m, q) = (problem.matrix, problem.q);
+    if near_one(m.as_slice()) && near_one(q) {
+        return true;
+    }
+    let size = |v: f64| v.to_bits() << 1;
+    let fits = |largest: Option<u64>| near_one(&[f64::from_bits(largest.unwrap_or(0) >> 1)]);
+    fits(q.iter().map(|v| size(*v)).max())
+        && (0..m.rows()).all(|i| fits(m.row(i).iter().map(|v| size(*v)).max()))
+        && (0..m.cols()).all(|j| fits((0..m.rows()).map(|i| size(m[(i, j)])).max()))
+}
+
+/// Binary digits by which an entry is nothing beside the diagonal.
+const NOTHING: f64 = 120.0;
+
 /// Biased exponents of 2⁻²⁰⁰ and 2²⁰⁰, some 10^±60.
 const NEAREST: u64 = 1023 - 200;
 const FARTHEST: u64 = 1023 + 200;
 
 /// Exponents for rows and columns after which the entries are as near 1 as they can be, by least squares of their
-/// logarithms (Curtis & Reid, *J. Inst. Maths Applics* 10 (1972) 118–124): the result does not depend on the units.
+/// logarithms (Curtis & Reid, *J. Inst. Maths Applics* 10 (1972) 118–124): the result does not depend on the units. An
+/// entry that is nothing beside the diagonal has no say.
 pub(crate) fn equilibrium(matrix: &Dense) -> (Vec<i32>, Vec<i32>) {
     let (m, n) = (matrix.rows(), matrix.cols());
     let mut size = Dense::zeros(m, n);
     for (to, from) in size.as_mut_slice().iter_mut().zip(matrix.as_slice()) {
         // −∞ of a zero.
         *to = from.abs().log2();
+    }
+    let diagonal: Vec<f64> = (0..m.min(n)).map(|i| size[(i, i)]).collect();
+    for (i, a) in diagonal.iter().enumerate() {
+        for (j, b) in diagonal.iter().enumerate() {
+            if size[(i, j)] < 0.5 * (a + b) - NOTHING {
+                size[(i, j)] = f64::NEG_INFINITY;
+            }
+        }
     }
     let (mut row, mut column) = (vec![0.0; m], vec![0.0; n]);
     let mean = |entries: &mut dyn Iterator<Item = f64>| {
@@ -188,5 +214,42 @@ mod tests {
         for v in [1e70, -1e-70, f64::NAN, f64::INFINITY, 1e-310] {
             assert!(!near_one(&[1.0, v]), "{v:e}");
         }
+    }
+
+    #[test]
+    fn far_neighbours_change_nothing() {
+        let q = [-0.6, -1e-90, 0.0];
+        let mut m = Dense::zeros(3, 3);
+        for (i, v) in [1.0, 0.0, 0.0, 1e-136, 0.7, 0.0, 1e-232, 1e-103, 0.5]
+            .iter()
+            .enumerate()
+        {
+            m.as_mut_slice()[i] = *v;
+        }
+        let within = |matrix: &Dense, q: &[f64]| {
+            is_within_range(&Mlcp {
+                equalities: 0,
+                matrix,
+                q,
+            })
+        };
+        assert!(within(&m, &q));
+        let (row, column) = equilibrium(&m);
+        assert!(
+            row.iter()
+                .zip(&column)
+                .all(|(a, b)| (-2..=2).contains(&(a + b)))
+        );
+        // A row, a column or a right-hand side of nothing but such numbers is another matter.
+        m[(1, 1)] = 1e-90;
+        assert!(!within(&m, &q));
+        m[(0, 1)] = 1.0;
+        assert!(!within(&m, &q));
+        m[(1, 0)] = 1.0;
+        assert!(within(&m, &q));
+        assert!(!within(&m, &[0.0, 1e-90, 0.0]));
+        assert!(!within(&m, &[0.0, 1.0, f64::NAN]));
+        m[(2, 0)] = 1e70;
+        assert!(!within(&m, &q));
     }
 }

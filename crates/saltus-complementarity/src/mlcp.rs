@@ -8,7 +8,7 @@
 
 use crate::active_set::{ActiveSet, NewtonEnd};
 use crate::enumeration;
-use crate::equilibrium::{Balanced, near_one};
+use crate::equilibrium::{Balanced, is_within_range};
 use crate::lemke::{Lemke, LemkeEnd};
 use crate::outcome::{Outcome, Status, Tolerance};
 use crate::small;
@@ -167,7 +167,7 @@ impl MlcpSolver {
     }
 
     fn general(&mut self, problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Outcome {
-        if !(near_one(problem.matrix.as_slice()) && near_one(problem.q)) {
+        if !is_within_range(problem) {
             return in_other_units(problem, z, tolerance);
         }
         self.load(problem, z, true);

@@ -20,6 +20,9 @@ const NOTHING: f64 = 1e-140;
 /// [`inward`](Self::inward) is called for the stages `0..stages()`, each when its rows hold the right-hand side, then
 /// [`outward`](Self::outward) for the same stages in reverse order. After it the rows of the stage hold the solution and
 /// are not looked at again: the caller may put them to other use.
+///
+/// The recurrences wait for their own last result and leave the memory idle, so the rows of the next stage are asked for
+/// meanwhile: those of the vector itself, and those of the vectors `soon` in which the caller will read or write them.
 #[derive(Debug)]
 pub struct Sweep<'a> {
     factors: &'a BandLdlt,
@@ -110,7 +113,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Eliminates the rows of a stage.
+    /// Eliminates the rows of a stage; `soon` are vectors of any length.
     pub fn inward(&mut self, stage: usize, alpha: f64, x: &mut [f64], soon: &[&[f64]]) {
         match self.factors.width {
             0 => {
@@ -125,7 +128,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Substitutes the rows of a stage.
+    /// Substitutes the rows of a stage; `soon` are vectors of any length.
     pub fn outward(&mut self, stage: usize, x: &mut [f64], soon: &[&[f64]]) {
         match self.factors.width {
             0 => {}
@@ -336,12 +339,12 @@ mod tests {
                         x[rows.clone()].copy_from_slice(&b[rows.clone()]);
                         seen[rows].iter_mut().for_each(|s| *s += 1);
                     }
-                    sweep.inward(k, 0.3, &mut x, &[]);
+                    sweep.inward(k, 0.3, &mut x, &[&b, &b[..n / 2]]);
                 }
                 assert!(seen.iter().all(|s| *s == 1));
                 let mut known: Option<Range<usize>> = None;
                 for k in (0..sweep.stages()).rev() {
-                    sweep.outward(k, &mut x, &[]);
+                    sweep.outward(k, &mut x, &[&b]);
                     for rows in sweep.rows(k).into_iter().filter(|r| !r.is_empty()) {
                         for i in rows.clone() {
                             assert!((x[i] - wide[i][0]).abs() < 1e-15, "{width} {n} {i}");
@@ -358,6 +361,35 @@ mod tests {
                     }
                 }
                 assert_eq!(known, Some(0..n));
+            }
+        }
+    }
+
+    #[test]
+    fn what_fades_away_ends_as_nothing() {
+        let mut a = Band::new(5001);
+        for i in 0..5001 {
+            a.entry(i, i, 4.0);
+            if i > 0 {
+                a.entry(i, i - 1, -1.0);
+                a.entry(i - 1, i, -1.0);
+            }
+        }
+        let mut factors = BandLdlt::default();
+        factors.factorise(&a).unwrap();
+        for pushed in [0, 2500, 5000] {
+            let mut x = vec![0.0; 5001];
+            x[pushed] = 1.0;
+            factors.solve(1.0, &mut x);
+            let root = 2.0 - 3.0_f64.sqrt();
+            for x in &x {
+                assert!(*x == 0.0 || *x > 1e-150, "{x:e}");
+            }
+            let (up, down) = (x[..=pushed].iter().rev(), x[pushed..].iter());
+            for side in [up.collect::<Vec<_>>(), down.collect()] {
+                for pair in side.windows(2).take_while(|pair| *pair[0] > 1e-135) {
+                    assert!((pair[1] / pair[0] - root).abs() < 1e-12 || *pair[1] < 1e-135);
+                }
             }
         }
     }

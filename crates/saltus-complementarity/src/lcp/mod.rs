@@ -18,7 +18,7 @@ pub use operator::{DENSE_LIMIT, LcpOperator, OperatorError, OperatorMlcp};
 
 use crate::active_set::ActiveSet;
 use crate::enumeration::{self, ENUMERATION_LIMIT, Enumeration};
-use crate::equilibrium::{Balanced, near_one};
+use crate::equilibrium::{Balanced, is_within_range};
 use crate::lemke::{Lemke, LemkeEnd};
 use crate::mlcp::{Mlcp, MlcpSolver, outside};
 use crate::outcome::{Outcome, Status, Tolerance};
@@ -126,7 +126,7 @@ pub fn solve(
     for v in z.iter_mut().filter(|v| !v.is_finite()) {
         *v = 0.0;
     }
-    if near_one(problem.matrix.as_slice()) && near_one(problem.q) {
+    if is_within_range(problem) {
         return near(problem, solver, tolerance, z);
     }
     if !finite(problem.matrix.as_slice()) || !finite(problem.q) {
