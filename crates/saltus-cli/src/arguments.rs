@@ -155,7 +155,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Another format of the trajectory beside csv: npz, hdf5; may be repeated
+    /// Another format of the trajectory beside csv: npz, hdf5, or vtk for flexible parts; may be repeated
     #[arg(long, value_name = "FORMAT")]
     pub format: Vec<String>,
 

@@ -35,11 +35,7 @@ fn bad_models_are_refused_with_their_reasons() {
     names.sort();
     assert!(names.len() >= 25, "only {} bad models", names.len());
     for name in names {
-        let (code, message) = check(&[&name]);
-        assert_eq!(code, Some(2), "{name}: {message}");
-        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
-            insta::assert_snapshot!(name.clone(), message);
-        });
+        refused(&name, &[&name]);
     }
 }
 
@@ -100,12 +96,43 @@ fn wrong_overrides_are_refused_with_their_reasons() {
         ),
     ];
     for (name, arguments) in cases {
-        let (code, message) = check(&[&[file], *arguments].concat());
-        assert_eq!(code, Some(2), "{name}: {message}");
-        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
-            insta::assert_snapshot!(*name, message);
-        });
+        refused(name, &[&[file], *arguments].concat());
     }
+}
+
+#[test]
+fn what_overrides_put_into_parts_is_blamed_on_them() {
+    let file = "../good/flexible.toml";
+    let cases = [
+        ("set_gravity", "gravity=[0, 0, -9.81]"),
+        ("set_symbol_of_gravity", "gravity=[0, \"-gg\"]"),
+        ("set_velocity", "initial.parts.beam.velocity=[0, 0, 1]"),
+        ("set_normal", "contact.floor.plane.normal=[0, 0, 1]"),
+        (
+            "set_plane",
+            "contact.floor.plane={ point = [0, 0, -1], normal = [0, 0, 0] }",
+        ),
+        ("set_end", "beam.beam.to=[1, 0, 0]"),
+        ("set_no_length", "beam.beam.to=[0, 0]"),
+        (
+            "set_material",
+            "materials.steel={ young = 1e9, poisson = 0.3 }",
+        ),
+    ];
+    for (name, change) in cases {
+        let message = refused(name, &[file, "--set", change]);
+        assert!(message.contains("--set:1:"), "{message}");
+    }
+}
+
+/// The reasons for which `saltus check` refuses `arguments`, compared with the snapshot `name`.
+fn refused(name: &str, arguments: &[&str]) -> String {
+    let (code, message) = check(arguments);
+    assert_eq!(code, Some(2), "{name}: {message}");
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, message);
+    });
+    message
 }
 
 #[test]

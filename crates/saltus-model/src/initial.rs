@@ -383,6 +383,8 @@ fn overlap(
     notes: &mut Vec<String>,
 ) {
     let names = system.names().contacts;
+    // What overlaps, by its place: a contact of many nodes is one matter.
+    let mut refused: Vec<(Path, usize, f64, &str)> = Vec::new();
     for (k, &gap) in found.gap.iter().enumerate() {
         let name = names.get(k).map_or("", String::as_str);
         if gap.is_nan() {
@@ -402,25 +404,57 @@ fn overlap(
                 general(-gap)
             ));
         } else {
-            let diagnostic = Diagnostic::new(format!(
-                "the constraint \"{name}\" is violated at the start: its gap is {} m",
-                general(gap)
-            ))
+            let place = place_of_overlap(document, name);
+            match refused.last_mut() {
+                Some((known, count, worst, which)) if *known == place => {
+                    *count += 1;
+                    if gap < *worst {
+                        (*worst, *which) = (gap, name);
+                    }
+                }
+                _ => refused.push((place, 1, gap, name)),
+            }
+        }
+    }
+    for (place, count, gap, name) in refused {
+        let message = format!(
+            "the constraint \"{name}\" is violated at the start: its gap is {} m",
+            general(gap)
+        );
+        let message = match count - 1 {
+            0 => message,
+            1 => format!("{message}; so is another one, by less or as much"),
+            n => format!("{message}; so are {n} others, by less or as much"),
+        };
+        let diagnostic = Diagnostic::new(message)
             .label(format!("overlap of {} m at \"{name}\"", general(-gap)))
             .help(
                 "correct the initial state, or set overlap in [initial]: \"project\" starts from the nearest state without overlap, \"allow\" starts as it is",
             );
-            findings.at(&place_of_positions(document), diagnostic);
-        }
+        findings.at(&place, diagnostic);
     }
 }
 
-/// The initial positions, where they were given.
-fn place_of_positions(document: &Document) -> Path {
-    if document.initial.q.is_empty() {
-        path(["initial"])
-    } else {
-        path(["initial", "q"])
+/// The initial positions, where they were given, or else the contact `name`.
+fn place_of_overlap(document: &Document, name: &str) -> Path {
+    if !document.initial.q.is_empty() {
+        return path(["initial", "q"]);
+    }
+    if !document.initial.parts.is_empty() {
+        return path(["initial", "parts"]);
+    }
+    // On a set of nodes a contact has a number, too.
+    let is = |contact: &str| {
+        name.strip_prefix(contact)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let formulas = document.system.iter().flat_map(|s| &s.unilateral);
+    let of_formulas = formulas.map(|c| &c.name).position(|name| is(name));
+    let of_parts = document.contact.iter().position(|c| is(&c.name));
+    match (of_formulas, of_parts) {
+        (Some(k), _) => path(["system", "unilateral"]).index(k).key("gap"),
+        (None, Some(k)) => path(["contact"]).index(k).key("at"),
+        (None, None) => path(["initial"]),
     }
 }
 

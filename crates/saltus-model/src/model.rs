@@ -3,7 +3,7 @@
 use crate::build;
 use crate::definition::{Definition, Formula, MassDefinition, Scope};
 use crate::diagnostic::{Diagnostic, ModelErrors, SourceText};
-use crate::document::{self, Document, Output, OutputFormat, Quantity};
+use crate::document::{self, Document, Output, Quantity};
 use crate::evaluate::{constant, evaluate};
 use crate::findings::Findings;
 use crate::flexible::{self, Columns};
@@ -321,7 +321,7 @@ impl Parts {
     ) -> Option<Self> {
         let definition = build::definition(document, written, findings);
         let scheme = scheme(document, findings);
-        without_parts(document, findings);
+        flexible::none(document, findings);
         if !findings.names_complete() {
             return None;
         }
@@ -373,7 +373,7 @@ impl Parts {
         let mut initial = flexible::initial(&flexible, document, &scope, plan.start, findings);
         let mut start = Start::default();
         if findings.diagnostics.is_empty() {
-            let mut notes = Vec::new();
+            let mut notes = flexible.notes.clone();
             if document.initial.equilibrium {
                 let found = flexible::equilibrium(&flexible.assembly, &mut initial, findings);
                 notes.extend(found);
@@ -480,32 +480,6 @@ fn scheme(document: &Document, findings: &mut Findings<'_>) -> Option<Scheme> {
             findings.at(&place, diagnostic);
             None
         }
-    }
-}
-
-/// A model of formulas has no parts to start, to select or to draw.
-fn without_parts(document: &Document, findings: &mut Findings<'_>) {
-    let formats = &document.output.formats;
-    if let Some(k) = formats.iter().position(|&f| f == OutputFormat::Vtk) {
-        let diagnostic =
-            Diagnostic::new("the format \"vtk\" needs shapes, and a model of formulas has none")
-                .label("nothing to draw")
-                .help("use \"npz\" or \"hdf5\" beside \"csv\", and --report for plots");
-        findings.at(&build::path(["output", "formats"]).index(k), diagnostic);
-    }
-    let keys = [
-        (["initial", "parts"], !document.initial.parts.is_empty()),
-        (["initial", "equilibrium"], document.initial.equilibrium),
-        (["output", "nodes"], document.output.nodes.is_some()),
-    ];
-    for (keys, _) in keys.into_iter().filter(|(_, used)| *used) {
-        let place = build::path(keys);
-        let diagnostic = Diagnostic::new(format!(
-            "{place} is about flexible parts, and a model of formulas has none"
-        ))
-        .label("no parts here")
-        .help("remove it; the initial state of formulas is given by q and v");
-        findings.at_key(&place, diagnostic);
     }
 }
 

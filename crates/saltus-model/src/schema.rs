@@ -116,6 +116,7 @@ impl<'s> Shape<'s> {
             return None;
         }
         Some(match (least, most) {
+            (Some(a), Some(b)) if a == b => a.to_string(),
             (Some(a), Some(b)) => format!("{a} to {b}"),
             (Some(a), None) => format!("at least {a}"),
             (None, Some(b)) => format!("at most {b}"),

@@ -201,19 +201,22 @@ fn insert(
     for (depth, step) in path.0.iter().enumerate() {
         let here = Path(path.0[..depth].to_vec());
         let at = Location::new(source, spans.get(depth).cloned().unwrap_or(0..0));
-        node = child(node, step, &here, at)
+        let last = depth + 1 == path.0.len();
+        node = child(node, step, &here, at, last)
             .map_err(|refusal| Box::new(refusal.at(at).about(path.to_string())))?;
     }
     *node = value;
     Ok(())
 }
 
-/// One step down from `node`, which is at the path `here`; `at` is where an absent key is said to stand.
+/// One step down from `node`, which is at the path `here`; `at` is where an absent key is said to stand, and the
+/// `last` one, whose value is replaced.
 fn child<'a>(
     node: &'a mut Node,
     step: &Step,
     here: &Path,
     at: Location,
+    last: bool,
 ) -> Result<&'a mut Node, Refusal> {
     if matches!(step, Step::Key(_)) {
         unfold_scheme(node, here);
@@ -226,7 +229,7 @@ fn child<'a>(
         )
     };
     match (&mut node.value, step) {
-        (Value::Table(entries), Step::Key(key)) => entry(entries, key, here, at),
+        (Value::Table(entries), Step::Key(key)) => entry(entries, key, here, at, last),
         (Value::List(items), Step::Key(key)) => item_by_name(items, key, here),
         (Value::List(items), Step::Index(index)) => {
             let help = numbered(items, here);
@@ -246,6 +249,7 @@ fn entry<'a>(
     key: &str,
     here: &Path,
     at: Location,
+    last: bool,
 ) -> Result<&'a mut Node, Refusal> {
     let position = match entries.iter().position(|e| e.key == key) {
         Some(position) => position,
@@ -269,7 +273,11 @@ fn entry<'a>(
             entries.len() - 1
         }
     };
-    Ok(&mut entries[position].node)
+    let entry = &mut entries[position];
+    if last {
+        entry.location = at;
+    }
+    Ok(&mut entry.node)
 }
 
 /// The entry of a list that is called `name`, or has that number.

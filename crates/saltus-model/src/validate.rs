@@ -86,6 +86,12 @@ impl<'s> Walker<'s> {
         let diagnostic = Diagnostic::new(format!("{what} is {found}, expected {expected}"))
             .at(at)
             .label(format!("expected {expected}"));
+        let diagnostic = match (path.0.last(), shapes.documentation()) {
+            (Some(Step::Key(key)), Some(text)) => {
+                diagnostic.help(format!("{key}: {}", text.replace('\n', " ")))
+            }
+            _ => diagnostic,
+        };
         self.complain(path, diagnostic);
         self.mend(shapes, path, node.location)
     }

@@ -302,6 +302,12 @@ impl Builder {
         Ok(())
     }
 
+    /// Whether velocity component `component` of a node is held so far.
+    #[must_use]
+    pub fn is_held(&self, node: NodeId, component: usize) -> bool {
+        self.held[node.index()] >> component & 1 == 1
+    }
+
     /// Holds all coordinates of a node.
     pub fn clamp(&mut self, node: NodeId) {
         self.held[node.index()] = (1_u16 << self.kind(node).velocities()).wrapping_sub(1) as u8;
@@ -449,7 +455,7 @@ impl Builder {
     }
 
     fn is_free(&self, what: &str, node: NodeId, component: usize) -> Result<(), AssemblyError> {
-        if self.held[node.index()] >> component & 1 == 0 {
+        if !self.is_held(node, component) {
             return Ok(());
         }
         Err(AssemblyError::Held {

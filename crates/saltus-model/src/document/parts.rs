@@ -96,7 +96,7 @@ pub enum Distribution {
 pub struct Bar {
     /// Its name in results, references and messages.
     pub name: String,
-    /// Its first end: coordinates \[m\] (one, two or three), or a node of a part above.
+    /// Its first end: coordinates \[m\] (one, two or three), or a node of another part.
     pub from: Point,
     /// Its last end.
     pub to: Point,
@@ -118,7 +118,7 @@ pub struct Bar {
 pub struct Beam {
     /// Its name in results, references and messages.
     pub name: String,
-    /// Its first end: coordinates \[m\] (two or three), or a node of a part above, which it is then rigidly joined to.
+    /// Its first end: coordinates \[m\] (two or three), or a node of another part, which it is then rigidly joined to.
     pub from: Point,
     /// Its last end.
     pub to: Point,
@@ -160,7 +160,7 @@ pub enum Theory {
 pub struct PointMass {
     /// Its name.
     pub name: String,
-    /// A node of a part above, or coordinates \[m\] of a node of its own.
+    /// A node of another part, or coordinates \[m\] of a node of its own.
     pub at: Point,
     /// Mass \[kg\].
     pub mass: Quantity,

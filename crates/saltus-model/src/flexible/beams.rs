@@ -1,26 +1,18 @@
 //! Beams in the plane and in space: nodes along their axis, elements between them.
 
+use super::Work;
 use super::frames::{Axis, second_axis, triad};
 use super::lines::distance;
+use super::order::End;
 use super::sections::Properties;
-use super::{End, Work};
-use crate::build::path;
 use crate::diagnostic::Diagnostic;
 use crate::document::parts::{Beam, Theory};
 use crate::tree::Path;
 use saltus_mechanics::flexible::{LinearBeam, MassMatrix, NodeId, NodeKind, PlaneBeam, SpaceBeam};
 
 impl Work<'_, '_> {
-    pub(super) fn beams(&mut self) {
-        for (k, beam) in self.document.beam.iter().enumerate() {
-            // What is wrong is reported; the others are read all the same.
-            if self.beam(beam, &path(["beam"]).index(k)).is_none() {
-                self.nodes.cannot_make(&beam.name);
-            }
-        }
-    }
-
-    fn beam(&mut self, beam: &Beam, at: &Path) -> Option<()> {
+    /// Adds a beam; `None` where something is wrong, which is reported.
+    pub(super) fn beam(&mut self, beam: &Beam, at: &Path) -> Option<()> {
         let named = self.part_name(&beam.name, at);
         let from = self.end(&beam.from, &at.key("from"));
         let to = self.end(&beam.to, &at.key("to"));
@@ -67,7 +59,7 @@ impl Work<'_, '_> {
         elements: usize,
         at: &Path,
     ) -> Option<Axis> {
-        let mut ends = vec![from.clone()];
+        let mut ends = vec![(from.clone(), at.key("from"))];
         let extra: &[Vec<_>] = match (&beam.via, &beam.arc) {
             (Some(_), Some(_)) => {
                 let diagnostic = Diagnostic::new("a beam has corners or is an arc, not both")
@@ -84,10 +76,10 @@ impl Work<'_, '_> {
                 Some(_) => at.key("arc"),
                 None => at.key("via").index(k),
             };
-            ends.push(End::New(self.numbers(point, &place)?));
+            ends.push((End::New(self.numbers(point, &place)?), place));
         }
-        ends.push(to.clone());
-        let places = self.places(&ends, at)?;
+        ends.push((to.clone(), at.key("to")));
+        let places = self.places(&ends)?;
         let dimension = places.first().map_or(0, Vec::len);
         if dimension < 2 {
             self.wrong_count(&at.key("from"), dimension, "2 or 3");

@@ -8,6 +8,7 @@ use crate::definition::Formula;
 use crate::diagnostic::Diagnostic;
 use crate::document::parts::{Contact, Plane, Words};
 use crate::number::general;
+use crate::suggest;
 use crate::tree::Path;
 use saltus_mechanics::flexible::{Geometry, NodeId, SurfaceContact};
 use saltus_system::ContactLaw;
@@ -80,6 +81,7 @@ impl Work<'_, '_> {
         at: &Path,
     ) -> Option<()> {
         let plane = at.key("plane");
+        self.in_the_space_of(obstacle, nodes.as_deref(), &plane)?;
         let normal = self.vector(&obstacle.normal, &plane.key("normal"))?;
         let length = super::frames::length(&normal);
         if length <= 0.0 {
@@ -90,12 +92,7 @@ impl Work<'_, '_> {
         }
         let normal = normal.map(|x| x / length);
         let (nodes, radius, law) = (nodes?, radius?, law?);
-        let dimensions = obstacle.normal.len();
         let point = &obstacle.point;
-        if point.len() != dimensions {
-            self.wrong_count(&plane.key("point"), point.len(), &dimensions.to_string());
-            return None;
-        }
         let terms: Vec<(f64, Formula)> = normal
             .iter()
             .zip(point)
@@ -104,11 +101,6 @@ impl Work<'_, '_> {
             .collect();
         let several = nodes.len() > 1;
         for (i, node) in nodes.into_iter().enumerate() {
-            let dimension = self.builder.kind(node).dimension();
-            if dimension != dimensions {
-                self.wrong_count(&plane.key("normal"), dimensions, &dimension.to_string());
-                return None;
-            }
             let offset = self.signal(&terms, "a point of a plane")?;
             let name = numbered(&contact.name, i, several);
             let geometry = Geometry::Plane {
@@ -118,6 +110,41 @@ impl Work<'_, '_> {
                 radius,
             };
             self.builder.contact(name, geometry, law);
+        }
+        Some(())
+    }
+
+    /// Complains where a plane has not as many coordinates as the nodes over it, or as itself.
+    fn in_the_space_of(
+        &mut self,
+        obstacle: &Plane,
+        nodes: Option<&[NodeId]>,
+        at: &Path,
+    ) -> Option<()> {
+        let lists = [("normal", &obstacle.normal), ("point", &obstacle.point)];
+        let Some(nodes) = nodes else {
+            return (lists[0].1.len() == lists[1].1.len()).then_some(());
+        };
+        for &node in nodes {
+            let dimension = self.builder.kind(node).dimension();
+            let Some((key, list)) = lists.iter().find(|(_, list)| list.len() != dimension) else {
+                continue;
+            };
+            let entries = suggest::count(list.len(), "entry", "entries");
+            let coordinates = suggest::count(dimension, "coordinate", "coordinates");
+            let place = at.key(key);
+            let diagnostic = Diagnostic::new(format!(
+                "{place} has {entries}, but the node \"{}\" has {coordinates}",
+                self.builder.name(node)
+            ))
+            .label(format!("expected {dimension}"))
+            .help(match dimension {
+                1 => "on a line, plane = { point = [0], normal = [1] }",
+                2 => "in the plane, plane = { point = [0, 0], normal = [0, 1] }",
+                _ => "in space, plane = { point = [0, 0, 0], normal = [0, 0, 1] }",
+            });
+            self.findings.at_key(&place, diagnostic);
+            return None;
         }
         Some(())
     }

@@ -36,7 +36,11 @@ impl Work<'_, '_> {
             let components = if word == "rotation" && kind == NodeKind::SpaceFrame {
                 3..6
             } else {
-                let component = self.component(word, kind, &place)?;
+                let others: &[&str] = match kind {
+                    NodeKind::SpaceFrame => &["all", "rotation"],
+                    _ => &["all"],
+                };
+                let component = self.component(word, kind, others, &place)?;
                 component..component + 1
             };
             for component in components {
@@ -84,7 +88,8 @@ impl Work<'_, '_> {
         let several = nodes.len() > 1;
         for (i, node) in nodes.into_iter().enumerate() {
             let kind = self.builder.kind(node);
-            let component = self.component(&motion.component, kind, &at.key("component"))?;
+            let component = self.component(&motion.component, kind, &[], &at.key("component"))?;
+            self.may_move(motion, node, component, at)?;
             let mut terms = vec![(1.0, formula.clone())];
             if key == "displacement" {
                 let from = self.builder.position(node)[component];
@@ -98,6 +103,36 @@ impl Work<'_, '_> {
             self.accept(at, added)?;
         }
         Some(())
+    }
+
+    /// Complains where a component is held, or follows another motion.
+    fn may_move(
+        &mut self,
+        motion: &Motion,
+        node: NodeId,
+        component: usize,
+        at: &Path,
+    ) -> Option<()> {
+        let (word, name) = (&motion.component, self.builder.name(node));
+        let diagnostic = if self.builder.is_held(node, component) {
+            Diagnostic::new(format!(
+                "the motion \"{}\" moves \"{word}\" of \"{name}\", which a support holds",
+                motion.name
+            ))
+            .label("is held")
+            .help("leave it out of \"hold\" of the [[support]], or remove the motion")
+        } else if !self.moved.insert((node, component)) {
+            Diagnostic::new(format!(
+                "the motion \"{}\" moves \"{word}\" of \"{name}\", which follows another one",
+                motion.name
+            ))
+            .label("is prescribed above")
+            .help("a coordinate follows one motion: write the sum into one formula")
+        } else {
+            return Some(());
+        };
+        self.findings.at(&at.key("component"), diagnostic);
+        None
     }
 
     pub(super) fn ties(&mut self) {
@@ -122,7 +157,7 @@ impl Work<'_, '_> {
         for (i, pair) in pairs.iter().enumerate() {
             let kind = self.builder.kind(pair[0]);
             for word in words {
-                let component = self.component(word, kind, &at.key("components"))?;
+                let component = self.component(word, kind, &[], &at.key("components"))?;
                 let mut name = numbered(&tie.name, i, pairs.len() > 1);
                 if words.len() > 1 {
                     name = format!("{name}.{word}");

@@ -1,9 +1,10 @@
 //! Bars: rods on a line, links in the plane and in space.
 
-use super::{End, Work};
-use crate::build::path;
+use super::Work;
+use super::order::End;
 use crate::diagnostic::Diagnostic;
 use crate::document::parts::{Bar, Distribution};
+use crate::suggest;
 use crate::tree::Path;
 use saltus_mechanics::flexible::point::kind;
 use saltus_mechanics::flexible::{MassMatrix, NodeId, NodeKind, Rod, Spring};
@@ -18,28 +19,24 @@ impl From<Distribution> for MassMatrix {
 }
 
 impl Work<'_, '_> {
-    pub(super) fn bars(&mut self) {
-        for (k, bar) in self.document.bar.iter().enumerate() {
-            // What is wrong is reported; the others are read all the same.
-            if self.bar(bar, &path(["bar"]).index(k)).is_none() {
-                self.nodes.cannot_make(&bar.name);
-            }
-        }
-    }
-
-    fn bar(&mut self, bar: &Bar, at: &Path) -> Option<()> {
+    /// Adds a bar; `None` where something is wrong, which is reported.
+    pub(super) fn bar(&mut self, bar: &Bar, at: &Path) -> Option<()> {
         let named = self.part_name(&bar.name, at);
         let from = self.end(&bar.from, &at.key("from"));
         let to = self.end(&bar.to, &at.key("to"));
         let elements = self.count(&bar.elements, &at.key("elements"));
         let properties = self.properties(&bar.section, bar.material.as_deref(), at);
         let (from, to, elements) = (from?, to?, elements?);
-        let places = self.places(&[from.clone(), to.clone()], at)?;
+        let ends = [(from.clone(), at.key("from")), (to.clone(), at.key("to"))];
+        let places = self.places(&ends)?;
         let length = distance(&places[0], &places[1]);
         if length <= 0.0 || !named {
             return self.no_length(&bar.name, length, at);
         }
         let kind = self.kind_of_bar(&from, &to, places[0].len(), elements);
+        for (end, place) in &ends {
+            self.fits(end, kind, &bar.name, place)?;
+        }
         let nodes = self.chain(&bar.name, kind, &from, &to, &places, elements)?;
         self.nodes.line(&bar.name, nodes.clone());
         let properties = properties?;
@@ -129,20 +126,45 @@ impl Work<'_, '_> {
         Some(nodes)
     }
 
-    /// Coordinates of several places, as many each.
-    pub(super) fn places(&mut self, ends: &[End], at: &Path) -> Option<Vec<Vec<f64>>> {
-        let places: Vec<Vec<f64>> = ends.iter().map(|end| self.place_of(end)).collect();
-        let first = places.first().map_or(0, Vec::len);
-        if let Some(other) = places.iter().find(|place| place.len() != first) {
-            let diagnostic = Diagnostic::new(format!(
-                "{at} runs from a place of {first} coordinates to one of {}",
-                other.len()
-            ))
-            .label("expected as many coordinates at all its places");
+    /// Coordinates of several places, as many each, given where they are written.
+    pub(super) fn places(&mut self, ends: &[(End, Path)]) -> Option<Vec<Vec<f64>>> {
+        let places: Vec<Vec<f64>> = ends.iter().map(|(end, _)| self.place_of(end)).collect();
+        let expected = places.first().map_or(0, Vec::len);
+        let odd = places.iter().position(|place| place.len() != expected);
+        if let (Some(odd), Some((_, first))) = (odd, ends.first()) {
+            let at = &ends[odd].1;
+            let count = suggest::count(places[odd].len(), "coordinate", "coordinates");
+            let diagnostic = Diagnostic::new(format!("{at} has {count}, {first} has {expected}"))
+                .label(format!("expected {expected}"))
+                .help("all places of a part have as many coordinates: one on a line, two in the plane, three in space");
             self.findings.at(at, diagnostic);
             return None;
         }
         Some(places)
+    }
+
+    /// Complains where a link cannot be joined to a node because it has or lacks a rotation.
+    pub(super) fn fits(&mut self, end: &End, kind: NodeKind, name: &str, at: &Path) -> Option<()> {
+        let End::Joined(node) = end else {
+            return Some(());
+        };
+        let found = self.builder.kind(*node);
+        if found == kind {
+            return Some(());
+        }
+        let what = |kind| match kind {
+            NodeKind::PlaneFrame | NodeKind::SpaceFrame => "a node of a beam",
+            _ => "a point without rotation",
+        };
+        let diagnostic = Diagnostic::new(format!(
+            "\"{name}\" cannot be joined to \"{}\", {}: its other nodes are not of that kind",
+            self.builder.name(*node),
+            what(found)
+        ))
+        .label(format!("expected {}", what(kind)))
+        .help("give it a node of its own at this place, the end of a bar or a [[mass]], and join the two by a [[tie]] of their translations");
+        self.findings.at(at, diagnostic);
+        None
     }
 
     /// `None`, after a complaint where a part has no length.

@@ -8,6 +8,7 @@ mod guides;
 mod lines;
 mod loads;
 mod nodes;
+mod order;
 mod points;
 mod sections;
 mod sets;
@@ -19,8 +20,8 @@ use crate::build::{self, path};
 use crate::definition::{Formula, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
-use crate::document::Quantity;
-use crate::document::parts::{Point, Words};
+use crate::document::parts::Words;
+use crate::document::{OutputFormat, Quantity};
 use crate::findings::Findings;
 use crate::suggest;
 use crate::tree::Path;
@@ -42,6 +43,8 @@ const MOST_ELEMENTS: f64 = 2e7;
 pub(crate) struct Flexible {
     pub assembly: Assembly,
     pub nodes: Nodes,
+    /// What is to be known about the parts.
+    pub notes: Vec<String>,
 }
 
 /// The top-level keys of flexible parts with whether a document uses them.
@@ -63,6 +66,37 @@ pub(crate) fn keys(document: &Document) -> Vec<(&'static str, bool)> {
     ]
 }
 
+/// A model of formulas has no parts to start, to select or to draw.
+pub(crate) fn none(document: &Document, findings: &mut Findings<'_>) {
+    let formats = &document.output.formats;
+    if let Some(k) = formats.iter().position(|&f| f == OutputFormat::Vtk) {
+        let diagnostic =
+            Diagnostic::new("the format \"vtk\" needs shapes, and a model of formulas has none")
+                .label("nothing to draw")
+                .help("use \"npz\" or \"hdf5\" beside \"csv\", and --report for plots");
+        findings.at(&build::path(["output", "formats"]).index(k), diagnostic);
+    }
+    let keys = [
+        (["initial", "parts"], !document.initial.parts.is_empty()),
+        (["initial", "equilibrium"], document.initial.equilibrium),
+        (["output", "nodes"], document.output.nodes.is_some()),
+        (["output", "fields"], document.output.fields.is_some()),
+    ];
+    for (keys, _) in keys.into_iter().filter(|(_, used)| *used) {
+        let help = match keys {
+            ["initial", _] => "remove it; the initial state of formulas is given by q and v",
+            _ => "remove it; the columns of a model of formulas are its coordinates",
+        };
+        let place = build::path(keys);
+        let diagnostic = Diagnostic::new(format!(
+            "{place} is about flexible parts, and a model of formulas has none"
+        ))
+        .label("no parts here")
+        .help(help);
+        findings.at_key(&place, diagnostic);
+    }
+}
+
 /// Builds the parts; `None` where something is wrong, which is reported. Mesh files are looked for in `folder`.
 pub(crate) fn assemble(
     document: &Document,
@@ -78,12 +112,11 @@ pub(crate) fn assemble(
         findings,
         builder: Builder::new(),
         nodes: Nodes::default(),
-        constraints: Vec::new(),
+        constraints: HashSet::new(),
+        moved: HashSet::new(),
+        notes: Vec::new(),
     };
-    work.bars();
-    work.beams();
-    work.solids();
-    work.masses();
+    work.parts();
     work.gravity();
     work.springs();
     work.supports();
@@ -91,18 +124,43 @@ pub(crate) fn assemble(
     work.ties();
     work.loads();
     work.contacts();
-    let Work { builder, nodes, .. } = work;
-    if findings.diagnostics.len() > before {
+    let Work {
+        builder,
+        nodes,
+        notes,
+        ..
+    } = work;
+    if findings.diagnostics.len() > before || nodes.any_broken() {
         return None;
     }
+    let empty = builder.kinds().next().is_none();
     match builder.build() {
-        Ok(assembly) => Some(Flexible { assembly, nodes }),
+        Ok(assembly) => Some(Flexible {
+            assembly,
+            nodes,
+            notes,
+        }),
+        // What is missing may be what could not be read.
+        Err(_) if !is_sound(document, findings) => None,
+        Err(_) if empty => {
+            let diagnostic = Diagnostic::new("the model has no parts: nothing can move")
+                .help("give it a [[bar]], [[beam]], [[solid]] or [[mass]]");
+            findings.at(&Path::default(), diagnostic);
+            None
+        }
         Err(error) => {
             let diagnostic = Diagnostic::new(format!("the parts do not make a system: {error}"));
             findings.at(&Path::default(), diagnostic);
             None
         }
     }
+}
+
+/// Whether nothing was found that parts are made of.
+fn is_sound(document: &Document, findings: &Findings<'_>) -> bool {
+    let mut keys: Vec<&str> = keys(document).into_iter().map(|(key, _)| key).collect();
+    keys.extend(["parameters", "tables"]);
+    findings.is_clean_below(&keys)
 }
 
 /// What is put together, and what it is made from.
@@ -115,16 +173,10 @@ struct Work<'a, 'f> {
     builder: Builder,
     nodes: Nodes,
     /// Names of motions, ties and contacts so far.
-    constraints: Vec<String>,
-}
-
-/// An end of a part.
-#[derive(Debug, Clone)]
-enum End {
-    /// A node of a part above.
-    Joined(NodeId),
-    /// A place \[m\].
-    New(Vec<f64>),
+    constraints: HashSet<String>,
+    /// Components of nodes that follow a motion.
+    moved: HashSet<(NodeId, usize)>,
+    notes: Vec<String>,
 }
 
 impl Work<'_, '_> {
@@ -163,7 +215,8 @@ impl Work<'_, '_> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn count(&mut self, quantity: &Quantity, at: &Path) -> Option<usize> {
         let fits = |n: f64| n >= 1.0 && n.fract() == 0.0 && n <= MOST_ELEMENTS;
-        self.number(quantity, at, fits, "a whole number ≥ 1")
+        let expected = format!("a whole number from 1 to {MOST_ELEMENTS}");
+        self.number(quantity, at, fits, &expected)
             .map(|n| n as usize)
     }
 
@@ -222,24 +275,6 @@ impl Work<'_, '_> {
         }
     }
 
-    fn end(&mut self, point: &Point, at: &Path) -> Option<End> {
-        match point {
-            Point::Node(reference) => self.node_at(reference, at).map(End::Joined),
-            Point::Coordinates(list) => self.numbers(list, at).map(End::New),
-        }
-    }
-
-    /// Coordinates of an end.
-    fn place_of(&self, end: &End) -> Vec<f64> {
-        match end {
-            End::New(place) => place.clone(),
-            End::Joined(node) => {
-                let dimension = self.builder.kind(*node).dimension();
-                self.builder.position(*node)[..dimension].to_vec()
-            }
-        }
-    }
-
     /// Complains where the name of a part is taken or odd.
     fn part_name(&mut self, name: &str, at: &Path) -> bool {
         let fits = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
@@ -262,22 +297,32 @@ impl Work<'_, '_> {
 
     /// Complains where the name of a constraint or contact is taken.
     fn constraint_name(&mut self, name: &str, at: &Path) {
-        if self.constraints.iter().any(|known| known == name) {
+        if !self.constraints.insert(name.to_owned()) {
             let diagnostic = Diagnostic::new(format!("two constraints are called \"{name}\""))
                 .label("was named above");
             self.findings.at(&at.key("name"), diagnostic);
         }
-        self.constraints.push(name.to_owned());
     }
 
-    /// The number of a velocity component of a node.
-    fn component(&mut self, word: &str, kind: NodeKind, at: &Path) -> Option<usize> {
+    /// The number of a velocity component of a node; `others` are words that are right there, too.
+    fn component(
+        &mut self,
+        word: &str,
+        kind: NodeKind,
+        others: &[&str],
+        at: &Path,
+    ) -> Option<usize> {
         let (_, names) = component_names(kind);
         if let Some(component) = names.iter().position(|name| *name == word) {
             return Some(component);
         }
-        let diagnostic = Diagnostic::new(format!("the node has no component \"{word}\""))
-            .label(format!("expected {}", suggest::list(names.iter().copied())));
+        let message = format!(
+            "the node has no component \"{word}\"{}",
+            suggest::did_you_mean(word, names.iter().copied().chain(others.iter().copied()))
+        );
+        let known = others.iter().chain(names);
+        let diagnostic =
+            Diagnostic::new(message).label(format!("expected {}", suggest::list(known.copied())));
         self.findings.at(at, diagnostic);
         None
     }

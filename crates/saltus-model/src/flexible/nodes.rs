@@ -78,6 +78,22 @@ impl Nodes {
         !self.knows(name) && self.broken.iter().any(|broken| broken == name)
     }
 
+    /// Whether some part could not be made.
+    pub fn any_broken(&self) -> bool {
+        !self.broken.is_empty()
+    }
+
+    /// Whether a text has the form of a reference to a node, which no formula of parameters has.
+    pub fn is_like(&self, text: &str) -> bool {
+        let fits = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        let Some((name, inside)) = text.split_once('.') else {
+            return false;
+        };
+        let word = |word: &str| !word.is_empty() && word.chars().all(fits);
+        let begins = name.chars().next().is_some_and(char::is_alphabetic);
+        begins && name != "v" && word(name) && word(inside)
+    }
+
     /// Whether `reference` is about a bar or a beam.
     pub fn is_of_line(&self, reference: &str) -> bool {
         let name = reference.split('.').next().unwrap_or_default();
@@ -165,7 +181,13 @@ impl Nodes {
         };
         found.ok_or_else(|| {
             let name = reference.split('.').next().unwrap_or_default();
-            Diagnostic::new(format!("\"{reference}\" is no node"))
+            let ends: &[&str] = if part.ends { &["start", "end"] } else { &[] };
+            let known = part.sets.keys().map(String::as_str);
+            let meant = suggest::nearest(inside, ends.iter().copied().chain(known));
+            let meant = meant.map_or_else(String::new, |set| {
+                format!(", did you mean \"{name}.{set}\"?")
+            });
+            Diagnostic::new(format!("\"{reference}\" is no node{meant}"))
                 .label("not a node")
                 .help(format!("there is {}", part.describe(name)))
         })
@@ -250,7 +272,7 @@ impl Nodes {
             .map(|(name, part)| part.describe(name))
             .collect();
         let help = if parts.is_empty() {
-            "there are no parts above".to_owned()
+            "there are no other parts".to_owned()
         } else {
             format!("there is {}", parts.join("; "))
         };

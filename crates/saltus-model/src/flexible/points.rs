@@ -1,6 +1,7 @@
 //! Masses and springs at nodes.
 
-use super::{End, Work};
+use super::Work;
+use super::order::End;
 use crate::build::path;
 use crate::diagnostic::Diagnostic;
 use crate::document::parts::{Numbers, PointMass, Spring};
@@ -37,13 +38,8 @@ macro_rules! by_kind {
 }
 
 impl Work<'_, '_> {
-    pub(super) fn masses(&mut self) {
-        for (k, mass) in self.document.mass.iter().enumerate() {
-            let _ = self.mass(mass, &path(["mass"]).index(k));
-        }
-    }
-
-    fn mass(&mut self, mass: &PointMass, at: &Path) -> Option<()> {
+    /// Adds a mass; `None` where something is wrong, which is reported.
+    pub(super) fn mass(&mut self, mass: &PointMass, at: &Path) -> Option<()> {
         let named = self.part_name(&mass.name, at);
         let size = self.positive(&mass.mass, &at.key("mass"));
         let node = match self.end(&mass.at, &at.key("at"))? {
@@ -127,8 +123,22 @@ impl Work<'_, '_> {
         let second = self.end(second, &place.index(1));
         let stiffness = self.not_negative(Some(&spring.stiffness), &at.key("stiffness"));
         let damping = self.not_negative(spring.damping.as_ref(), &at.key("damping"));
-        let ends = [first?, second?];
-        let places = self.places(&ends, at)?;
+        let ends = [(first?, place.index(0)), (second?, place.index(1))];
+        let places = self.places(&ends)?;
+        let ends = ends.map(|(end, _)| end);
+        if let [End::Joined(a), End::Joined(b)] = ends
+            && a == b
+        {
+            let diagnostic = Diagnostic::new(format!(
+                "the spring \"{}\" begins and ends at the node \"{}\"",
+                spring.name,
+                self.builder.name(a)
+            ))
+            .label("expected two nodes")
+            .help("choose another node, or give the coordinates of a fixed point");
+            self.findings.at(&place, diagnostic);
+            return None;
+        }
         let line = places[0].len() == 1;
         let apart = super::lines::distance(&places[0], &places[1]);
         let relaxed = match &spring.length {
@@ -141,6 +151,7 @@ impl Work<'_, '_> {
         let (stiffness, damping, name) = (stiffness?, damping?, spring.name.clone());
         match ends {
             [End::Joined(a), End::Joined(b)] => by_kind!(self.builder.kind(a), K => {
+                self.fits(&ends[1], self.builder.kind(a), &name, &place.index(1))?;
                 let link = self.accept(at, Link::<K>::new(stiffness, damping, relaxed))?;
                 let added = self.builder.elements(name, vec![link], &[a, b]);
                 self.accept(at, added)

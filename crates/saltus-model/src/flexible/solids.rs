@@ -4,11 +4,11 @@ use super::nodes::SURFACE;
 use super::sections::Values;
 use super::sets::{MeshSet, Surface};
 use super::{MOST_ELEMENTS, Work};
-use crate::build::path;
 use crate::diagnostic::Diagnostic;
 use crate::document::Quantity;
 use crate::document::parts::Words;
 use crate::document::solids::{Cells, Cuboid, Integration, Law, PlaneState, Solid};
+use crate::number::general;
 use crate::suggest;
 use crate::tree::Path;
 use indexmap::IndexMap;
@@ -20,6 +20,9 @@ use saltus_mechanics::flexible::solid::{
     self, Hexahedron, Quadrilateral, Section, Tetrahedron, Triangle,
 };
 use saltus_mechanics::flexible::{Cell, MassMatrix, Mesh, NodeId, NodeKind};
+
+/// Poisson's ratio above which fully integrated elements are noticeably too stiff: λ/μ = 2ν/(1 − 2ν) exceeds 40.
+const LOCKING: f64 = 0.488;
 
 impl From<Law> for solid::Law {
     fn from(law: Law) -> Self {
@@ -42,16 +45,8 @@ impl From<Integration> for solid::Integration {
 }
 
 impl Work<'_, '_> {
-    pub(super) fn solids(&mut self) {
-        for (k, solid) in self.document.solid.iter().enumerate() {
-            // What is wrong is reported; the others are read all the same.
-            if self.solid(solid, &path(["solid"]).index(k)).is_none() {
-                self.nodes.cannot_make(&solid.name);
-            }
-        }
-    }
-
-    fn solid(&mut self, solid: &Solid, at: &Path) -> Option<()> {
+    /// Adds a solid; `None` where something is wrong, which is reported.
+    pub(super) fn solid(&mut self, solid: &Solid, at: &Path) -> Option<()> {
         let named = self.part_name(&solid.name, at);
         let values = self.material_called(&solid.material, at);
         let (mesh, uniform) = self.mesh(solid, at)?;
@@ -172,6 +167,16 @@ impl Work<'_, '_> {
             divisions[k].ratio = self.positive(ratio, &at.key("grading").index(k))?;
         }
         let (from, to) = (from?, to?);
+        if let Some(k) = (0..dimension).find(|&k| to[k] <= from[k]) {
+            let place = at.key("to").index(k);
+            let (low, high) = (general(from[k]), general(to[k]));
+            let diagnostic =
+                Diagnostic::new(format!("{place} is {high}, but the box begins at {low}"))
+                    .label(format!("expected more than {low}"))
+                    .help("\"from\" is the corner with the lowest coordinates, \"to\" the one with the highest");
+            self.findings.at(&place, diagnostic);
+            return None;
+        }
         let (mesh, uniform) = if dimension == 2 {
             let cells = match cuboid.cells.unwrap_or(Cells::Quadrilaterals) {
                 Cells::Triangles => PlaneCells::Triangles,
@@ -354,6 +359,14 @@ impl Work<'_, '_> {
             self.findings.at(&at.key("material"), diagnostic);
             return None;
         };
+        let confined = solid.plane != Some(PlaneState::Stress);
+        if poisson > LOCKING && confined && solid.integration == Integration::Full {
+            self.notes.push(format!(
+                "\"{}\" is nearly incompressible (poisson = {}): its elements lock and are far too stiff; quadrilaterals or hexahedra with integration = \"mean-dilatation\" and the law \"linear\" or \"neo-hookean-split\" do not",
+                solid.name,
+                general(poisson)
+            ));
+        }
         let material =
             solid::Material::new(solid.law.into(), values.young, poisson, values.density);
         self.accept(&at.key("material"), material)

@@ -1,0 +1,179 @@
+//! Parts of model files: in any order, joined to one another, with notes on what they are made of.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use saltus_mechanics::statics::{Options, equilibrium};
+use saltus_model::{Format, Model};
+
+const FRAME: &str = r#"
+saltus = 1
+[simulation]
+scheme = "nonsmooth-generalized-alpha"
+step = 1e-3
+until = 1e-2
+[materials.steel]
+young = 200e9
+poisson = 0.3
+density = 7800
+[sections.wire]
+area = 1e-4
+inertia = 1e-9
+"#;
+
+fn model(parts: &str) -> Model {
+    let text = format!("{FRAME}{parts}");
+    Model::parse("test", "test.toml", text, Format::Toml, &[])
+        .unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+const BEAM: &str = r#"
+[[beam]]
+name = "beam"
+from = [0, 0]
+to = [1, 0]
+elements = 4
+material = "steel"
+section = "wire"
+"#;
+const BAR: &str = r#"
+[[bar]]
+name = "hanger"
+from = [1, 2]
+to = "beam.end"
+elements = 1
+material = "steel"
+section = "wire"
+"#;
+const STRUT: &str = r#"
+[[bar]]
+name = "strut"
+from = "ball"
+to = [-1, 3]
+elements = 1
+material = "steel"
+section = "wire"
+"#;
+const BALL: &str = r#"
+[[mass]]
+name = "ball"
+at = [0, 3]
+mass = 2
+"#;
+const HELD: &str = r#"
+[[support]]
+at = "hanger.start"
+hold = "all"
+[[support]]
+at = "beam.start"
+hold = ["x", "y"]
+[[support]]
+at = "strut.end"
+hold = "all"
+[[support]]
+at = "ball"
+hold = "y"
+[[load]]
+at = "beam.end"
+force = [0, -1000]
+"#;
+
+#[test]
+fn a_bar_holds_the_end_of_a_beam_wherever_it_is_written() {
+    for parts in [
+        [BEAM, BAR, STRUT, BALL],
+        [BALL, STRUT, BAR, BEAM],
+        [BAR, BALL, BEAM, STRUT],
+    ] {
+        let model = model(&(parts.concat() + HELD));
+        let assembly = model.assembly.as_ref().unwrap();
+        let mut state = assembly.reference_state(0.0);
+        equilibrium(&**assembly, &mut state, &Options::default()).unwrap();
+        let k = model
+            .system
+            .names()
+            .positions
+            .iter()
+            .position(|name| name == "beam.4.y")
+            .unwrap();
+        // A pinned beam under a force at its end turns about the pin, and the bar takes all of the force:
+        // F L/(E A) = 1000 · 2/(200e9 · 1e-4) = 1e-4 m.
+        assert!((state.q[k] + 1e-4).abs() < 1e-8, "{}", state.q[k]);
+    }
+}
+
+#[test]
+fn parts_that_wait_for_each_other_are_refused() {
+    let circle = format!(
+        "{FRAME}{}{}",
+        BEAM.replace("[1, 0]", "\"other.start\""),
+        BEAM.replace("\"beam\"", "\"other\"")
+            .replace("[0, 0]", "\"beam.end\"")
+    );
+    let errors = Model::parse("test", "test.toml", circle, Format::Toml, &[]).unwrap_err();
+    let text = errors.to_string();
+    assert!(
+        text.contains("none of \"beam\", \"other\" can be built first"),
+        "{text}"
+    );
+    assert_eq!(errors.diagnostics.len(), 1, "{text}");
+}
+
+#[test]
+fn a_nearly_incompressible_solid_that_locks_is_noted() {
+    let notes = |poisson: &str, keys: &str| {
+        let text = format!(
+            "{}[[solid]]\nname = \"block\"\nbox = {{ from = [0, 0], to = [1, 1], divisions = [2, 2] }}\nmaterial = \"steel\"\n{keys}",
+            FRAME.replace("poisson = 0.3", poisson)
+        );
+        Model::parse("test", "test.toml", text, Format::Toml, &[])
+            .unwrap_or_else(|errors| panic!("{errors}"))
+            .notes
+            .join("\n")
+    };
+    let locks = |notes: String| notes.contains("lock");
+    assert!(locks(notes("poisson = 0.4999", "")));
+    assert!(locks(notes("poisson = 0.4999", "law = \"linear\"")));
+    assert!(!locks(notes("poisson = 0.45", "")));
+    assert!(!locks(notes("poisson = 0.4999", "plane = \"stress\"")));
+    assert!(!locks(notes(
+        "poisson = 0.4999",
+        "law = \"linear\"\nintegration = \"mean-dilatation\""
+    )));
+}
+
+#[test]
+fn a_chain_is_joined_to_a_beam_by_a_tie() {
+    let chain = r#"
+[[bar]]
+name = "chain"
+from = [1, 0]
+to = [1, 2]
+elements = 2
+material = "steel"
+section = "wire"
+[[tie]]
+name = "joint"
+between = ["chain.start", "beam.end"]
+components = ["x", "y"]
+[[support]]
+at = ["chain.1", "chain.end"]
+hold = "x"
+[[support]]
+at = "chain.end"
+hold = "y"
+[[support]]
+at = "beam.start"
+hold = ["x", "y"]
+[[load]]
+at = "beam.end"
+force = [0, -1000]
+"#;
+    let model = model(&(BEAM.to_owned() + chain));
+    let assembly = model.assembly.as_ref().unwrap();
+    let mut state = assembly.reference_state(0.0);
+    equilibrium(&**assembly, &mut state, &Options::default()).unwrap();
+    let names = model.system.names().positions;
+    for name in ["beam.4.y", "chain.0.y"] {
+        let k = names.iter().position(|known| known == name).unwrap();
+        assert!((state.q[k] + 1e-4).abs() < 1e-8, "{name}: {}", state.q[k]);
+    }
+}
