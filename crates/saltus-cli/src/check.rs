@@ -7,7 +7,7 @@ use crate::{WRONG_INPUT, words};
 use saltus_linear::{Dense, MinimumNorm, dot};
 use saltus_mechanics::flexible::NodeId;
 use saltus_model::number::general;
-use saltus_model::{Model, ModelErrors};
+use saltus_model::{Model, ModelErrors, Size};
 use saltus_system::{ContactSet, ForceKind, MassKind, Names};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -15,6 +15,15 @@ use std::process::ExitCode;
 
 /// The audit takes a time that grows with the third power of the number of coordinates.
 const MOST_AUDITED: usize = 100;
+
+/// The scheme is tried on models of up to this many unknowns: with more, to factorise its matrix takes long.
+const MOST_TRIED: usize = 100_000;
+
+/// From this many unknowns on the size is said before the model is built.
+const MANY: u64 = 1_000_000;
+
+/// Memory that a model takes without a scheme, measured on boxes of quadrilaterals.
+const BYTES_PER_UNKNOWN: f64 = 250.0;
 
 /// Lists of names and contacts end here.
 const MOST_LISTED: usize = 40;
@@ -35,10 +44,26 @@ pub fn run(arguments: &ModelArguments) -> ExitCode {
 
 fn checked(arguments: &ModelArguments) -> Result<Model, ModelErrors> {
     patiently("reading the model", false, || {
-        let model = Model::load(&arguments.model, &arguments.overrides())?;
-        model.ready()?;
+        let model = Model::load_telling(&arguments.model, &arguments.overrides(), &announce)?;
+        if model.system.dims().nv <= MOST_TRIED {
+            model.ready()?;
+        } else {
+            model.permitted()?;
+        }
         Ok(model)
     })
+}
+
+/// Says how large a large model is before it is built, so that one need not wait for that.
+fn announce(size: Size) {
+    if size.unknowns >= MANY {
+        eprintln!(
+            "{} elements with {} unknowns: to check them takes about {:.1} GB, to simulate them several times as much",
+            size.elements,
+            size.unknowns,
+            BYTES_PER_UNKNOWN * size.unknowns as f64 / 1e9
+        );
+    }
 }
 
 /// The model in a few lines.
@@ -58,7 +83,7 @@ fn description(model: &Model) -> String {
         ("bilateral", counted(&names.bilateral)),
         ("unilateral", counted(&names.contacts)),
         ("structure", structure(model)),
-        ("scheme", model.scheme.name().to_owned()),
+        ("scheme", scheme(model)),
         (
             "time",
             format!(
@@ -232,6 +257,17 @@ fn counted(names: &[String]) -> String {
             more => format!(" and {more} more"),
         };
         format!("{}: {}{more}", names.len(), names[..listed].join(", "))
+    }
+}
+
+/// The scheme, and whether it was tried.
+fn scheme(model: &Model) -> String {
+    let name = model.scheme.name();
+    let n = model.system.dims().nv;
+    if n <= MOST_TRIED {
+        name.to_owned()
+    } else {
+        format!("{name}, not tried on {n} unknowns, which takes as long as the start of a run")
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::definition::FormulaError;
 use crate::diagnostic::{Diagnostic, Location, SourceText};
+use crate::flexible::Size;
 use crate::tree::{Node, Path, Value, raw_offset};
 
 /// Diagnostics, and what is needed to point at the places they are about.
@@ -18,6 +19,8 @@ pub(crate) struct Findings<'a> {
     pub diagnostics: Vec<Diagnostic>,
     /// What is right by itself, but not solved by the scheme.
     pub refusals: Vec<Diagnostic>,
+    /// Who wants to know the size of the parts before they are built.
+    told: Option<&'a dyn Fn(Size)>,
 }
 
 impl<'a> Findings<'a> {
@@ -41,6 +44,19 @@ impl<'a> Findings<'a> {
             incomplete,
             diagnostics,
             refusals: Vec::new(),
+            told: None,
+        }
+    }
+
+    /// Tells `told` the size of the parts before they are built.
+    pub fn telling(self, told: Option<&'a dyn Fn(Size)>) -> Self {
+        Self { told, ..self }
+    }
+
+    /// Tells the size of the parts to who wants to know it.
+    pub fn tell(&self, size: Size) {
+        if let Some(told) = self.told {
+            told(size);
         }
     }
 

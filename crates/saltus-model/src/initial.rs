@@ -329,6 +329,9 @@ fn indefinite(matrix: &Dense, singular: bool) -> Option<(usize, f64)> {
 
 /// Positions and velocities of the bilateral constraints.
 fn bilateral(system: &dyn System, state: &State, found: &Consistency, findings: &mut Findings<'_>) {
+    if found.position.is_empty() && found.velocity.is_empty() {
+        return;
+    }
     let names = system.names().bilateral;
     let scale = |x: &[f64]| 1e-8 * max_abs(x).max(1.0);
     inconsistent(
@@ -382,6 +385,9 @@ fn overlap(
     findings: &mut Findings<'_>,
     notes: &mut Vec<String>,
 ) {
+    if found.gap.is_empty() {
+        return;
+    }
     let names = system.names().contacts;
     // What overlaps, by its place: a contact of many nodes is one matter.
     let mut refused: Vec<(Path, usize, f64, &str)> = Vec::new();

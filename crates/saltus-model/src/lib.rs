@@ -43,7 +43,7 @@ mod validate;
 
 pub use diagnostic::{Diagnostic, Location, ModelErrors, SourceText};
 pub use document::{Document, schema};
-pub use flexible::Columns;
+pub use flexible::{Columns, Size};
 pub use formula_system::FormulaSystem;
 pub use model::Model;
 pub use set::Override;

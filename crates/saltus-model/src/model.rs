@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, ModelErrors, SourceText};
 use crate::document::{self, Document, Output, Quantity};
 use crate::evaluate::{constant, evaluate};
 use crate::findings::Findings;
-use crate::flexible::{self, Columns};
+use crate::flexible::{self, Columns, Size};
 use crate::friction;
 use crate::initial::{self, Start};
 use crate::number::general;
@@ -83,12 +83,32 @@ impl Model {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn load(path: impl AsRef<FilePath>, overrides: &[Override]) -> Result<Self, ModelErrors> {
-        let path = path.as_ref();
+        Self::load_from(path.as_ref(), overrides, None)
+    }
+
+    /// As [`load`](Self::load); calls `told` with the size of flexible parts before they are built.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn load_telling(
+        path: impl AsRef<FilePath>,
+        overrides: &[Override],
+        told: &dyn Fn(Size),
+    ) -> Result<Self, ModelErrors> {
+        Self::load_from(path.as_ref(), overrides, Some(told))
+    }
+
+    fn load_from(
+        path: &FilePath,
+        overrides: &[Override],
+        told: Option<&dyn Fn(Size)>,
+    ) -> Result<Self, ModelErrors> {
         let source = path.display().to_string();
         match read::read(path) {
             Ok((text, format)) => {
                 let folder = path.parent().unwrap_or(FilePath::new(""));
-                Self::parse_in(folder, &name_of(path), &source, text, format, overrides)
+                let name = read::name_of(path);
+                Self::parse_in(folder, &name, &source, text, format, overrides, told)
             }
             Err(diagnostic) => Err(ModelErrors::new(
                 vec![SourceText {
@@ -112,7 +132,8 @@ impl Model {
         format: Format,
         overrides: &[Override],
     ) -> Result<Self, ModelErrors> {
-        Self::parse_in(FilePath::new(""), name, source, text, format, overrides)
+        let folder = FilePath::new("");
+        Self::parse_in(folder, name, source, text, format, overrides, None)
     }
 
     /// As [`parse`](Self::parse), with the files that the model names in `folder`.
@@ -123,6 +144,7 @@ impl Model {
         text: String,
         format: Format,
         overrides: &[Override],
+        told: Option<&dyn Fn(Size)>,
     ) -> Result<Self, ModelErrors> {
         let (root, mut diagnostics) = format.parse(&text, 0);
         let mut sources = vec![SourceText {
@@ -159,7 +181,7 @@ impl Model {
                 return Err(ModelErrors::new(sources, diagnostics));
             }
         };
-        let mut findings = Findings::new(&tree, &sources, mended, diagnostics);
+        let mut findings = Findings::new(&tree, &sources, mended, diagnostics).telling(told);
         let parts = Parts::of(&document, folder, &mut findings);
         let Findings {
             mut diagnostics,
@@ -215,17 +237,26 @@ impl Model {
         }
     }
 
+    /// Whether there is nothing in the document that no scheme solves; as [`ready`](Self::ready), without trying.
+    ///
+    /// # Errors
+    /// What is not solved, at its place in the document.
+    pub fn permitted(&self) -> Result<(), ModelErrors> {
+        if self.refusals.is_empty() {
+            return Ok(());
+        }
+        Err(ModelErrors::new(
+            self.sources.clone(),
+            self.refusals.clone(),
+        ))
+    }
+
     /// Whether the scheme can run the system: prepares it once and throws the result away.
     ///
     /// # Errors
     /// What the scheme does not solve, at its place in the document.
     pub fn ready(&self) -> Result<(), ModelErrors> {
-        if !self.refusals.is_empty() {
-            return Err(ModelErrors::new(
-                self.sources.clone(),
-                self.refusals.clone(),
-            ));
-        }
+        self.permitted()?;
         let outcome = match self.scheme.build() {
             Ok(mut integrator) => integrator
                 .prepare(&*self.system, &self.initial, self.plan.step)
@@ -552,20 +583,4 @@ fn plan(document: &Document, scope: &Scope, findings: &mut Findings<'_>) -> Plan
         findings.at(&at.key("step"), diagnostic);
     }
     plan
-}
-
-/// The name of a model file: its stem, or its folder where the stem is just `model`.
-fn name_of(path: &FilePath) -> String {
-    let stem = path
-        .file_stem()
-        .map(|s| s.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    if stem != "model" {
-        return stem;
-    }
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    absolute
-        .parent()
-        .and_then(FilePath::file_name)
-        .map_or(stem, |folder| folder.to_string_lossy().into_owned())
 }

@@ -111,3 +111,19 @@ fn sibling(path: &Path) -> Option<String> {
     names.sort();
     suggest::nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
+
+/// The name of a model file: its stem, or its folder where the stem is just `model`.
+pub(crate) fn name_of(path: &Path) -> String {
+    let stem = path
+        .file_stem()
+        .map(|s| s.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    if stem != "model" {
+        return stem;
+    }
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute
+        .parent()
+        .and_then(Path::file_name)
+        .map_or(stem, |folder| folder.to_string_lossy().into_owned())
+}

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use saltus_mechanics::statics::{Options, equilibrium};
-use saltus_model::{Format, Model};
+use saltus_model::{Format, Model, Size};
+use std::cell::Cell;
 
 const FRAME: &str = r#"
 saltus = 1
@@ -176,4 +177,49 @@ force = [0, -1000]
         let k = names.iter().position(|known| known == name).unwrap();
         assert!((state.q[k] + 1e-4).abs() < 1e-8, "{name}: {}", state.q[k]);
     }
+}
+
+#[test]
+fn the_size_of_parts_is_told_before_they_are_built() {
+    let block = |name: &str, from: &str, to: &str, rest: &str| {
+        format!(
+            "[[solid]]\nname = \"{name}\"\nmaterial = \"steel\"\nbox = {{ from = {from}, to = {to}, {rest} }}\n"
+        )
+    };
+    let folder = std::env::temp_dir();
+    let path = folder.join(format!("saltus-size-{}.toml", std::process::id()));
+    for parts in [
+        BEAM.to_owned(),
+        BEAM.replace("[0, 0]", "[0, 0, 0]")
+            .replace("[1, 0]", "[1, 0, 0]"),
+        STRUT
+            .replace("\"ball\"", "[0, 3]")
+            .replace("elements = 1", "elements = 7"),
+        block("a", "[0, 0]", "[1, 1]", "divisions = [3, 5]"),
+        block(
+            "a",
+            "[0, 0]",
+            "[1, 1]",
+            "divisions = [3, 5], cells = \"triangles\"",
+        ),
+        block("a", "[0, 0, 0]", "[1, 1, 1]", "divisions = [2, 3, 4]"),
+        block(
+            "a",
+            "[0, 0, 0]",
+            "[1, 1, 1]",
+            "divisions = [2, 3, 4], cells = \"tetrahedra\"",
+        ),
+    ] {
+        std::fs::write(&path, format!("{FRAME}{parts}")).unwrap();
+        let told = Cell::new(Size::default());
+        let model = Model::load_telling(&path, &[], &|size| told.set(size)).unwrap();
+        let assembly = model.assembly.as_ref().unwrap();
+        let elements: usize = assembly.groups().iter().map(|g| g.len()).sum();
+        let built = Size {
+            elements: elements as u64,
+            unknowns: model.system.dims().nv as u64,
+        };
+        assert_eq!(told.get(), built, "{parts}");
+    }
+    std::fs::remove_file(&path).unwrap();
 }

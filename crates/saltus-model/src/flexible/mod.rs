@@ -13,6 +13,7 @@ mod points;
 mod sections;
 mod sets;
 mod signal;
+mod size;
 mod solids;
 mod start;
 
@@ -34,6 +35,7 @@ use std::path::Path as FilePath;
 
 pub use columns::Columns;
 pub(crate) use columns::{columns, fields};
+pub use size::Size;
 pub(crate) use start::{equilibrium, initial};
 
 /// Most elements of one part.
@@ -104,6 +106,7 @@ pub(crate) fn assemble(
     scope: &Scope,
     findings: &mut Findings<'_>,
 ) -> Option<Flexible> {
+    findings.tell(Size::of(document, scope));
     let before = findings.diagnostics.len();
     let mut work = Work {
         document,

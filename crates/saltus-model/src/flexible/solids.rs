@@ -397,10 +397,14 @@ impl Work<'_, '_> {
     ) -> Option<()> {
         let triangles = Triangle::on_mesh(section, mesh);
         let triangles = self.accept(at, triangles)?;
-        self.elements(solid, triangles, false, Cell::Triangle, mesh, ids, at)?;
-        let rest = Quadrilateral::on_mesh(section, mesh);
+        self.elements(solid, triangles, Cell::Triangle, mesh, ids, at)?;
+        let rest = if uniform {
+            Quadrilateral::of_first(section, mesh)
+        } else {
+            Quadrilateral::on_mesh(section, mesh)
+        };
         let rest = self.accept(at, rest)?;
-        self.elements(solid, rest, uniform, Cell::Quadrilateral, mesh, ids, at)
+        self.elements(solid, rest, Cell::Quadrilateral, mesh, ids, at)
     }
 
     fn space_elements(
@@ -414,19 +418,21 @@ impl Work<'_, '_> {
     ) -> Option<()> {
         let tetrahedra = Tetrahedron::on_mesh(section, mesh);
         let tetrahedra = self.accept(at, tetrahedra)?;
-        self.elements(solid, tetrahedra, false, Cell::Tetrahedron, mesh, ids, at)?;
-        let rest = Hexahedron::on_mesh(section, mesh);
+        self.elements(solid, tetrahedra, Cell::Tetrahedron, mesh, ids, at)?;
+        let rest = if uniform {
+            Hexahedron::of_first(section, mesh)
+        } else {
+            Hexahedron::on_mesh(section, mesh)
+        };
         let rest = self.accept(at, rest)?;
-        self.elements(solid, rest, uniform, Cell::Hexahedron, mesh, ids, at)
+        self.elements(solid, rest, Cell::Hexahedron, mesh, ids, at)
     }
 
-    /// Adds elements with their nodes; one stands for all where all have its shape.
-    #[allow(clippy::too_many_arguments)]
+    /// Adds elements with their nodes; a single one stands for all cells of its kind.
     fn elements<E: saltus_mechanics::flexible::Element + 'static>(
         &mut self,
         solid: &Solid,
-        mut elements: Vec<E>,
-        uniform: bool,
+        elements: Vec<E>,
         kind: Cell,
         mesh: &Mesh,
         ids: &[NodeId],
@@ -434,9 +440,6 @@ impl Work<'_, '_> {
     ) -> Option<()> {
         if elements.is_empty() {
             return Some(());
-        }
-        if uniform {
-            elements.truncate(1);
         }
         let nodes: Vec<NodeId> = mesh.cells(kind).flatten().map(|&n| ids[n]).collect();
         let added = self.builder.elements(&solid.name, elements, &nodes);

@@ -169,15 +169,35 @@ impl<S: Shape<D, N, Q>, const D: usize, const N: usize, const Q: usize> Solid<S,
     /// # Errors
     /// [`MeshError::Shape`] with the cell, its nodes and the Jacobian.
     pub fn on_mesh(section: &Section<D>, mesh: &Mesh) -> Result<Vec<Self>, MeshError> {
-        let make = |(index, cell): (usize, &[usize])| {
+        mesh.cells(S::CELL)
+            .enumerate()
+            .map(Self::in_cell(section, mesh))
+            .collect()
+    }
+
+    /// The element of the first cell of its kind, which stands for all of a mesh whose cells have one shape; none
+    /// where there is no cell.
+    ///
+    /// # Errors
+    /// As [`on_mesh`](Self::on_mesh).
+    pub fn of_first(section: &Section<D>, mesh: &Mesh) -> Result<Vec<Self>, MeshError> {
+        let first = mesh.cells(S::CELL).enumerate().take(1);
+        first.map(Self::in_cell(section, mesh)).collect()
+    }
+
+    /// Makes the element of a cell.
+    fn in_cell<'a>(
+        section: &'a Section<D>,
+        mesh: &'a Mesh,
+    ) -> impl Fn((usize, &'a [usize])) -> Result<Self, MeshError> {
+        move |(index, cell)| {
             let place = |a: usize| std::array::from_fn(|i| mesh.nodes[cell[a]][i]);
             Self::new(section, &std::array::from_fn(place)).map_err(|e| MeshError::Shape {
                 cell: format!("{} (nodes {cell:?})", CellId::new(S::CELL, index)),
                 problem: format!("refused: {e}"),
                 cure: "or mend the orientation of the mesh",
             })
-        };
-        mesh.cells(S::CELL).enumerate().map(make).collect()
+        }
     }
 
     fn refuse(at: &[f64; D], det: f64) -> ElementError {
