@@ -119,7 +119,8 @@ pub struct SolveArguments {
     #[arg(long, value_name = "N", default_value = "1")]
     pub threads: NonZeroUsize,
 
-    /// Return the reaction of least norm where reactions are not unique; of friction, by each solver that is asked for
+    /// Return the reaction of least norm where reactions are not unique, and of a complementarity problem with a positive
+    /// semidefinite matrix the solution of least norm; by each solver that is asked for
     #[arg(long)]
     pub canonical: bool,
 

@@ -84,12 +84,6 @@ fn accepted<'a>(
     }
     let start = arguments.start.unknowns(record);
     let start = start.map_err(|e| format!("--start {}: {e}", arguments.start))?;
-    if arguments.canonical && complementarity {
-        return Err(
-            "--canonical is for reactions of frictional contact; this is a complementarity problem"
-                .to_owned(),
-        );
-    }
     let targets = [("--out", &arguments.out), ("--convert", &arguments.convert)];
     for (flag, path) in targets {
         let Some(path) = path else { continue };
@@ -222,7 +216,7 @@ fn advice(solutions: &[Solution], all: bool) -> Vec<String> {
     lines
 }
 
-/// What a row of the table has no room for: all solutions of an enumeration, and whether a reaction is the one of least norm.
+/// What a row of the table has no room for: all solutions of an enumeration, and why a point is not the one of least norm.
 fn details(solution: &Solution) {
     if let Some(found) = &solution.enumeration {
         for (k, z) in found.solutions.iter().enumerate() {
@@ -241,10 +235,8 @@ fn details(solution: &Solution) {
             ),
         }
     }
-    if solution.canonical == Some(false) {
-        say!(
-            "  the reaction of least norm was not reached; this is another with the same velocities"
-        );
+    if let Some(note) = solution.canonical_note {
+        say!("  {note}");
     }
 }
 

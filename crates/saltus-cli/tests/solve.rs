@@ -445,3 +445,69 @@ fn kinds_of_problems_are_profiled_apart() {
         }
     }
 }
+
+/// The solution of least norm, by every solver, of `z₁ + z₂ = 1` on a segment; where `M` is not monotone, a word.
+#[test]
+fn the_solution_of_least_norm_is_given_on_request() {
+    let at = folder("solve-least");
+    std::fs::create_dir(at.join("set")).unwrap();
+    for (name, text) in [
+        (
+            "set/lcp.json",
+            r#"{"kind":"lcp","matrix":[[1,1],[1,1]],"q":[-1,-1]}"#,
+        ),
+        (
+            "set/mlcp.json",
+            r#"{"kind":"mlcp","equalities":1,"matrix":[[1,1,1],[1,1,1],[1,1,1]],"q":[-3,-3,-3]}"#,
+        ),
+        (
+            "other.json",
+            r#"{"kind":"lcp","matrix":[[0,1],[1,0]],"q":[-1,-1]}"#,
+        ),
+    ] {
+        std::fs::write(at.join(name), text).unwrap();
+    }
+    let read = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&std::fs::read_to_string(at.join(name)).unwrap()).unwrap()
+    };
+    let near = |s: &serde_json::Value, expected: f64| {
+        let z: Vec<f64> = serde_json::from_value(s["unknowns"].clone()).unwrap();
+        assert_eq!(s["canonical"], true, "{s}");
+        assert!(s.get("canonical_note").is_none(), "{s}");
+        assert!(z.iter().all(|z| (z - expected).abs() < 1e-7), "{s}");
+    };
+    for (name, expected) in [("set/lcp.json", 0.5), ("set/mlcp.json", 1.0)] {
+        let all = [
+            "solve",
+            name,
+            "--solver",
+            "all",
+            "--canonical",
+            "--out",
+            "s.json",
+        ];
+        let out = saltus(&all, &at);
+        assert_eq!(out.status.code(), Some(0), "{out:?}");
+        let list = read("s.json");
+        let solved = list.as_array().unwrap().iter();
+        let solved: Vec<_> = solved.filter(|s| s["solved"] == true).collect();
+        assert!(solved.len() >= 4, "{name}: {list}");
+        solved.iter().for_each(|s| near(s, expected));
+    }
+    let out = saltus(&["solve", "set", "--canonical", "--out", "f.json"], &at);
+    assert_eq!(out.status.code(), Some(0), "{out:?}");
+    let list = read("f.json");
+    near(&list[0]["solution"], 0.5);
+    near(&list[1]["solution"], 1.0);
+    let out = saltus(
+        &["solve", "other.json", "--canonical", "--out", "o.json"],
+        &at,
+    );
+    assert_eq!(out.status.code(), Some(0), "{out:?}");
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(said.contains("not positive semidefinite"), "{said}");
+    let list = read("o.json");
+    assert_eq!(list[0]["canonical"], false, "{list}");
+    let note = list[0]["canonical_note"].as_str().unwrap();
+    assert!(note.contains("not positive semidefinite"), "{list}");
+}

@@ -202,10 +202,6 @@ fn options_are_refused_or_mean_what_they_say() {
             &["lcp.json", "--start", "solution"],
             "no solution in the file",
         ),
-        (
-            &["lcp.json", "--canonical"],
-            "--canonical is for reactions of frictional contact",
-        ),
         (&["lcp.json", "--profile", "p"], "--profile needs a folder"),
         (&["lcp.json", "--solver", "lemk"], "did you mean \"lemke\"?"),
         (

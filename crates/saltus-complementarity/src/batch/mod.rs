@@ -95,7 +95,7 @@ pub struct Request {
     pub max_iterations: u64,
     /// Largest number of counted floating-point operations (friction).
     pub max_work: f64,
-    /// Whether the reaction of least norm is asked for where it is not unique.
+    /// Whether the reaction, or the solution of a complementarity problem, of least norm is asked for where there are several.
     pub canonical: bool,
 }
 
@@ -155,9 +155,12 @@ pub struct Solution {
     /// What all active sets of a complementarity problem gave, where they were tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enumeration: Option<AllSets>,
-    /// Whether `unknowns` is the reaction of least norm, where that was asked for.
+    /// Whether `unknowns` is the reaction or the solution of least norm, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub canonical: Option<bool>,
+    /// Why it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub canonical_note: Option<&'static str>,
 }
 
 /// An [`Enumeration`] as it is written to a file.
@@ -277,6 +280,12 @@ fn word(status: Status) -> String {
     text
 }
 
+/// Why a point is not the one of least norm.
+const NOT_CANONICAL: &str =
+    "the reaction of least norm was not reached; this is another with the same velocities";
+const NOT_LEAST: &str = "the solution of least norm was not reached; this is another one";
+const NOT_MONOTONE: &str = "not the solution of least norm: M is not positive semidefinite, so that there need not be a single one";
+
 fn solve_mixed(
     problem: &Mlcp<'_>,
     mut z: Vec<f64>,
@@ -293,6 +302,22 @@ fn solve_mixed(
     let start = Instant::now();
     let end = lcp::solve(problem, method, tolerance, &mut z);
     let time_s = start.elapsed().as_secs_f64();
+    let mut residual_unscaled = end.outcome.residual;
+    let mut canonical = None;
+    if request.canonical && end.outcome.is_solved() {
+        let least = lcp::canonical_solution(problem, request.tolerance, &mut z);
+        canonical = Some(least);
+        if least {
+            residual_unscaled = problem.residual(&z);
+        }
+    }
+    let canonical_note = (canonical == Some(false)).then(|| {
+        if lcp::is_monotone(problem) {
+            NOT_LEAST
+        } else {
+            NOT_MONOTONE
+        }
+    });
     let mut w = problem.q.to_vec();
     problem.matrix.apply_add(1.0, &z, &mut w);
     Solution {
@@ -309,7 +334,7 @@ fn solve_mixed(
         residual: problem.relative_residual(&z),
         residual_impulse: None,
         residual_velocity: None,
-        residual_unscaled: Some(end.outcome.residual),
+        residual_unscaled: Some(residual_unscaled),
         residual_dynamics: None,
         time_s,
         unknowns: z,
@@ -317,7 +342,8 @@ fn solve_mixed(
         velocity: None,
         certificate: end.certificate,
         enumeration: end.enumeration.map(AllSets::from),
-        canonical: None,
+        canonical,
+        canonical_note,
     }
 }
 
@@ -356,8 +382,13 @@ fn solve_friction(
         time_s,
         certificate,
         canonical,
+        canonical_note: not_canonical(canonical),
         ..friction_solution(name, p.contacts(), &end, r, u)
     }
+}
+
+fn not_canonical(canonical: Option<bool>) -> Option<&'static str> {
+    (canonical == Some(false)).then_some(NOT_CANONICAL)
 }
 
 fn wants_canonical(request: &Request, end: &FrictionOutcome) -> bool {
@@ -390,6 +421,7 @@ fn friction_solution(
         certificate: None,
         enumeration: None,
         canonical: None,
+        canonical_note: None,
     }
 }
 
@@ -448,6 +480,7 @@ fn solve_global(
         time_s,
         certificate,
         canonical,
+        canonical_note: not_canonical(canonical),
         residual_dynamics: Some(residual_dynamics),
         velocity: Some(v),
         ..friction_solution(name, p.contacts(), &end, r, u)

@@ -22,6 +22,11 @@ const ROUND_OFF: f64 = 1e-14;
 /// A square of the norm that is smaller by less than this share is not worth digits of the residual.
 const GAIN: f64 = 1e-9;
 
+/// Whether `M` is positive semidefinite, of numbers within 10^±60: the solutions form a convex set then.
+pub(crate) fn is_monotone(problem: &Mlcp<'_>) -> bool {
+    near_one(problem.matrix.as_slice()) && is_semidefinite(problem.matrix)
+}
+
 /// Replaces `z`, a solution of `problem`, by the solution of least `Σ M_ii z_i²` (weight 1 where `M_ii ≤ 0`), which is unique if
 /// `M` is positive semidefinite, whatever the order of the rows. Returns whether `z` is that solution now.
 ///
@@ -32,13 +37,13 @@ pub fn canonical_solution(problem: &Mlcp<'_>, tolerance: f64, z: &mut [f64]) -> 
     let n = problem.q.len();
     let m = problem.matrix;
     let fits = m.rows() == n && m.cols() == n && z.len() == n && problem.equalities <= n;
-    if !fits || !near_one(m.as_slice()) || !near_one(problem.q) || !near_one(z) {
+    if !fits || !near_one(problem.q) || !near_one(z) {
         return false;
     }
     let before = problem.relative_residual(z);
     // NaN is not a solution.
     let solves = before <= tolerance;
-    if !solves || !is_semidefinite(m) {
+    if !solves || !is_monotone(problem) {
         return false;
     }
     let Some(shorter) = least(problem, z) else {

@@ -13,7 +13,7 @@ mod tiny;
 pub use bounded::BoxLcp;
 pub(crate) use farkas::{Inequalities, PhaseOne};
 pub use least_norm::canonical_solution;
-pub(crate) use least_norm::row_basis;
+pub(crate) use least_norm::{is_monotone, row_basis};
 pub use operator::{DENSE_LIMIT, LcpOperator, OperatorError, OperatorMlcp};
 
 use crate::active_set::ActiveSet;
