@@ -93,6 +93,11 @@ impl BlockMatrix {
         &self.values[self.start[i] * size..self.start[i + 1] * size]
     }
 
+    /// The entries of all blocks.
+    pub(crate) fn entries(&self) -> &[f64] {
+        &self.values
+    }
+
     /// The diagonal block of row `i`, row-major.
     #[inline]
     #[must_use]

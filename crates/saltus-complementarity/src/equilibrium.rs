@@ -44,9 +44,10 @@ pub(crate) fn exponent(v: f64) -> i32 {
 /// Whether all numbers are zero or so near 1 that squares, and products of them, can be written.
 #[inline]
 pub(crate) fn near_one(numbers: &[f64]) -> bool {
-    numbers.iter().all(|v| {
-        let bits = v.to_bits() << 1;
-        bits == 0 || (NEAREST..=FARTHEST).contains(&(bits >> 53))
+    // Without branches, so that several are looked at together.
+    numbers.iter().fold(true, |near, v| {
+        let a = v.abs();
+        near & (a < FARTHEST) & ((a >= NEAREST) | (a == 0.0))
     })
 }
 
@@ -67,9 +68,9 @@ pub(crate) fn is_within_range(problem: &Mlcp<'_>) -> bool {
 /// Binary digits by which an entry is nothing beside the diagonal.
 const NOTHING: f64 = 120.0;
 
-/// Biased exponents of 2⁻²⁰⁰ and 2²⁰⁰, some 10^±60.
-const NEAREST: u64 = 1023 - 200;
-const FARTHEST: u64 = 1023 + 200;
+/// 2⁻²⁰⁰ and 2²⁰¹, some 10^±60.
+const NEAREST: f64 = f64::from_bits((1023 - 200) << 52);
+const FARTHEST: f64 = f64::from_bits((1023 + 201) << 52);
 
 /// Exponents for rows and columns after which the entries are as near 1 as they can be, by least squares of their
 /// logarithms (Curtis & Reid, *J. Inst. Maths Applics* 10 (1972) 118–124): the result does not depend on the units. An

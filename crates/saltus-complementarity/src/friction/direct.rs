@@ -13,6 +13,9 @@ use super::small_newton;
 /// Sweeps that may be left to do: what is set up for other methods costs as much.
 const PATIENCE: f64 = 60.0;
 
+/// Sweeps up to the second look: where Newton's method costs no more, it is tried at the first.
+const EARLY: f64 = 5.0;
+
 /// What the sweeps did.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Direct {
@@ -85,24 +88,32 @@ pub(crate) fn sweeps<const D: usize>(
         if due {
             let rate = (before / residual.eta).ln() / (look - seen) as f64;
             let left = (residual.eta / limits.tolerance).ln() / rate;
-            // The first sweep may make the residual larger than that of nothing.
-            if seen > 0 {
-                let goes_on = rate > 0.0 && left <= PATIENCE;
-                if let Some(cost) = newton.take_if(|cost| !goes_on || *cost < left * each) {
-                    let left = limits.max_iterations - done.sweeps;
-                    let most = u32::try_from(left).unwrap_or(u32::MAX);
-                    let (solved, steps) =
-                        small_newton::solve::<D>(problem, measure, (limits.tolerance, most), r);
-                    done.sweeps += u64::from(steps);
-                    done.work += cost;
-                    if solved.is_some() {
-                        done.solved = solved;
-                        return done;
-                    }
+            // The first sweep may make the residual larger than that of nothing: it says nothing of how the others go on.
+            let goes_on = seen == 0 || rate > 0.0 && left <= PATIENCE;
+            let pays = |cost: &f64| {
+                if seen == 0 {
+                    *cost <= EARLY * each
+                } else {
+                    !goes_on || *cost < left * each
                 }
-                if !goes_on {
+            };
+            if let Some(cost) = newton.filter(pays) {
+                let rest = limits.max_iterations - done.sweeps;
+                let most = u32::try_from(rest).unwrap_or(u32::MAX);
+                let (solved, steps) =
+                    small_newton::solve::<D>(problem, measure, (limits.tolerance, most), r);
+                done.sweeps += u64::from(steps);
+                done.work += cost;
+                if solved.is_some() {
+                    done.solved = solved;
                     return done;
                 }
+                // Once more from a better point, where that was the first look.
+                newton = newton.filter(|_| seen == 0);
+                look = done.sweeps;
+            }
+            if !goes_on {
+                return done;
             }
             (before, seen) = (residual.eta, look);
             look += if newton.is_some() { 4 } else { 9 };

@@ -64,8 +64,7 @@ impl Product for Multiple {
 impl Range {
     /// Of the blocks of `W` at hand and `q`.
     pub fn of(problem: &FrictionContact) -> Self {
-        let entries = problem.delassus().triplets().map(|e| e.2.abs());
-        let most = entries.fold(0.0, f64::max);
+        let most = max_abs(problem.delassus().entries());
         let free = max_abs(problem.free_velocity());
         let usual = |v: f64| v == 0.0 || NEAR.contains(&v);
         if usual(most) && usual(free) {

@@ -19,8 +19,8 @@ const WEAKLY_ACTIVE: f64 = 1e-11;
 /// Up to this many unknowns all sets are tried.
 const FEW: usize = 4;
 
-/// The solution from the guess `z` (finite) into `z`; `None` where there is none, or not only one, or it is not found. Second: the
-/// sets that were tried.
+/// The solution from the guess `z` (finite) into `z`; `None` where there is none, or not only one (one of them is in `z` then), or
+/// it is not found. Second: the sets that were tried.
 pub(super) fn solve(
     problem: &Mlcp<'_>,
     tolerance: Tolerance,
@@ -92,7 +92,17 @@ impl<const N: usize> Tiny<N> {
 
     /// The active set of a solution, with its point in `y` and `w`.
     fn set(&mut self, limit: u32, iterations: &mut u32) -> Option<u32> {
-        let mut found = self.newton(limit, iterations);
+        let (first, triangular) = self.first();
+        // The sweep was a forward substitution already.
+        if triangular && limit > 0 {
+            *iterations += 1;
+            self.velocities(first);
+            if self.next(first).1 {
+                return Some(first);
+            }
+            *iterations -= 1;
+        }
+        let mut found = self.newton(first, limit, iterations);
         if found.is_none() && self.n <= FEW {
             for set in 0..1_u32 << self.n {
                 if *iterations >= limit {
@@ -117,11 +127,11 @@ impl<const N: usize> Tiny<N> {
         iterations: u32,
         z: &mut [f64],
     ) -> Option<Outcome> {
-        if !self.unique(set) {
-            return None;
-        }
         for (i, z) in z.iter_mut().enumerate() {
             *z = self.s[i] * self.y[i].max(0.0);
+        }
+        if !self.unique(set) {
+            return None;
         }
         let verdict = problem.settle(z, &tolerance, &mut Room::default());
         verdict.holds(&tolerance).then_some(Outcome {
@@ -133,8 +143,7 @@ impl<const N: usize> Tiny<N> {
     }
 
     /// The set that reproduces itself, with its point in `y` and `w`.
-    fn newton(&mut self, limit: u32, iterations: &mut u32) -> Option<u32> {
-        let mut set = self.first();
+    fn newton(&mut self, mut set: u32, limit: u32, iterations: &mut u32) -> Option<u32> {
         let mut tried = [0_u32; 2 * MOST];
         let most = (self.n + 25).min(limit as usize).min(tried.len());
         for k in 0..most {
@@ -153,23 +162,46 @@ impl<const N: usize> Tiny<N> {
         None
     }
 
-    /// The set of the guess; without one, that of a sweep of Gauss–Seidel.
-    fn first(&mut self) -> u32 {
+    /// The set of the guess; without one, that of a sweep of Gauss–Seidel, whose point is in `y` then. Second: whether the
+    /// block of that set is triangular, so that its point is that of the sweep.
+    fn first(&mut self) -> (u32, bool) {
         let n = self.n;
-        let mut set = 0;
+        let mut set = 0_u32;
         let cold = self.y[..n].iter().all(|v| *v == 0.0);
         if cold && (0..n).all(|i| self.m[i][i] > 0.0) {
+            let mut triangular = true;
+            self.w = self.q;
             for i in 0..n {
                 // The diagonal is 1, and `y_i` is still zero.
-                self.y[i] = (-self.velocity(i)).max(0.0);
-                set |= u32::from(self.y[i] > 0.0) << i;
+                let y = -self.w[i];
+                if y > 0.0 {
+                    self.y[i] = y;
+                    for k in 0..i {
+                        triangular &= set >> k & 1 == 0 || self.m[k][i] == 0.0;
+                    }
+                    for k in i + 1..n {
+                        self.w[k] += self.m[k][i] * y;
+                    }
+                    set |= 1 << i;
+                }
             }
-            return set;
+            return (set, triangular);
         }
         for i in 0..n {
             set |= u32::from(self.y[i] > self.velocity(i)) << i;
         }
-        set
+        (set, false)
+    }
+
+    /// `w` of the present point, zero in the rows of `set`.
+    fn velocities(&mut self, set: u32) {
+        for i in 0..self.n {
+            self.w[i] = if set >> i & 1 == 1 {
+                0.0
+            } else {
+                self.velocity(i)
+            };
+        }
     }
 
     /// `w_i` of the present point.
@@ -194,13 +226,7 @@ impl<const N: usize> Tiny<N> {
                 0.0
             };
         }
-        for i in 0..self.n {
-            self.w[i] = if set >> i & 1 == 1 {
-                0.0
-            } else {
-                self.velocity(i)
-            };
-        }
+        self.velocities(set);
         Some(())
     }
 
@@ -222,15 +248,12 @@ impl<const N: usize> Tiny<N> {
         size_of_row(&self.m[i][..self.n], self.q[i], &self.y)
     }
 
-    /// Whether no other multipliers do the same: the block of the set and of all rows that could join it is regular.
+    /// Whether no other multipliers do the same: the block of the set, which is regular, and of all rows that could join it is
+    /// regular.
     fn unique(&self, set: u32) -> bool {
         let mut wide = set;
         for i in 0..self.n {
-            if set >> i & 1 == 1 {
-                if self.y[i] <= 0.0 {
-                    return false;
-                }
-            } else if self.w[i] <= WEAKLY_ACTIVE * self.size(i) {
+            if set >> i & 1 == 0 && self.w[i] <= WEAKLY_ACTIVE * self.size(i) {
                 wide |= 1 << i;
             }
         }
@@ -297,6 +320,24 @@ mod tests {
         let mut z = [0.0; 3];
         assert!(run(&rows, &[-1.0; 3], &mut z).is_some());
         assert!(z.iter().all(|z| (z - 1.0 / 3.0).abs() < 1e-15), "{z:?}");
+    }
+
+    /// z₃ and w₃ vanish together; the block with that row is regular, so that the answer is the only one, whatever rounding
+    /// makes of z₃.
+    #[test]
+    fn a_row_at_its_corner_does_not_cost_the_answer() {
+        let rows: [&[f64]; 4] = [
+            &[3.0, -1.0, 0.0, 0.0],
+            &[1.0, 2.0, 1.0, 0.0],
+            &[0.0, 1.0, 3.0, 1.0],
+            &[-1.0, 1.0, -1.0, 2.0],
+        ];
+        let mut z = [0.0; 4];
+        let end = run(&rows, &[-2.0, 1.0, -1.0, 1.0], &mut z).unwrap();
+        assert_eq!(end.iterations, 1);
+        for (z, exact) in z.iter().zip([2.0 / 3.0, 0.0, 1.0 / 3.0, 0.0]) {
+            assert!((z - exact).abs() < 1e-15, "{z}");
+        }
     }
 
     /// Multipliers that are not unique, contradictions and empty rows are left to the general solver.
