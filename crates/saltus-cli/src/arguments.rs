@@ -87,7 +87,8 @@ pub struct SolveArguments {
         long,
         value_name = "T",
         default_value = "1e-8",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        value_parser = number
     )]
     pub tol: f64,
 
@@ -107,7 +108,8 @@ pub struct SolveArguments {
         long,
         value_name = "FLOPS",
         default_value = "1e10",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        value_parser = number
     )]
     pub max_work: f64,
 
@@ -116,7 +118,13 @@ pub struct SolveArguments {
     pub start: Start,
 
     /// Number of threads that share the problems of a folder; the answers are the same for any number, times are not
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        allow_hyphen_values = true,
+        value_parser = at_least_one
+    )]
     pub threads: NonZeroUsize,
 
     /// Return the reaction of least norm where reactions are not unique, and of a complementarity problem with a positive
@@ -142,6 +150,16 @@ pub struct SolveArguments {
 
 fn whole(text: &str) -> Result<u64, String> {
     let refused = |_| "expected a whole number that is not negative".to_owned();
+    text.parse().map_err(refused)
+}
+
+fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
+    let refused = |_| "expected a whole number, at least 1".to_owned();
+    text.parse().map_err(refused)
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    let refused = |_| "expected a number, such as 0.01 or 1e-8".to_owned();
     text.parse().map_err(refused)
 }
 

@@ -72,6 +72,11 @@ pub fn instead_of_a_problem(path: &Path) -> Option<String> {
     Some(format!("{place}: this is {text}"))
 }
 
+/// Whether a file is a problem by its looks: that it is read without complaint is not asked of JSON.
+pub fn is_problem(path: &Path) -> bool {
+    path.is_file() && kind(path) == Some(Kind::Problem)
+}
+
 /// What a file that is no model is, where it is something else of ours.
 pub fn instead_of_a_model(path: &Path) -> Option<String> {
     let place = path.display();

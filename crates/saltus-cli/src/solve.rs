@@ -1,6 +1,7 @@
 //! `saltus solve`: complementarity and friction problems from files, by one solver or by all.
 
 use crate::arguments::SolveArguments;
+use crate::words::count;
 use crate::{NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, foreign, profile, targets};
 use saltus_complementarity::ENUMERATION_LIMIT;
 use saltus_complementarity::archive::{self, Problem, Record};
@@ -100,6 +101,9 @@ fn accepted<'a>(
             ));
         }
         targets::ready(flag, path)?;
+        // The same problem in another format, or with another solution beside it, is no loss.
+        let list = flag == "--out" && !is_hdf5(path);
+        keeps_problems(flag, path, (!list).then_some(record))?;
     }
     if let (Some(out), Some(convert)) = (&arguments.out, &arguments.convert)
         && out == convert
@@ -110,6 +114,22 @@ fn accepted<'a>(
         ));
     }
     Ok((names, start))
+}
+
+/// Refuses to replace a problem by something else; `by` is the problem that will be written, if it is one.
+fn keeps_problems(flag: &str, path: &Path, by: Option<&Record>) -> Result<(), String> {
+    if !foreign::is_problem(path) {
+        return Ok(());
+    }
+    let same =
+        by.is_some_and(|own| archive::read_record(path).is_ok_and(|there| there.same_problem(own)));
+    if same {
+        return Ok(());
+    }
+    let (place, other) = (path.display(), if by.is_some() { "another" } else { "a" });
+    Err(format!(
+        "{flag} {place}: this is {other} problem, which would be replaced; give another name, or remove it first"
+    ))
 }
 
 fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
@@ -203,7 +223,8 @@ fn advice(solutions: &[Solution], all: bool) -> Vec<String> {
             "inaccurate" => {
                 let of_word = solutions.iter().filter(|s| s.status == word);
                 let least = of_word.map(|s| s.residual).fold(f64::INFINITY, f64::min);
-                format!("rounding keeps the residual at {least:.1e}: accept that by a larger --tol, or choose units in which the data are nearer to 1")
+                let kept = if least.is_finite() { format!(" at {least:.1e}") } else { " above every bound".to_owned() };
+                format!("rounding keeps the residual{kept}: accept that by a larger --tol, or choose units in which the data are nearer to 1")
             }
             "ray" | "cycle" => format!("pivoting decides nothing here; up to {ENUMERATION_LIMIT} complementary pairs `enumeration` does"),
             _ => "start from another point by --start, where the file stores one".to_owned(),
@@ -222,16 +243,21 @@ fn details(solution: &Solution) {
         for (k, z) in found.solutions.iter().enumerate() {
             say!("  solution {}: {z:?}", k + 1);
         }
-        let count = found.solutions.len();
-        match (found.sets, found.complete) {
+        let tried = format!(
+            "{} tried",
+            count(found.sets.into(), "active set", "active sets")
+        );
+        let (sets, complete) = (found.sets, found.complete);
+        let found = count(found.solutions.len() as u64, "solution", "solutions");
+        match (sets, complete) {
             (0, _) => say!(
                 "  not tried: an enumeration takes at most {ENUMERATION_LIMIT} complementary pairs and few equalities"
             ),
-            (sets, true) => say!(
-                "  {sets} active sets tried: {count} solutions, proven to be all (one of each face of solutions)"
-            ),
-            (sets, false) => say!(
-                "  {sets} active sets tried: {count} solutions; of some sets rounding does not tell whether they hold another"
+            (_, true) => {
+                say!("  {tried}: {found}, proven to be all (one of each face of solutions)")
+            }
+            (_, false) => say!(
+                "  {tried}: {found}; of some sets rounding does not tell whether they hold another"
             ),
         }
     }
@@ -314,7 +340,10 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
         );
     }
     let out = arguments.out.as_deref();
-    let ready = out.map_or(Ok(()), |out| targets::ready("--out", out));
+    let ready = out.map_or(Ok(()), |out| {
+        targets::ready("--out", out)?;
+        keeps_problems("--out", out, None)
+    });
     let stem = arguments.profile.as_deref();
     let ready = ready.and_then(|()| stem.map_or(Ok(()), profile::ready));
     if let Err(error) = ready {
@@ -343,7 +372,10 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
             }
             Err(error) => {
                 unstarted += usize::from(matches!(error, BatchError::Start { .. }));
-                error.to_string()
+                let unread = matches!(error, BatchError::Archive(_));
+                let file = arguments.problem.join(path);
+                let other = unread.then(|| foreign::instead_of_a_problem(&file));
+                other.flatten().unwrap_or_else(|| error.to_string())
             }
         };
         // What no method can pose is said once.
@@ -375,13 +407,19 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
     let settled = |run: &&Run| run.solution.settled();
     let problems: BTreeSet<&Path> = runs.iter().map(|r| r.problem.as_path()).collect();
     let answered: BTreeSet<&Path> = runs.iter().filter(settled).map(|r| &*r.problem).collect();
+    // With one solver the runs are the problems.
+    let by_runs = if runs.len() == problems.len() {
+        String::new()
+    } else {
+        let settled = runs.iter().filter(settled).count();
+        let all = count(runs.len() as u64, "run", "runs");
+        format!(", by {settled} of {all}")
+    };
     say!(
-        "{} of {} problems settled, by {} of {} runs; {} files could not be posed",
+        "{} of {} settled{by_runs}; {} could not be posed",
         answered.len(),
-        problems.len(),
-        runs.iter().filter(settled).count(),
-        runs.len(),
-        unposed.len()
+        count(problems.len() as u64, "problem", "problems"),
+        count(unposed.len() as u64, "file", "files")
     );
     // What is not written does not keep the rest from being written.
     let mut code = ExitCode::SUCCESS;
@@ -418,6 +456,9 @@ fn settings(arguments: &SolveArguments) -> String {
 const HEADER: &str =
     "solver                   status            iterations  residual    in mixed units  time [s]";
 
+/// A residual that is no number: a row without data is missed, which has no measure, or the point is not finite.
+const UNBOUNDED: &str = "unbounded";
+
 fn row(s: &Solution) -> String {
     line(
         &s.solver,
@@ -438,33 +479,43 @@ fn line(
     time: Option<f64>,
 ) -> String {
     let iterations = iterations.map_or(String::new(), |n| n.to_string());
-    let unscaled = unscaled.map_or(String::new(), |v| format!("{v:.3e}"));
+    let number = |v: f64| match v.is_finite() {
+        true => format!("{v:.3e}"),
+        false => UNBOUNDED.to_owned(),
+    };
+    let (residual, unscaled) = (number(residual), unscaled.map_or(String::new(), number));
     let time = time.map_or(String::new(), |t| format!("{t:.6}"));
-    format!("{name:23}  {status:16}  {iterations:>10}  {residual:<10.3e}  {unscaled:<14}  {time}")
+    format!("{name:23}  {status:16}  {iterations:>10}  {residual:<10}  {unscaled:<14}  {time}")
 }
 
 fn description(problem: &Problem) -> String {
     match problem {
         Problem::Mixed {
             equalities: 0, q, ..
-        } => format!("linear complementarity, {} unknowns", q.len()),
+        } => format!(
+            "linear complementarity, {}",
+            count(q.len() as u64, "unknown", "unknowns")
+        ),
         Problem::Mixed { equalities, q, .. } => {
             format!(
-                "mixed linear complementarity, {equalities} equalities of {} rows",
-                q.len()
+                "mixed linear complementarity, {} of {}",
+                count(*equalities as u64, "equality", "equalities"),
+                count(q.len() as u64, "row", "rows")
             )
         }
         Problem::Friction(p) => {
             format!(
-                "frictional contact, {} contacts of dimension {}",
-                p.contacts(),
+                "frictional contact, {} of dimension {}",
+                count(p.contacts() as u64, "contact", "contacts"),
                 p.dimension()
             )
         }
         Problem::Global(p) => {
             format!(
-                "frictional contact in global form, {} velocities",
-                p.force().len()
+                "frictional contact in global form, {} of dimension {}, {}",
+                count(p.contacts() as u64, "contact", "contacts"),
+                p.dimension(),
+                count(p.force().len() as u64, "velocity", "velocities")
             )
         }
         _ => "a problem".to_owned(),

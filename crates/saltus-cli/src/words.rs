@@ -210,7 +210,8 @@ fn certificate(outcome: &Outcome, entry: Entry, worst: f64, at: f64) -> String {
         .to_owned()
 }
 
-fn count(n: u64, one: &str, several: &str) -> String {
+/// A number and the noun that fits it.
+pub fn count(n: u64, one: &str, several: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { several })
 }
 

@@ -184,6 +184,16 @@ fn options_are_refused_or_mean_what_they_say() {
         (&["lcp.json", "--tol", "inf"], "--tol is inf"),
         (&["lcp.json", "--tol", "1"], "--tol is 1"),
         (&["lcp.json", "--tol", "-1e-8"], "--tol is -0.00000001"),
+        (
+            &["lcp.json", "--tol", "abc"],
+            "expected a number, such as 0.01 or 1e-8",
+        ),
+        (&["lcp.json", "--max-work", "1e"], "expected a number"),
+        (
+            &["set", "--threads", "0"],
+            "expected a whole number, at least 1",
+        ),
+        (&["set", "--threads", "-2"], "a whole number, at least 1"),
         (&["lcp.json", "--max-work", "0"], "--max-work is 0"),
         (&["lcp.json", "--max-work", "-1"], "--max-work is -1"),
         (
@@ -354,9 +364,9 @@ fn a_folder_goes_on_past_what_cannot_be_read() {
         assert_eq!(out.status.code(), Some(0), "{out:?}");
         let said = String::from_utf8(out.stdout).unwrap();
         let summary = match solver {
-            "auto" => "2 of 2 problems settled, by 2 of 2 runs; 3 files could not be posed",
+            "auto" => "2 of 2 problems settled; 3 files could not be posed",
             "all" => "2 of 2 problems settled",
-            _ => "1 of 1 problems settled, by 1 of 1 runs; 4 files could not be posed",
+            _ => "1 of 1 problem settled; 4 files could not be posed",
         };
         assert!(said.contains(summary), "{said}");
         let page = std::fs::read_to_string(at.join("out/p.html")).unwrap();
@@ -418,4 +428,188 @@ fn an_almost_symmetric_mass_is_taken_as_it_stands() {
         let out = refused(&at, &["p.json"], code, words);
         assert_eq!(out.stderr.is_empty(), words.is_empty(), "{out:?}");
     }
+}
+
+/// A problem is not replaced by something else; solutions are, and so is the same problem.
+#[test]
+fn problems_are_not_replaced() {
+    let at = folder("solve-replace");
+    std::fs::create_dir(at.join("set")).unwrap();
+    let text = "1\n0\n1\n1\n1\n1\n2\n-1\n";
+    for (name, text) in [
+        ("p.json", SLIDING),
+        ("other.json", SMALL),
+        ("other.dat", text),
+        ("set/a.json", SMALL),
+    ] {
+        std::fs::write(at.join(name), text).unwrap();
+    }
+    let kept =
+        || ["other.json", "other.dat", "set/a.json"].map(|f| std::fs::read(at.join(f)).unwrap());
+    let before = kept();
+    for (arguments, words) in [
+        (&["p.json", "--out", "other.json"][..], "this is a problem"),
+        (&["p.json", "--out", "other.dat"], "this is a problem"),
+        (
+            &["p.json", "--convert", "other.json"],
+            "this is another problem",
+        ),
+        (&["p.json", "--convert", "other.dat"], "give another name"),
+        (&["set", "--out", "other.json"], "this is a problem"),
+        (&["set", "--out", "set/a.json"], "this is a problem"),
+    ] {
+        let out = refused(&at, arguments, 2, words);
+        assert!(out.stdout.is_empty(), "{arguments:?}: {out:?}");
+    }
+    assert_eq!(kept(), before);
+    for _ in 0..2 {
+        for arguments in [
+            ["p.json", "--out", "s.json"],
+            ["p.json", "--out", "s.h5"],
+            ["p.json", "--convert", "copy.json"],
+            ["p.json", "--convert", "copy.dat"],
+            ["set", "--out", "all.json"],
+        ] {
+            refused(&at, &arguments, 0, "");
+        }
+    }
+    refused(
+        &at,
+        &["p.json", "--out", "copy.json"],
+        2,
+        "this is a problem",
+    );
+}
+
+/// A file of another command is recognised in a folder as it is by itself.
+#[test]
+fn files_of_other_commands_are_recognised_in_a_folder() {
+    let at = folder("solve-foreign-set");
+    std::fs::create_dir(at.join("set")).unwrap();
+    std::fs::write(at.join("set/p.json"), SMALL).unwrap();
+    std::fs::write(at.join("set/model.json"), r#"{"saltus": 1}"#).unwrap();
+    refused(&at, &["set/p.json", "--out", "set/s.json"], 0, "");
+    refused(&at, &["set", "--out", "all.json"], 0, "");
+    std::fs::rename(at.join("all.json"), at.join("set/t.json")).unwrap();
+    let out = refused(&at, &["set"], 0, "");
+    let said = String::from_utf8(out.stdout).unwrap();
+    for file in ["model.json", "s.json", "t.json"] {
+        let file = format!("set/{file}");
+        let alone = saltus(&["solve", &file], &at);
+        assert_eq!(alone.status.code(), Some(2), "{alone:?}");
+        let alone = String::from_utf8(alone.stderr).unwrap();
+        assert!(alone.contains("this is a"), "{alone}");
+        assert!(said.contains(alone.trim_end()), "{alone}{said}");
+    }
+    assert!(said.contains("1 of 1 problem settled; 3 files"), "{said}");
+}
+
+/// What is wrong in a file is said in the words of its format.
+#[test]
+fn complaints_say_what_was_expected() {
+    let at = folder("solve-complaints");
+    let friction = |entries: &str, behind: &str| {
+        format!(
+            r#"{{"kind":"friction","dimension":2,"delassus":{entries},"q":[-1,1],"mu":[0.3]}}{behind}"#
+        )
+    };
+    let lcp = |q: &str| format!(r#"{{"kind":"lcp","matrix":[[2,0,0],[0,2,0],[0,0,2]],"q":{q}}}"#);
+    for (name, text, words) in [
+        (
+            "a.dat",
+            "2\n0\n2\n2\n2 2\n1 2\n3 x\n1 2\n".to_owned(),
+            &["line 7", "found \"x\"", "M (a number)"][..],
+        ),
+        (
+            "b.dat",
+            "2\n1\n2\n2\n2\n1\nCSparse dump\ntriplet: two, nnz: 1\n".to_owned(),
+            &["a CSparse header"],
+        ),
+        (
+            "a.json",
+            friction("[[0,0,1,5],[1,1,1]]", ""),
+            &["delassus[0] goes on", "expected 3 numbers"],
+        ),
+        (
+            "b.json",
+            friction("[[0,0,1],[1,1,1]]", " trailing"),
+            &["found \"trailing\"", "expected the end of the file"],
+        ),
+        (
+            "c.json",
+            friction("[[0,0,1],[1,1,1]]", " }"),
+            &["found \"}\"", "expected the end of the file"],
+        ),
+        (
+            "d.json",
+            lcp("[1,,2]"),
+            &["found ','", "expected a value", "q[0]"],
+        ),
+    ] {
+        std::fs::write(at.join(name), text).unwrap();
+        let out = saltus(&["solve", name], &at);
+        let said = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(2), "{name}: {said}");
+        for words in words {
+            assert!(said.contains(words), "{name}: {words}: {said}");
+        }
+    }
+}
+
+/// A row without data has no measure to miss it by: a word says so, and `null` in the file.
+#[test]
+fn a_miss_without_a_measure_is_no_number() {
+    let at = folder("solve-unbounded");
+    let text = r#"{"kind":"mlcp","equalities":1,"matrix":[[0,0,0,2],[0,2,0,0],[1,2,0,1],[1,0,1,1]],"q":[0,0,-2,-2]}"#;
+    std::fs::write(at.join("p.json"), text).unwrap();
+    let out = saltus(
+        &["solve", "p.json", "--solver", "all", "--out", "s.json"],
+        &at,
+    );
+    let said = String::from_utf8(out.stdout).unwrap() + &String::from_utf8(out.stderr).unwrap();
+    assert!(
+        said.split_whitespace()
+            .all(|w| !["inf", "NaN"].contains(&w)),
+        "{said}"
+    );
+    let text = std::fs::read_to_string(at.join("s.json")).unwrap();
+    let solutions: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let solutions = solutions.as_array().unwrap();
+    let nulls = solutions.iter().filter(|s| s["residual"].is_null());
+    assert!(nulls.clone().all(|s| s["solved"] == false), "{text}");
+    assert_eq!(nulls.count() > 0, said.contains("  unbounded"), "{said}");
+}
+
+/// One of something is one.
+#[test]
+fn numbers_and_nouns_agree() {
+    let at = folder("solve-plurals");
+    let global = r#"{"kind":"global-friction","dimension":2,"mu":[0.5],"mass":[[0,0,1],[1,1,1]],
+        "directions":[[0,0,1],[1,1,1]],"f":[-1,0.2],"w":[0,0]}"#;
+    for (name, text, words) in [
+        ("p", SLIDING, "frictional contact, 1 contact of dimension 3"),
+        (
+            "g",
+            global,
+            "global form, 1 contact of dimension 2, 2 velocities",
+        ),
+        (
+            "l",
+            r#"{"kind":"lcp","matrix":[[2]],"q":[-1]}"#,
+            "complementarity, 1 unknown\n",
+        ),
+        (
+            "m",
+            r#"{"kind":"mlcp","equalities":1,"matrix":[[2]],"q":[-1]}"#,
+            "1 equality of 1 row\n",
+        ),
+    ] {
+        std::fs::write(at.join(format!("{name}.json")), text).unwrap();
+        let out = refused(&at, &[&format!("{name}.json")], 0, "");
+        let said = String::from_utf8(out.stdout).unwrap();
+        assert!(said.contains(words), "{said}");
+    }
+    let out = refused(&at, &["l.json", "--solver", "enumeration"], 0, "");
+    let said = String::from_utf8(out.stdout).unwrap();
+    assert!(said.contains(": 1 solution, proven"), "{said}");
 }

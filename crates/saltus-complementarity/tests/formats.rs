@@ -324,7 +324,7 @@ fn a_refused_document_names_the_line() {
         (
             "{\"kind\": \"friction\",\n\"dimension\": 3,\n\"mu\": [0.3,]}",
             "line 3",
-            "expected value",
+            "expected a value",
         ),
         ("{\"kind\": \"lpc\"}", "lpc", "mlcp"),
     ] {

@@ -248,6 +248,9 @@ impl Source<'_> {
             "number out of range",
             "invalid ",
         ];
+        if text == "trailing characters" {
+            return self.trailing(byte);
+        }
         let value = about_a_value.iter().any(|start| text.starts_with(start));
         let Some(place::Value { name, begin, found }) =
             place::value_at(self.text, byte).filter(|_| value)
@@ -262,7 +265,11 @@ impl Source<'_> {
             );
         }
         if text.starts_with("expected ") {
-            return self.at(byte, format!("expected value, near {name}"));
+            let found = self.text[byte..].chars().next().unwrap_or(' ');
+            return self.at(
+                byte,
+                format!("found {found:?} after {name}, expected a value"),
+            );
         }
         let words = text
             .replace("expected usize", "expected a whole number")
@@ -277,6 +284,28 @@ impl Source<'_> {
             false => &name,
         };
         self.at(begin, format!("{name}: {words}"))
+    }
+
+    /// Something stands behind the end of the document, or a list of three numbers goes on at `byte`.
+    fn trailing(&self, byte: usize) -> ArchiveError {
+        let mut documents = serde_json::Deserializer::from_str(self.text).into_iter::<IgnoredAny>();
+        let whole = matches!(documents.next(), Some(Ok(_)));
+        let end = documents.byte_offset();
+        let rest = self.text[end..].trim_start();
+        if whole && end <= byte && !rest.is_empty() {
+            let found: String = rest.chars().take(20).collect();
+            let message =
+                format!("found {found:?} behind the object, expected the end of the file");
+            return self.at(self.text.len() - rest.len(), message);
+        }
+        let Some(place::Value { name, begin, .. }) = place::value_at(self.text, byte) else {
+            return self.at(byte, "trailing characters");
+        };
+        let list = name.rsplit_once('[').map_or(&*name, |(list, _)| list);
+        self.at(
+            begin,
+            format!("{list} goes on, expected 3 numbers, [row, column, value]"),
+        )
     }
 
     /// Number of contacts: as many as `mu` and the velocities agree upon.

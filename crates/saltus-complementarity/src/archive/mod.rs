@@ -146,6 +146,18 @@ impl Problem {
     }
 }
 
+impl Record {
+    /// Whether both hold the same numbers as their problem, whatever stands beside it.
+    #[must_use]
+    pub fn same_problem(&self, other: &Self) -> bool {
+        let text = |record: &Self| {
+            let bare = Self::from(record.problem.clone());
+            json::write(Path::new(""), &bare).ok()
+        };
+        text(self).is_some_and(|own| text(other) == Some(own))
+    }
+}
+
 /// Reads a problem. The format is found from the content (HDF5, JSON) and, for Siconos' text formats, from the structure of the text.
 ///
 /// # Errors

@@ -44,6 +44,13 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Problem, ArchiveError> {
     Err(complaint.map_or_else(|| Reader::new(path, text).wrong("", "a problem"), |c| c.1))
 }
 
+/// Whether a line is of a CSparse dump, though perhaps a wrong one.
+fn speaks_of_csparse(line: &str) -> bool {
+    ["CSparse", "triplet", "nzmax", "nnz", "-by"]
+        .iter()
+        .any(|word| line.contains(word))
+}
+
 /// Walks through the text token by token.
 struct Reader<'a> {
     path: &'a Path,
@@ -271,14 +278,23 @@ impl<'a> Reader<'a> {
     ) -> Result<Vec<(usize, usize, f64)>, ArchiveError> {
         let marker = |line: &str| line.contains("-by-");
         // A mark of the origin of the matrix and a line that names the library may come first.
+        let begin = self.at;
         let mut head = self.line("a CSparse dump")?;
+        let mut dump = false;
         for _ in 0..2 {
+            dump |= speaks_of_csparse(head);
             if !marker(head) {
-                head = self.line("a CSparse header with `m-by-n`")?;
+                let next = self.line("a CSparse header with `m-by-n`");
+                head = next.inspect_err(|_| self.at = if dump { self.at } else { begin })?;
             }
         }
         if !marker(head) {
-            return Err(self.wrong(head, "a CSparse header with `m-by-n`"));
+            let error = self.wrong(head, "a CSparse header with `m-by-n`");
+            // Lines of numbers are another kind of problem, whose reader knows better what is wrong with them.
+            if !(dump || speaks_of_csparse(head)) {
+                self.at = begin;
+            }
+            return Err(error);
         }
         let expected = format!("{rows}-by-{cols}");
         if !head.contains(&expected) {
