@@ -174,6 +174,15 @@ impl Balanced {
         each.map(|(z, b)| times_power(*z, -b - self.unit)).collect()
     }
 
+    /// The same of a guess: zero where it leaves the range.
+    pub fn guess(&self, z: &[f64]) -> Vec<f64> {
+        let mut inside = self.enter(z);
+        for v in inside.iter_mut().filter(|v| !v.is_finite()) {
+            *v = 0.0;
+        }
+        inside
+    }
+
     /// Multipliers of the rows from those of the scaled rows, the largest of the order of 1.
     pub fn multipliers(&self, inside: &[f64]) -> Vec<f64> {
         let sizes = inside.iter().zip(&self.row).map(|(y, a)| exponent(*y) + a);

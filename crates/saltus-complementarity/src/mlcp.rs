@@ -464,30 +464,36 @@ fn in_other_units(problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Ou
         return failed(Status::NotFinite, 0, f64::NAN);
     }
     let balanced = Balanced::new(problem);
-    let mut inside = balanced.enter(z);
+    let mut inside = balanced.guess(z);
     let mut solver = MlcpSolver::default();
     let near = &balanced.problem();
     solver.load(near, &inside, true);
     let mut end = solver.search(near, &mut inside, tolerance);
-    balanced.leave(&inside, z);
-    let verdict = problem.settle(z, &tolerance, &mut Room::default());
-    end.status = outside(end.status, &verdict, &tolerance);
-    end.residual = verdict.residual;
-    if verdict.relative.is_nan() {
-        z.fill(0.0);
-    }
+    bring_back(problem, (&balanced, &inside), tolerance, z, &mut end);
     end
 }
 
-/// The word for a point that was found in other units, once it is back in those of the data.
-pub(crate) fn outside(inside: Status, verdict: &Verdict, tolerance: &Tolerance) -> Status {
-    match inside {
-        _ if verdict.holds(tolerance) => Status::Solved,
+/// Leaves in `z` the point that was found in other units, and judges it in those of the data.
+pub(crate) fn bring_back(
+    problem: &Mlcp<'_>,
+    (balanced, inside): (&Balanced, &[f64]),
+    tolerance: Tolerance,
+    z: &mut [f64],
+    end: &mut Outcome,
+) {
+    balanced.leave(inside, z);
+    let verdict = problem.settle(z, &tolerance, &mut Room::default());
+    end.residual = verdict.residual;
+    end.status = match end.status {
+        _ if verdict.holds(&tolerance) => Status::Solved,
         Status::Infeasible => Status::Infeasible,
         // The solution, or what came nearest to one, leaves the range of numbers.
         Status::Solved => Status::NotFinite,
         _ if verdict.relative.is_nan() => Status::NotFinite,
         other => other,
+    };
+    if verdict.relative.is_nan() {
+        z.fill(0.0);
     }
 }
 

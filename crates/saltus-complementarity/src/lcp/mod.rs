@@ -20,7 +20,7 @@ use crate::active_set::ActiveSet;
 use crate::enumeration::{self, ENUMERATION_LIMIT, Enumeration};
 use crate::equilibrium::{Balanced, is_within_range};
 use crate::lemke::{Lemke, LemkeEnd};
-use crate::mlcp::{Mlcp, MlcpSolver, outside};
+use crate::mlcp::{Mlcp, MlcpSolver, bring_back};
 use crate::outcome::{Outcome, Status, Tolerance};
 use crate::verdict::Room;
 use saltus_linear::{Dense, dot, max_abs};
@@ -144,19 +144,10 @@ fn in_other_units(
     z: &mut [f64],
 ) -> LcpOutcome {
     let balanced = Balanced::new(problem);
-    let mut inside = balanced.enter(z);
-    inside
-        .iter_mut()
-        .filter(|v| !v.is_finite())
-        .for_each(|v| *v = 0.0);
+    let mut inside = balanced.guess(z);
     let mut end = near(&balanced.problem(), solver, tolerance, &mut inside);
-    balanced.leave(&inside, z);
-    let verdict = problem.settle(z, &tolerance, &mut Room::default());
-    end.outcome.status = outside(end.outcome.status, &verdict, &tolerance);
-    end.outcome.residual = verdict.residual;
-    if verdict.relative.is_nan() {
-        z.fill(0.0);
-    }
+    let found = (&balanced, inside.as_slice());
+    bring_back(problem, found, tolerance, z, &mut end.outcome);
     end.certificate = end.certificate.map(|y| balanced.multipliers(&y));
     if let Some(found) = &mut end.enumeration {
         for point in &mut found.solutions {
