@@ -92,7 +92,7 @@ pub struct SolveArguments {
     )]
     pub tol: f64,
 
-    /// Largest number of iterations; a solver of complementarity takes 100000 at most. With 0 only the start is judged, and what
+    /// Largest number of iterations of each solver. With 0 only the start is judged, and what
     /// needs no iteration is tried
     #[arg(
         long,

@@ -9,6 +9,7 @@ use saltus_complementarity::batch::{
     self, BatchError, FolderRequest, Request, Run, Solution, Start,
 };
 use saltus_complementarity::friction::{Feasibility, feasibility};
+use saltus_complementarity::table::shown;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::Write as _;
@@ -83,6 +84,11 @@ fn accepted<'a>(
         let (name, known) = (name.clone(), known.join(", "));
         return Err(BatchError::Solver { name, known }.to_string());
     }
+    if solver(arguments) != ALL
+        && let Some(reason) = batch::not_applicable(problem, solver(arguments))
+    {
+        return Err(format!("--solver {}: {reason}", solver(arguments)));
+    }
     let start = arguments.start.unknowns(record);
     let start = start.map_err(|e| format!("--start {}: {e}", arguments.start))?;
     let targets = [("--out", &arguments.out), ("--convert", &arguments.convert)];
@@ -146,10 +152,13 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
         Ok(accepted) => accepted,
         Err(error) => return wrong(error),
     };
-    if let Some(target) = &arguments.convert
-        && let Err(error) = archive::write_record(target, &record)
-    {
-        return not_written(error);
+    if let Some(target) = &arguments.convert {
+        if let Some(text) = without_points(target, &record) {
+            eprintln!("{text}");
+        }
+        if let Err(error) = archive::write_record(target, &with_kept(target, record.clone())) {
+            return not_written(error);
+        }
     }
     let problem = &record.problem;
     say!("{}: {}", arguments.problem.display(), description(problem));
@@ -196,7 +205,9 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
     if solutions.iter().any(Solution::settled) {
         return ExitCode::SUCCESS;
     }
-    let finite = solutions.iter().any(|s| s.status != "not-finite");
+    let finite = solutions
+        .iter()
+        .any(|s| s.applies() && s.status != "not-finite");
     if let Some(text) = existence(problem).filter(|_| finite) {
         eprintln!("{text}");
     }
@@ -209,7 +220,8 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
 
 /// The cure that fits each word among `solutions`, and whether there are other solvers left.
 fn advice(solutions: &[Solution], all: bool) -> Vec<String> {
-    let mut words: Vec<&str> = solutions.iter().map(|s| s.status.as_str()).collect();
+    let tried = solutions.iter().filter(|s| s.applies());
+    let mut words: Vec<&str> = tried.map(|s| s.status.as_str()).collect();
     words.sort_unstable();
     words.dedup();
     let mut lines = Vec::new();
@@ -223,8 +235,7 @@ fn advice(solutions: &[Solution], all: bool) -> Vec<String> {
             "inaccurate" => {
                 let of_word = solutions.iter().filter(|s| s.status == word);
                 let least = of_word.map(|s| s.residual).fold(f64::INFINITY, f64::min);
-                let kept = if least.is_finite() { format!(" at {least:.1e}") } else { " above every bound".to_owned() };
-                format!("rounding keeps the residual{kept}: accept that by a larger --tol, or choose units in which the data are nearer to 1")
+                format!("rounding keeps the residual at {}: accept that by a larger --tol, or choose units in which the data are nearer to 1", shown(Some(least), 1))
             }
             "ray" | "cycle" => format!("pivoting decides nothing here; up to {ENUMERATION_LIMIT} complementary pairs `enumeration` does"),
             _ => "start from another point by --start, where the file stores one".to_owned(),
@@ -250,9 +261,6 @@ fn details(solution: &Solution) {
         let (sets, complete) = (found.sets, found.complete);
         let found = count(found.solutions.len() as u64, "solution", "solutions");
         match (sets, complete) {
-            (0, _) => say!(
-                "  not tried: an enumeration takes at most {ENUMERATION_LIMIT} complementary pairs and few equalities"
-            ),
             (_, true) => {
                 say!("  {tried}: {found}, proven to be all (one of each face of solutions)")
             }
@@ -260,6 +268,9 @@ fn details(solution: &Solution) {
                 "  {tried}: {found}; of some sets rounding does not tell whether they hold another"
             ),
         }
+    }
+    if let Some(reason) = &solution.not_applicable {
+        say!("  {reason}");
     }
     if let Some(note) = solution.canonical_note {
         say!("  {note}");
@@ -298,7 +309,7 @@ fn stored(record: &Record) -> Result<(), BatchError> {
     let solution = solution.map(|p| ("stored solution".to_owned(), p));
     for (name, point) in solution.chain(guesses) {
         let (residual, unscaled) = batch::judge(&record.problem, point)?;
-        say!("{}", line(&name, "", None, residual, unscaled, None));
+        say!("{}", line(&name, "", None, Some(residual), unscaled, None));
     }
     Ok(())
 }
@@ -307,21 +318,52 @@ fn is_hdf5(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "hdf5" || e == "h5")
 }
 
+/// `record` with the points that stand beside the same problem in `target` and would be lost.
+fn with_kept(target: &Path, mut record: Record) -> Record {
+    // Another problem has been refused before.
+    if let Some(there) = archive::read_record(target)
+        .ok()
+        .filter(|_| target.is_file())
+    {
+        let kept = record.adopt(there);
+        if kept > 0 {
+            let points = count(kept as u64, "stored point", "stored points");
+            say!("{}: {points} of the file kept", target.display());
+        }
+    }
+    record
+}
+
+/// That the format of `target` has no place for the points of `record`.
+fn without_points(target: &Path, record: &Record) -> Option<String> {
+    let points = record.guesses.len() + usize::from(record.solution.is_some());
+    let text = target.extension().is_some_and(|e| e == "dat");
+    (text && points > 0).then(|| {
+        format!(
+            "note: {}: Siconos' text has no place for the {} of the problem; a name ending in .json or .hdf5 has",
+            target.display(),
+            count(points as u64, "stored point", "stored points")
+        )
+    })
+}
+
 /// The problem with the best solution beside it; where none was found, without. Where it cannot be written, the solution goes to
 /// the terminal.
 fn write_solved(out: &Path, record: &Record, solutions: &[Solution]) -> Result<(), String> {
     let solved = solutions.iter().filter(|s| s.solved);
     let best = solved.min_by(|a, b| a.residual.total_cmp(&b.residual));
-    if best.is_none() {
-        eprintln!(
-            "{}: no solution was found; the problem is written without one",
-            out.display()
-        );
-    }
     let record = Record {
         solution: best.map(Solution::point),
         ..record.clone()
     };
+    let record = with_kept(out, record);
+    if best.is_none() {
+        let rest = match record.solution {
+            None => "the problem is written without one",
+            Some(_) => "the one that is stored there stays",
+        };
+        eprintln!("{}: no solution was found; {rest}", out.display());
+    }
     archive::write_record(out, &record).map_err(|error| {
         if let Some(text) = best.and_then(|best| serde_json::to_string_pretty(best).ok()) {
             say!("{text}");
@@ -364,6 +406,9 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
         let error = match result {
             Ok(solution) => {
                 say!("{name:40} {}", row(solution));
+                if let Some(reason) = &solution.not_applicable {
+                    say!("{:40}   {reason}", "");
+                }
                 return;
             }
             Err(BatchError::Solver { .. }) => {
@@ -404,17 +449,28 @@ fn folder(arguments: &SolveArguments, request: &Request) -> ExitCode {
             format!("{place} holds no problem that can be read")
         });
     }
+    if !runs.iter().any(|run| run.solution.applies()) {
+        let place = arguments.problem.display();
+        return wrong(format!(
+            "--solver {}: it is for none of the problems of {place}, for the reasons above; try --solver all",
+            solver(arguments)
+        ));
+    }
     let settled = |run: &&Run| run.solution.settled();
     let problems: BTreeSet<&Path> = runs.iter().map(|r| r.problem.as_path()).collect();
     let answered: BTreeSet<&Path> = runs.iter().filter(settled).map(|r| &*r.problem).collect();
     // With one solver the runs are the problems.
-    let by_runs = if runs.len() == problems.len() {
-        String::new()
-    } else {
+    let applied = runs.iter().filter(|run| run.solution.applies()).count();
+    let mut by_runs = String::new();
+    if runs.len() > problems.len() {
         let settled = runs.iter().filter(settled).count();
-        let all = count(runs.len() as u64, "run", "runs");
-        format!(", by {settled} of {all}")
-    };
+        let all = count(applied as u64, "run", "runs");
+        by_runs = format!(", by {settled} of {all}");
+    }
+    if applied < runs.len() {
+        let rest = count((runs.len() - applied) as u64, "run", "runs");
+        by_runs += &format!("; {rest} not applicable");
+    }
     say!(
         "{} of {} settled{by_runs}; {} could not be posed",
         answered.len(),
@@ -444,11 +500,11 @@ fn settings(arguments: &SolveArguments) -> String {
         n => format!("{n} threads, which disturb the times"),
     };
     format!(
-        "saltus {}: tolerance {:e}, at most {} iterations and (friction) {:e} operations, start {}, {threads}",
+        "saltus {}: tolerance {:e}, at most {} iterations and (friction) {} operations, start {}, {threads}",
         env!("CARGO_PKG_VERSION"),
         arguments.tol,
         arguments.max_iterations,
-        arguments.max_work,
+        shown(Some(arguments.max_work), 0),
         arguments.start
     )
 }
@@ -456,17 +512,14 @@ fn settings(arguments: &SolveArguments) -> String {
 const HEADER: &str =
     "solver                   status            iterations  residual    in mixed units  time [s]";
 
-/// A residual that is no number: a row without data is missed, which has no measure, or the point is not finite.
-const UNBOUNDED: &str = "unbounded";
-
 fn row(s: &Solution) -> String {
     line(
         &s.solver,
         &s.status,
-        Some(s.iterations),
-        s.residual,
+        s.applies().then_some(s.iterations),
+        s.applies().then_some(s.residual),
         s.residual_unscaled,
-        Some(s.time_s),
+        s.applies().then_some(s.time_s),
     )
 }
 
@@ -474,16 +527,12 @@ fn line(
     name: &str,
     status: &str,
     iterations: Option<u32>,
-    residual: f64,
+    residual: Option<f64>,
     unscaled: Option<f64>,
     time: Option<f64>,
 ) -> String {
     let iterations = iterations.map_or(String::new(), |n| n.to_string());
-    let number = |v: f64| match v.is_finite() {
-        true => format!("{v:.3e}"),
-        false => UNBOUNDED.to_owned(),
-    };
-    let (residual, unscaled) = (number(residual), unscaled.map_or(String::new(), number));
+    let (residual, unscaled) = (shown(residual, 3), shown(unscaled, 3));
     let time = time.map_or(String::new(), |t| format!("{t:.6}"));
     format!("{name:23}  {status:16}  {iterations:>10}  {residual:<10}  {unscaled:<14}  {time}")
 }

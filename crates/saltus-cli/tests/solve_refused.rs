@@ -4,20 +4,8 @@
 mod support;
 
 use std::path::Path;
-use std::process::{Command, Output};
-use support::{folder, saltus};
-
-const SLIDING: &str = r#"{"kind":"friction","dimension":3,"delassus":[[0,0,1],[1,1,1],[2,2,1]],"q":[-0.1,1,0],"mu":[0.3]}"#;
-const SMALL: &str = r#"{"kind":"lcp","matrix":[[2,1],[1,2]],"q":[-1,1]}"#;
-
-/// Runs `saltus solve ARGUMENTS` and wants exit code `code` and `words` on standard error.
-fn refused(at: &Path, arguments: &[&str], code: i32, words: &str) -> Output {
-    let out = saltus(&[&["solve"], arguments].concat(), at);
-    let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert_eq!(out.status.code(), Some(code), "{arguments:?}: {out:?}");
-    assert!(said.contains(words), "{arguments:?}: {said}");
-    out
-}
+use std::process::Command;
+use support::{SLIDING, SMALL, folder, refused, saltus};
 
 /// Where results go is made sure of before anything is solved.
 #[test]
@@ -300,48 +288,6 @@ fn options_are_refused_or_mean_what_they_say() {
     );
 }
 
-/// The advice fits the word.
-#[test]
-fn each_word_has_its_cure() {
-    let at = folder("solve-advice");
-    let huge = r#"{"kind":"lcp","matrix":[[1e308,1e308],[1e308,-1e308]],"q":[-1e308,-1e308]}"#;
-    let against = r#"{"kind":"mlcp","equalities":2,"matrix":[[1,0],[1,0]],"q":[0,1]}"#;
-    for (name, text) in [("huge", huge), ("against", against)] {
-        std::fs::write(at.join(format!("{name}.json")), text).unwrap();
-    }
-    for (name, solver) in [
-        ("huge", "newton-min"),
-        ("huge", "all"),
-        ("against", "newton-min"),
-    ] {
-        let out = saltus(&["solve", &format!("{name}.json"), "--solver", solver], &at);
-        let (found, said) = (
-            String::from_utf8(out.stdout).unwrap(),
-            String::from_utf8(out.stderr).unwrap(),
-        );
-        for (word, cure) in [
-            ("not-finite", "units"),
-            ("inconsistent", "contradict each other"),
-            ("iteration-limit", "--max-iterations"),
-            ("ray ", "enumeration"),
-        ] {
-            let unsettled = out.status.code() == Some(3) && found.contains(word);
-            assert!(
-                !unsettled || said.contains(cure),
-                "{name} {solver}: {found}{said}"
-            );
-        }
-        let hopeless = found
-            .lines()
-            .skip(2)
-            .all(|l| l.contains("not-finite") || l.contains("inconsistent"));
-        assert!(
-            !(hopeless && said.contains("--solver all")),
-            "{found}{said}"
-        );
-    }
-}
-
 /// What cannot be read stops nothing, and is counted and listed.
 #[test]
 fn a_folder_goes_on_past_what_cannot_be_read() {
@@ -554,62 +500,4 @@ fn complaints_say_what_was_expected() {
             assert!(said.contains(words), "{name}: {words}: {said}");
         }
     }
-}
-
-/// A row without data has no measure to miss it by: a word says so, and `null` in the file.
-#[test]
-fn a_miss_without_a_measure_is_no_number() {
-    let at = folder("solve-unbounded");
-    let text = r#"{"kind":"mlcp","equalities":1,"matrix":[[0,0,0,2],[0,2,0,0],[1,2,0,1],[1,0,1,1]],"q":[0,0,-2,-2]}"#;
-    std::fs::write(at.join("p.json"), text).unwrap();
-    let out = saltus(
-        &["solve", "p.json", "--solver", "all", "--out", "s.json"],
-        &at,
-    );
-    let said = String::from_utf8(out.stdout).unwrap() + &String::from_utf8(out.stderr).unwrap();
-    assert!(
-        said.split_whitespace()
-            .all(|w| !["inf", "NaN"].contains(&w)),
-        "{said}"
-    );
-    let text = std::fs::read_to_string(at.join("s.json")).unwrap();
-    let solutions: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let solutions = solutions.as_array().unwrap();
-    let nulls = solutions.iter().filter(|s| s["residual"].is_null());
-    assert!(nulls.clone().all(|s| s["solved"] == false), "{text}");
-    assert_eq!(nulls.count() > 0, said.contains("  unbounded"), "{said}");
-}
-
-/// One of something is one.
-#[test]
-fn numbers_and_nouns_agree() {
-    let at = folder("solve-plurals");
-    let global = r#"{"kind":"global-friction","dimension":2,"mu":[0.5],"mass":[[0,0,1],[1,1,1]],
-        "directions":[[0,0,1],[1,1,1]],"f":[-1,0.2],"w":[0,0]}"#;
-    for (name, text, words) in [
-        ("p", SLIDING, "frictional contact, 1 contact of dimension 3"),
-        (
-            "g",
-            global,
-            "global form, 1 contact of dimension 2, 2 velocities",
-        ),
-        (
-            "l",
-            r#"{"kind":"lcp","matrix":[[2]],"q":[-1]}"#,
-            "complementarity, 1 unknown\n",
-        ),
-        (
-            "m",
-            r#"{"kind":"mlcp","equalities":1,"matrix":[[2]],"q":[-1]}"#,
-            "1 equality of 1 row\n",
-        ),
-    ] {
-        std::fs::write(at.join(format!("{name}.json")), text).unwrap();
-        let out = refused(&at, &[&format!("{name}.json")], 0, "");
-        let said = String::from_utf8(out.stdout).unwrap();
-        assert!(said.contains(words), "{said}");
-    }
-    let out = refused(&at, &["l.json", "--solver", "enumeration"], 0, "");
-    let said = String::from_utf8(out.stdout).unwrap();
-    assert!(said.contains(": 1 solution, proven"), "{said}");
 }

@@ -8,6 +8,8 @@
 use crate::outcome::Status;
 use crate::verdict::size_of_row;
 use saltus_linear::{Dense, Lu, MinimumNorm, RANK_TOLERANCE, dot};
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// How a search for the active set ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +43,7 @@ pub(crate) struct ActiveSet {
     /// Indices of the active rows, equalities included, ascending.
     set: Vec<usize>,
     next: Vec<usize>,
-    /// Hashes of the sets tried so far.
-    tried: Vec<u64>,
+    tried: Tried,
     w: Vec<f64>,
     regular: bool,
 }
@@ -53,6 +54,11 @@ const ROUND_OFF: f64 = 1e-14;
 const CONSISTENT: f64 = 1e-9;
 
 impl ActiveSet {
+    /// Sets after which a search among `rows` candidates has usually ended, if it ends well: enough where other methods follow.
+    pub(crate) fn usual(rows: usize) -> u32 {
+        rows as u32 + 25
+    }
+
     /// Newton's method on the candidates `rows` (ascending, the first `e` rows of the problem among
     /// them); rows that are no candidates keep `y = 0` and are not looked at. `ridge` is added to the diagonal.
     #[allow(clippy::too_many_arguments)] // the parts of one problem and its limits
@@ -76,13 +82,10 @@ impl ActiveSet {
                 self.set.push(i);
             }
         }
-        let limit = limit.min(rows.len() as u32 + 25);
         for iteration in 1..=limit {
-            let hash = fingerprint(&self.set);
-            if self.tried.contains(&hash) {
+            if !self.tried.insert(&self.set) {
                 return (NewtonEnd::Cycle, iteration - 1);
             }
-            self.tried.push(hash);
             let set = std::mem::take(&mut self.set);
             self.regular = self.block(m, q, &set, ridge, y);
             self.set = set;
@@ -243,6 +246,45 @@ impl ActiveSet {
         };
         self.set = set;
         missing as u32
+    }
+}
+
+/// The active sets a search has tried, by their fingerprints.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tried(HashSet<u64, BuildHasherDefault<Folded>>);
+
+impl Tried {
+    /// Fingerprints for which room is kept from one search to the next.
+    const KEPT: usize = 1024;
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+        self.0.shrink_to(Self::KEPT);
+    }
+
+    /// Whether `set` (ascending) has not been tried before; from now on it has.
+    pub(crate) fn insert(&mut self, set: &[usize]) -> bool {
+        self.0.insert(fingerprint(set))
+    }
+}
+
+/// A fingerprint is a hash already; its lower half alone is a poor one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Folded(u64);
+
+impl Hasher for Folded {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(self.0.rotate_left(8) ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value ^ value >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

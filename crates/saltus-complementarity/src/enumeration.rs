@@ -28,7 +28,7 @@ const SAME: f64 = 1e-9;
 pub struct Enumeration {
     /// All isolated solutions, and of every face of solutions a point: the one of least norm where that is admissible.
     pub solutions: Vec<Vec<f64>>,
-    /// Active sets that were tried; 0 where the problem is too large. Not all where a limit stopped it.
+    /// Active sets that were tried; 0 where the problem is too large ([`enumeration_refusal`]). Not all where a limit stopped it.
     pub sets: u32,
     /// Whether every set without a solution was refuted beyond round-off: then there are no others.
     pub complete: bool,
@@ -42,7 +42,25 @@ impl Enumeration {
     }
 }
 
-/// Tries all active sets of `problem`. At most [`ENUMERATION_LIMIT`] complementary pairs; beyond that nothing is tried.
+/// Why the active sets of a problem with so many rows and leading equalities are not tried; `None` where they are.
+#[must_use]
+pub fn enumeration_refusal(rows: usize, equalities: usize) -> Option<String> {
+    let pairs = rows - equalities.min(rows);
+    let cure = "use auto, or lemke where M is positive semidefinite";
+    if pairs > ENUMERATION_LIMIT {
+        return Some(format!(
+            "the problem has {pairs} complementary pairs, and enumeration is for at most {ENUMERATION_LIMIT}; {cure}"
+        ));
+    }
+    let work = 2.0_f64.powi(pairs as i32) * (rows as f64).powi(3);
+    (work > MOST_WORK).then(|| {
+        format!(
+            "the 2^{pairs} active sets of {rows} rows take {work:.0e} operations, and enumeration is for at most {MOST_WORK:.0e}; {cure}"
+        )
+    })
+}
+
+/// Tries all active sets of `problem`, unless there are too many ([`enumeration_refusal`]): then nothing is tried.
 ///
 /// A point is a solution if its relative residual ([`Mlcp::relative_residual`]) is at most `tolerance`.
 #[must_use]
@@ -94,12 +112,8 @@ pub(crate) fn search(problem: &Mlcp<'_>, tolerance: &Tolerance, first: bool) -> 
 
 /// Whether the sets of `problem` can be tried in bounded work.
 fn affordable(problem: &Mlcp<'_>) -> bool {
-    let n = problem.q.len();
-    let pairs = n - problem.equalities.min(n);
     let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
-    let sets = 2.0_f64.powi(pairs as i32);
-    pairs <= ENUMERATION_LIMIT
-        && sets * (n as f64).powi(3) <= MOST_WORK
+    enumeration_refusal(problem.q.len(), problem.equalities).is_none()
         && finite(problem.matrix.as_slice())
         && finite(problem.q)
 }

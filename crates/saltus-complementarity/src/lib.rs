@@ -25,7 +25,7 @@ pub mod table;
 mod verdict;
 
 pub use block::BlockMatrix;
-pub use enumeration::{ENUMERATION_LIMIT, Enumeration, enumerate};
+pub use enumeration::{ENUMERATION_LIMIT, Enumeration, enumerate, enumeration_refusal};
 pub use mlcp::{Mlcp, MlcpSolver};
 pub use operator::{Operator, Product};
 pub use outcome::{Outcome, Status, Tolerance};

@@ -271,6 +271,7 @@ impl MlcpSolver {
     ) -> (u32, Option<Status>) {
         match attempt {
             Attempt::Newton => {
+                let limit = limit.min(ActiveSet::usual(self.rows.len()));
                 let (end, spent) =
                     self.newton
                         .solve(&self.m, &self.q, e, &self.rows, 0.0, limit, &mut self.y);
@@ -278,6 +279,7 @@ impl MlcpSolver {
             }
             Attempt::Regularised => {
                 self.y.fill(0.0);
+                let limit = limit.min(ActiveSet::usual(self.rows.len()));
                 let (end, spent) =
                     self.newton
                         .solve(&self.m, &self.q, e, &self.rows, RIDGE, limit, &mut self.y);
@@ -341,7 +343,7 @@ impl MlcpSolver {
             }
             Attempt::Nothing => {
                 self.y.fill(0.0);
-                (0, Some(Status::Ray))
+                (0, Some(Status::Stalled))
             }
         }
     }
@@ -394,7 +396,7 @@ impl MlcpSolver {
                 .least_norm(&self.m, &self.q, &self.rows, 0.0, &mut self.trial);
             if !self.adopt(problem, tolerance) {
                 self.trial.fill(0.0);
-                let limit = 2 * n as u32 + 20;
+                let limit = ActiveSet::usual(self.rows.len()).min(2 * n as u32 + 20);
                 let end = self
                     .newton
                     .solve(

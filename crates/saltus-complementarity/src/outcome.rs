@@ -44,7 +44,7 @@ pub enum Status {
     Ray,
     /// The method came back to an active set it had already tried.
     Cycle,
-    /// The iteration limit was reached.
+    /// The limit of the caller is spent: with a larger one the method would go on.
     IterationLimit,
     /// An active set is consistent, but its point misses the tolerance: rounding its entries costs more. Or an enumeration found
     /// nothing, but could not refute every set.
@@ -61,6 +61,8 @@ pub enum Status {
     Cancelled,
     /// The data or an iterate is not finite.
     NotFinite,
+    /// The method is not for a problem of this size, and nothing was tried.
+    NotApplicable,
 }
 
 /// How a solve ended, with the numbers that prove it.

@@ -14,7 +14,7 @@ pub struct Curve {
     pub solver: String,
     /// Ratio of its time to the best time, ascending, one entry for each problem it solved.
     pub ratios: Vec<f64>,
-    /// Problems it was tried on and did not solve, with its word for why.
+    /// Problems it is for and did not solve, with its word for why.
     pub failures: Vec<(PathBuf, String)>,
 }
 
@@ -75,7 +75,11 @@ impl Profile {
     /// From the runs of several solvers on several problems, those of one family.
     #[must_use]
     pub fn new(runs: &[Run], family: Family) -> Self {
-        let of_family = || runs.iter().filter(|r| Family::of(r) == family);
+        // A method that is not for a problem has not failed on it.
+        let of_family = || {
+            let counts = |r: &&Run| Family::of(r) == family && r.solution.applies();
+            runs.iter().filter(counts)
+        };
         let mut best: BTreeMap<&PathBuf, f64> = BTreeMap::new();
         for run in of_family().filter(|r| r.solution.solved) {
             let time = run.solution.time_s.max(RESOLUTION);

@@ -20,6 +20,7 @@ impl<'a> Table<'a> {
     /// One line for each run: everything but the vectors. `residual` is `eta` of friction, the miss of a row of complementarity,
     /// without a unit; `residual_unscaled` the error as Siconos measures it, in mixed units, or the natural map of complementarity;
     /// `residual_impulse` \[N s\], `residual_velocity` \[m/s\] of friction, `residual_dynamics` of the global form, `time_s` \[s\].
+    /// A number that is not finite is `inf` or `nan`, one that there is not an empty cell.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut text = String::from(
@@ -27,10 +28,9 @@ impl<'a> Table<'a> {
         );
         for run in self.runs {
             let s = &run.solution;
-            let optional = |v: Option<f64>| v.map_or(String::new(), |v| format!("{v:e}"));
             let _ = writeln!(
                 text,
-                "{},{},{},{},{},{},{},{},{:e},{},{},{},{},{:e}",
+                "{},{},{},{},{},{},{},{},{},{},{},{},{},{:e}",
                 quoted(&run.problem.display().to_string()),
                 s.kind,
                 s.size,
@@ -39,11 +39,11 @@ impl<'a> Table<'a> {
                 s.solved,
                 s.settled() && !s.solved,
                 s.iterations,
-                s.residual,
-                optional(s.residual_unscaled),
-                optional(s.residual_impulse),
-                optional(s.residual_velocity),
-                optional(s.residual_dynamics),
+                in_csv(s.applies().then_some(s.residual)),
+                in_csv(s.residual_unscaled),
+                in_csv(s.residual_impulse),
+                in_csv(s.residual_velocity),
+                in_csv(s.residual_dynamics),
                 s.time_s
             );
         }
@@ -63,7 +63,7 @@ impl<'a> Table<'a> {
     }
 
     /// Problems down, solvers across, one part for each kind of problem. A cell says iterations, time, residual and the
-    /// residual in mixed units; one in parentheses, with its word, is a failure.
+    /// residual in mixed units; one in parentheses, with its word, is a failure, a dash a method that is not for the problem.
     #[must_use]
     pub fn markdown(&self) -> String {
         let groups = self.groups();
@@ -130,16 +130,19 @@ impl<'a> Table<'a> {
             let s = &run.solution;
             let _ = writeln!(
                 text,
-                "<tr class=\"{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.2e}</td><td>{}</td><td>{:.6}</td></tr>",
-                if s.settled() { "settled" } else { "failed" },
+                "<tr class=\"{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.6}</td></tr>",
+                match s {
+                    _ if s.settled() => "settled",
+                    _ if s.applies() => "failed",
+                    _ => "none",
+                },
                 escaped(&run.problem.display().to_string()),
                 s.size,
                 s.solver,
                 s.status,
                 s.iterations,
-                s.residual,
-                s.residual_unscaled
-                    .map_or(String::new(), |v| format!("{v:.2e}")),
+                shown(s.applies().then_some(s.residual), 2),
+                shown(s.residual_unscaled, 2),
                 s.time_s
             );
         }
@@ -149,10 +152,13 @@ impl<'a> Table<'a> {
 }
 
 fn cell(s: &Solution) -> String {
+    if !s.applies() {
+        return "–".to_owned();
+    }
     let time = format!("{:.3} ms", 1e3 * s.time_s);
-    let mut numbers = format!("{} / {time} / {:.0e}", s.iterations, s.residual);
-    if let Some(v) = s.residual_unscaled {
-        let _ = write!(numbers, " / {v:.0e}");
+    let mut numbers = format!("{} / {time} / {}", s.iterations, shown(Some(s.residual), 0));
+    if s.residual_unscaled.is_some() {
+        let _ = write!(numbers, " / {}", shown(s.residual_unscaled, 0));
     }
     if s.solved {
         numbers
@@ -160,6 +166,28 @@ fn cell(s: &Solution) -> String {
         format!("{}, proven: {} / {time}", s.status, s.iterations)
     } else {
         format!("({} {numbers})", s.status)
+    }
+}
+
+/// A number for readers, with `digits` after the point: `unbounded` where it is infinite, `not finite` where it is none, nothing
+/// where there is none. The one form in which results that may not be finite are shown; files of numbers have [`in_csv`] and
+/// `null` of JSON.
+#[must_use]
+pub fn shown(number: Option<f64>, digits: usize) -> String {
+    match number {
+        None => String::new(),
+        Some(v) if v.is_nan() => "not finite".to_owned(),
+        Some(v) if v.is_infinite() => "unbounded".to_owned(),
+        Some(v) => format!("{v:.digits$e}"),
+    }
+}
+
+/// A number in a cell of a CSV table: `inf`, `-inf` or `nan` where it is not finite, an empty cell where there is none.
+fn in_csv(number: Option<f64>) -> String {
+    match number {
+        None => String::new(),
+        Some(v) if v.is_nan() => "nan".to_owned(),
+        Some(v) => format!("{v:e}"),
     }
 }
 

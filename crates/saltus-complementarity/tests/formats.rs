@@ -8,10 +8,14 @@ use proptest::prelude::*;
 use saltus_complementarity::archive::{
     Point, Problem, Record, read, read_record, write, write_record,
 };
-use saltus_complementarity::batch::{FolderRequest, Request, judge, solve, solve_folder};
+use saltus_complementarity::batch::{
+    FolderRequest, Request, judge, not_applicable, solve, solve_folder,
+};
 use saltus_complementarity::friction::FrictionContact;
+use saltus_complementarity::profile::{Family, Profile};
 use saltus_complementarity::table::Table;
 use saltus_complementarity::{BlockMatrix, SparseMatrix};
+use saltus_linear::Dense;
 use std::path::{Path, PathBuf};
 
 fn folder(name: &str) -> PathBuf {
@@ -212,10 +216,37 @@ fn numbers_that_are_not_finite_are_named() {
     let path = root.join("p.dat");
     std::fs::write(&path, "2 0 2 2 2 2 1 0 nan 1 -1 -1").unwrap();
     let text = read(&path).unwrap_err().to_string();
-    assert!(text.contains("entry (1, 0) of M is NaN"), "{text}");
-    std::fs::write(&path, "3 1 0 3 3 3 3 1 0 0 0 1 0 0 0 1 0 inf 0 0.3").unwrap();
+    assert!(
+        text.contains("line 1, column 17: found \"nan\", expected M (a finite number)"),
+        "{text}"
+    );
+    std::fs::write(&path, "3 1 0 3 3 3 3\n1 0 0 0 1 0 0 0 1\r\n  0 inf 0 0.3").unwrap();
     let text = read(&path).unwrap_err().to_string();
-    assert!(text.contains("entry 1 of q is inf"), "{text}");
+    assert!(
+        text.contains("line 3, column 5: found \"inf\", expected q (a finite number)"),
+        "{text}"
+    );
+    // What overflows only as it is read is not finite either; entries of a dump stand in lines of their own.
+    std::fs::write(&path, "1\n0 1 1\n1 1\n1e400\n-1").unwrap();
+    let text = read(&path).unwrap_err().to_string();
+    assert!(text.contains("line 4, column 1: found \"1e400\""), "{text}");
+    for (value, expected) in [
+        (
+            "nan",
+            "line 7, column 11: found \"nan\", expected M (a finite number)",
+        ),
+        (
+            "5,0",
+            "line 7, column 11: found \"5,0\", expected M (a number)",
+        ),
+    ] {
+        let dump = format!("1\n2\n1\n1\n1\nCSparse dump\n    0 0 : {value}\n");
+        let dump = dump.replace("dump\n", "dump\ntriplet: 1-by-1, nzmax: 1 nnz: 1\n");
+        let expected = expected.replace("line 7", "line 8");
+        std::fs::write(&path, dump + "-1").unwrap();
+        let text = read(&path).unwrap_err().to_string();
+        assert!(text.contains(&expected), "{text}");
+    }
     std::fs::remove_dir_all(root).unwrap();
 }
 
@@ -545,5 +576,74 @@ fn links_in_a_folder_are_followed_once() {
     let expected = expected.map(|(name, read)| (name.to_owned(), read));
     assert_eq!(seen, expected);
     assert_eq!(runs.len(), 3);
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// A method that is not for a problem is listed with the reason, and counts neither as tried nor as a failure; numbers that are
+/// not finite have one form in each table.
+#[test]
+fn tables_tell_failures_from_what_was_not_tried() {
+    let root = folder("not-tried");
+    let identity = |n: usize, q: f64| {
+        let mut matrix = Dense::zeros(n, n);
+        for i in 0..n {
+            matrix[(i, i)] = 1.0;
+        }
+        Problem::Mixed {
+            equalities: 0,
+            matrix,
+            q: vec![q; n],
+        }
+    };
+    write(&root.join("few.json"), &identity(12, -1.0)).unwrap();
+    write(&root.join("many.json"), &identity(13, -1.0)).unwrap();
+    let mut runs = solve_folder(&root, &FolderRequest::default(), |_, _| {}).unwrap();
+    assert_eq!(not_applicable(&identity(12, 1.0), "enumeration"), None);
+    assert_eq!(not_applicable(&identity(13, 1.0), "lemke"), None);
+    let reason = not_applicable(&identity(13, 1.0), "enumeration").unwrap();
+    assert!(
+        reason.contains("13 complementary pairs") && reason.contains("at most 12"),
+        "{reason}"
+    );
+    let refused: Vec<_> = runs.iter().filter(|r| !r.solution.applies()).collect();
+    assert_eq!(refused.len(), 1);
+    let s = &refused[0].solution;
+    assert_eq!(
+        (s.solver.as_str(), s.status.as_str()),
+        ("enumeration", "not-applicable")
+    );
+    assert!(!s.settled() && s.iterations == 0 && s.residual.is_nan());
+    let json = serde_json::to_value(s).unwrap();
+    assert_eq!(json["not_applicable"], reason);
+    assert!(json["residual"].is_null() && json["unknowns"] == serde_json::json!([]));
+    let profile = Profile::new(&runs, Family::Complementarity);
+    let curve = profile
+        .curves
+        .iter()
+        .find(|c| c.solver == "enumeration")
+        .unwrap();
+    assert_eq!((curve.ratios.len(), curve.failures.len()), (1, 0));
+    assert!(!profile.failures_csv().contains("enumeration"));
+    let line = |text: &str| {
+        let found = |l: &&str| l.contains("many.json") && l.contains("not-applicable");
+        text.lines().find(found).unwrap().to_owned()
+    };
+    let csv = line(&Table::new(&runs).csv());
+    assert!(csv.contains("not-applicable,false,false,0,,,,,,"), "{csv}");
+    let html = line(&Table::new(&runs).html());
+    assert!(
+        html.contains("class=\"none\"") && !html.contains("nan"),
+        "{html}"
+    );
+    assert!(Table::new(&runs).markdown().contains("| – |"));
+    runs.truncate(2);
+    runs[0].solution.residual = f64::INFINITY;
+    runs[0].solution.residual_unscaled = Some(f64::NAN);
+    let table = Table::new(&runs);
+    assert!(table.csv().contains(",inf,nan,"), "{}", table.csv());
+    for text in [table.html(), table.markdown()] {
+        let words = text.contains("unbounded") && text.contains("not finite");
+        assert!(words && !text.contains("NaN"), "{text}");
+    }
     std::fs::remove_dir_all(root).unwrap();
 }

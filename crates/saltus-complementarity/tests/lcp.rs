@@ -6,7 +6,7 @@ mod support;
 
 use proptest::prelude::*;
 use saltus_complementarity::lcp::{self, LcpSolver};
-use saltus_complementarity::{Mlcp, MlcpSolver, Status, Tolerance, enumerate};
+use saltus_complementarity::{Mlcp, MlcpSolver, SparseMatrix, Status, Tolerance, enumerate};
 use saltus_linear::{Dense, max_abs};
 use support::{Random, dense, shared};
 
@@ -473,4 +473,59 @@ proptest! {
     fn redundant_problems_are_solved_whatever_the_order(seed in 1_u64..1_000_000) {
         order_does_not_matter(seed)?;
     }
+}
+
+/// `iteration-limit` means that the limit of the caller is spent, whatever the method, the form of the matrix and the problem.
+#[test]
+fn the_limit_that_is_spent_is_the_callers() {
+    let mut random = Random::new(271);
+    let mut words = std::collections::BTreeMap::new();
+    for round in 0..60 {
+        let n = [3, 6, 14, 40][round % 4];
+        let mut m = gram(&mut random, n, n.div_ceil(2), 0.0);
+        // Neither monotone nor P; in every second round without a solution more often than not.
+        for v in m.as_mut_slice() {
+            *v = if round % 3 == 0 { *v } else { random.signed() };
+        }
+        for i in 0..n {
+            m[(i, i)] = m[(i, i)].abs() + 1e-3;
+        }
+        let q: Vec<f64> = (0..n).map(|_| random.signed() - 0.3).collect();
+        let entries: Vec<_> = (0..n * n)
+            .map(|k| (k / n, k % n, m.as_slice()[k]))
+            .collect();
+        let sparse = SparseMatrix::from_triplets(n, n, &entries);
+        let tolerance = Tolerance {
+            max_iterations: 3000,
+            ..Tolerance::default()
+        };
+        for (name, solver) in LcpSolver::ALL {
+            let problem = Mlcp {
+                equalities: 0,
+                matrix: &m,
+                q: &q,
+            };
+            let end = lcp::solve(&problem, solver, tolerance, &mut vec![0.0; n]).outcome;
+            let operator = lcp::OperatorMlcp {
+                equalities: 0,
+                operator: lcp::LcpOperator::Sparse(&sparse),
+                q: &q,
+            };
+            let sparsely = operator
+                .solve(solver, tolerance, &mut vec![0.0; n])
+                .unwrap();
+            for end in [end, sparsely.outcome] {
+                *words
+                    .entry((name, format!("{:?}", end.status)))
+                    .or_insert(0) += 1;
+                if end.status == Status::IterationLimit {
+                    assert_eq!(end.iterations, 3000, "{name} {round}: {end:?}");
+                }
+            }
+        }
+    }
+    println!("{words:?}");
+    let stalled = |name| words.contains_key(&(name, "Stalled".to_owned()));
+    assert!(stalled("fischer-burmeister") && stalled("interior-point"));
+    assert!(words.contains_key(&("newton-min", "Cycle".to_owned())));
 }

@@ -1,4 +1,5 @@
-//! The built program, and folders to run it in.
+//! The built program, folders to run it in, and problems to give it.
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -18,4 +19,16 @@ pub fn folder(name: &str) -> PathBuf {
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).unwrap();
     path
+}
+
+pub const SLIDING: &str = r#"{"kind":"friction","dimension":3,"delassus":[[0,0,1],[1,1,1],[2,2,1]],"q":[-0.1,1,0],"mu":[0.3]}"#;
+pub const SMALL: &str = r#"{"kind":"lcp","matrix":[[2,1],[1,2]],"q":[-1,1]}"#;
+
+/// Runs `saltus solve ARGUMENTS` and wants exit code `code` and `words` on standard error.
+pub fn refused(at: &Path, arguments: &[&str], code: i32, words: &str) -> Output {
+    let out = saltus(&[&["solve"], arguments].concat(), at);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(code), "{arguments:?}: {out:?}");
+    assert!(said.contains(words), "{arguments:?}: {said}");
+    out
 }

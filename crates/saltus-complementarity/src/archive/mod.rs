@@ -42,12 +42,14 @@ pub enum ArchiveError {
         source: std::io::Error,
     },
     /// The text is not what the format asks for.
-    #[error("{path}, line {line}: found {found:?}, expected {expected}")]
+    #[error("{path}, line {line}, column {column}: found {found:?}, expected {expected}")]
     Syntax {
         /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
+        /// Column, from 1.
+        column: usize,
         /// The offending text.
         found: String,
         /// What the format asks for here.
@@ -155,6 +157,29 @@ impl Record {
             json::write(Path::new(""), &bare).ok()
         };
         text(self).is_some_and(|own| text(other) == Some(own))
+    }
+}
+
+impl Record {
+    /// Takes over what stands beside the same problem in `other`: solution, title and names of rows where there are none here,
+    /// and guesses that are not here yet, behind the others. Returns the number of points that it took.
+    pub fn adopt(&mut self, other: Self) -> usize {
+        let mut taken = 0;
+        if self.solution.is_none() {
+            taken += usize::from(other.solution.is_some());
+            self.solution = other.solution;
+        }
+        for guess in other.guesses {
+            if !self.guesses.contains(&guess) {
+                self.guesses.push(guess);
+                taken += 1;
+            }
+        }
+        self.title = self.title.take().or(other.title);
+        if self.rows.is_empty() {
+            self.rows = other.rows;
+        }
+        taken
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where a value stands in the text of a JSON document. Only a complaint needs to know: the text is walked through again
+//! Where a value stands in a text, and by its name in a JSON document. Only a complaint needs to know: the text is walked through again
 //! then, and reading pays nothing for it.
 
 use std::fmt::Write as _;

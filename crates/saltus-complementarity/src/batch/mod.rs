@@ -7,7 +7,7 @@ pub use folder::{FolderRequest, Run, solve_folder};
 pub use start::{NoStart, Start};
 
 use crate::archive::{ArchiveError, Point, Problem};
-use crate::enumeration::Enumeration;
+use crate::enumeration::{Enumeration, enumeration_refusal};
 use crate::friction::{
     self, FrictionContact, FrictionOutcome, FrictionSolver, GlobalFriction, Limits, ProblemError,
     Residual,
@@ -91,7 +91,7 @@ fn counted(guesses: usize) -> String {
 pub struct Request {
     /// Bound on `eta` for friction, on [`Mlcp::relative_residual`] for complementarity.
     pub tolerance: f64,
-    /// Largest number of iterations.
+    /// Largest number of iterations; complementarity counts to 2³² − 1.
     pub max_iterations: u64,
     /// Largest number of counted floating-point operations (friction).
     pub max_work: f64,
@@ -126,7 +126,8 @@ pub struct Solution {
     /// Iterations spent.
     pub iterations: u32,
     /// `eta` of friction, [`Mlcp::relative_residual`] of complementarity: without a unit, at most the tolerance where solved.
-    /// Infinite where a row of complementarity without data is missed; what is not finite is written as `null`.
+    /// Infinite where a row of complementarity without data is missed, NaN where the point is not finite or none was looked for;
+    /// what is not finite is written as `null`.
     pub residual: f64,
     /// Largest `|e_i|` (N s); friction only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,6 +157,9 @@ pub struct Solution {
     /// What all active sets of a complementarity problem gave, where they were tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enumeration: Option<AllSets>,
+    /// Why the method is not for this problem: then nothing was tried, and there is no point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_applicable: Option<String>,
     /// Whether `unknowns` is the reaction or the solution of least norm, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub canonical: Option<bool>,
@@ -190,6 +194,12 @@ impl Solution {
     #[must_use]
     pub fn settled(&self) -> bool {
         self.solved || self.status == word(Status::Infeasible)
+    }
+
+    /// Whether the method is for this problem, so that what came of it counts.
+    #[must_use]
+    pub fn applies(&self) -> bool {
+        self.not_applicable.is_none()
     }
 }
 
@@ -270,6 +280,22 @@ pub fn solve_from(
     }
 }
 
+/// Why the method called `solver`, which there is for this kind of problem, is not for this one; `None` where it is.
+#[must_use]
+pub fn not_applicable(problem: &Problem, solver: &str) -> Option<String> {
+    match problem {
+        Problem::Mixed { equalities, q, .. } => {
+            refusal(LcpSolver::named(solver)?, q.len(), *equalities)
+        }
+        Problem::Friction(_) | Problem::Global(_) => None,
+    }
+}
+
+fn refusal(method: LcpSolver, rows: usize, equalities: usize) -> Option<String> {
+    let all = method == LcpSolver::Enumeration;
+    all.then(|| enumeration_refusal(rows, equalities)).flatten()
+}
+
 fn word(status: Status) -> String {
     let mut text = String::new();
     for c in format!("{status:?}").chars() {
@@ -294,7 +320,18 @@ fn solve_mixed(
     method: LcpSolver,
     request: &Request,
 ) -> Solution {
-    let max_iterations = u32::try_from(request.max_iterations.min(100_000)).unwrap_or(100_000);
+    let kind = if problem.equalities == 0 {
+        "lcp"
+    } else {
+        "mlcp"
+    };
+    if let Some(reason) = refusal(method, z.len(), problem.equalities) {
+        return Solution {
+            not_applicable: Some(reason),
+            ..blank(kind, z.len(), name, Status::NotApplicable)
+        };
+    }
+    let max_iterations = u32::try_from(request.max_iterations).unwrap_or(u32::MAX);
     let tolerance = Tolerance {
         residual: request.tolerance,
         max_iterations,
@@ -323,29 +360,43 @@ fn solve_mixed(
     let mut w = problem.q.to_vec();
     problem.matrix.apply_add(1.0, &z, &mut w);
     Solution {
-        kind: if problem.equalities == 0 {
-            "lcp"
-        } else {
-            "mlcp"
-        },
-        size: z.len(),
-        solver: name.into(),
-        status: word(end.outcome.status),
-        solved: end.outcome.is_solved(),
         iterations: end.outcome.iterations,
         residual: problem.relative_residual(&z),
-        residual_impulse: None,
-        residual_velocity: None,
         residual_unscaled: Some(residual_unscaled),
-        residual_dynamics: None,
         time_s,
         unknowns: z,
         dual: w,
-        velocity: None,
         certificate: end.certificate,
         enumeration: end.enumeration.map(AllSets::from),
         canonical,
         canonical_note,
+        ..blank(kind, problem.q.len(), name, end.outcome.status)
+    }
+}
+
+/// What a method has to say before it has a point.
+fn blank(kind: &'static str, size: usize, name: &str, status: Status) -> Solution {
+    Solution {
+        kind,
+        size,
+        solver: name.into(),
+        status: word(status),
+        solved: status == Status::Solved,
+        iterations: 0,
+        residual: f64::NAN,
+        residual_impulse: None,
+        residual_velocity: None,
+        residual_unscaled: None,
+        residual_dynamics: None,
+        time_s: 0.0,
+        unknowns: Vec::new(),
+        dual: Vec::new(),
+        velocity: None,
+        certificate: None,
+        enumeration: None,
+        not_applicable: None,
+        canonical: None,
+        canonical_note: None,
     }
 }
 
@@ -380,12 +431,11 @@ fn solve_friction(
         _ => None,
     };
     Solution {
-        kind: "friction",
         time_s,
         certificate,
         canonical,
         canonical_note: not_canonical(canonical),
-        ..friction_solution(name, p.contacts(), &end, r, u)
+        ..friction_solution("friction", p.contacts(), name, &end, r, u)
     }
 }
 
@@ -398,32 +448,22 @@ fn wants_canonical(request: &Request, end: &FrictionOutcome) -> bool {
 }
 
 fn friction_solution(
-    name: &str,
+    kind: &'static str,
     size: usize,
+    name: &str,
     end: &FrictionOutcome,
     r: Vec<f64>,
     u: Vec<f64>,
 ) -> Solution {
     Solution {
-        kind: "",
-        size,
-        solver: name.into(),
-        status: word(end.outcome.status),
-        solved: end.outcome.is_solved(),
         iterations: end.outcome.iterations,
         residual: end.residual.eta,
         residual_impulse: Some(end.residual.impulse),
         residual_velocity: Some(end.residual.velocity),
         residual_unscaled: Some(end.residual.unscaled),
-        residual_dynamics: None,
-        time_s: 0.0,
         unknowns: r,
         dual: u,
-        velocity: None,
-        certificate: None,
-        enumeration: None,
-        canonical: None,
-        canonical_note: None,
+        ..blank(kind, size, name, end.outcome.status)
     }
 }
 
@@ -480,14 +520,13 @@ fn solve_global(
         0.0
     };
     Ok(Solution {
-        kind: "global-friction",
         time_s,
         certificate,
         canonical,
         canonical_note: not_canonical(canonical),
         residual_dynamics: Some(residual_dynamics),
         velocity: Some(v),
-        ..friction_solution(name, p.contacts(), &end, r, u)
+        ..friction_solution("global-friction", p.contacts(), name, &end, r, u)
     })
 }
 

@@ -2,6 +2,7 @@
 //! (De Luca, Facchinei & Kanzow, *Math. Program.* 75 (1996) 407–439).
 
 use super::ScaledLcp;
+use super::progress::Progress;
 use crate::outcome::{Status, Tolerance};
 use crate::verdict::Room;
 use saltus_linear::{Dense, Lu, dot};
@@ -34,9 +35,13 @@ pub(super) fn solve(p: &ScaledLcp, tolerance: Tolerance, y: &mut [f64]) -> (Stat
     let mut lu = Lu::default();
     let mut room = Room::default();
     let mut merit = values(p, y, &mut w, &mut f);
-    for step in 0..tolerance.max_iterations.min(300) {
+    let mut progress = Progress::default();
+    for step in 0..tolerance.max_iterations {
         if p.settled(y, &tolerance, &mut room) {
             return (Status::Solved, step);
+        }
+        if progress.stalled(step, merit) {
+            return (Status::Stalled, step);
         }
         for i in 0..n {
             let (a, b) = if i < p.e {
@@ -92,5 +97,5 @@ pub(super) fn solve(p: &ScaledLcp, tolerance: Tolerance, y: &mut [f64]) -> (Stat
         std::mem::swap(&mut w, &mut trial_w);
         std::mem::swap(&mut f, &mut trial_f);
     }
-    (Status::IterationLimit, tolerance.max_iterations.min(300))
+    (Status::IterationLimit, tolerance.max_iterations)
 }

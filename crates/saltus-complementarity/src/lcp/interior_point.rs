@@ -2,6 +2,7 @@
 //! (Mehrotra's, in the form for complementarity of Wright, *Primal-Dual Interior-Point Methods* (1997), ch. 8 and 10).
 
 use super::ScaledLcp;
+use super::progress::Progress;
 use crate::outcome::{Status, Tolerance};
 use crate::verdict::Room;
 use saltus_linear::{Dense, Lu, max_abs};
@@ -18,8 +19,8 @@ pub(super) fn solve(p: &ScaledLcp, tolerance: Tolerance, y: &mut [f64]) -> (Stat
     let mut image = vec![0.0; n];
     let mut matrix = Dense::zeros(n, n);
     let mut lu = Lu::default();
-    let limit = tolerance.max_iterations.min(100);
-    for step in 0..limit {
+    let mut progress = Progress::default();
+    for step in 0..tolerance.max_iterations {
         p.w(y, &mut image);
         if p.settled(y, &tolerance, &mut room) {
             return (Status::Solved, step);
@@ -29,6 +30,11 @@ pub(super) fn solve(p: &ScaledLcp, tolerance: Tolerance, y: &mut [f64]) -> (Stat
         let defect: Vec<f64> = (0..n)
             .map(|i| if i < p.e { image[i] } else { image[i] - w[i] })
             .collect();
+        // Both in the unit of `w`: what the equations miss, and the mean distance from complementarity.
+        let nearness = max_abs(&defect).max(gap.sqrt());
+        if progress.stalled(step, nearness) || (p.e < n && gap <= 0.0) {
+            return (Status::Stalled, step);
+        }
         matrix.clone_from(&p.m);
         for i in p.e..n {
             matrix[(i, i)] += w[i] / y[i];
@@ -91,5 +97,5 @@ pub(super) fn solve(p: &ScaledLcp, tolerance: Tolerance, y: &mut [f64]) -> (Stat
             return (Status::Stalled, step + 1);
         }
     }
-    (Status::IterationLimit, limit)
+    (Status::IterationLimit, tolerance.max_iterations)
 }

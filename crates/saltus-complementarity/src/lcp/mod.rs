@@ -7,6 +7,7 @@ mod gradient;
 mod interior_point;
 mod least_norm;
 mod operator;
+mod progress;
 mod projected;
 mod tiny;
 
@@ -17,7 +18,7 @@ pub(crate) use least_norm::{is_monotone, row_basis};
 pub use operator::{DENSE_LIMIT, LcpOperator, OperatorError, OperatorMlcp};
 
 use crate::active_set::ActiveSet;
-use crate::enumeration::{self, ENUMERATION_LIMIT, Enumeration};
+use crate::enumeration::{self, ENUMERATION_LIMIT, Enumeration, enumeration_refusal};
 use crate::equilibrium::{Balanced, is_within_range};
 use crate::lemke::{Lemke, LemkeEnd};
 use crate::mlcp::{Mlcp, MlcpSolver, bring_back};
@@ -46,7 +47,8 @@ pub enum LcpSolver {
     ProjectedGradient,
     /// Infeasible interior point for monotone problems.
     InteriorPoint,
-    /// All active sets, up to [`ENUMERATION_LIMIT`] complementary pairs.
+    /// All active sets, up to [`ENUMERATION_LIMIT`] complementary pairs; of larger problems none, and the word is
+    /// [`Status::NotApplicable`].
     Enumeration,
 }
 
@@ -125,6 +127,9 @@ pub fn solve(
     }
     for v in z.iter_mut().filter(|v| !v.is_finite()) {
         *v = 0.0;
+    }
+    if solver == LcpSolver::Enumeration && enumeration_refusal(n, problem.equalities).is_some() {
+        return plain(Status::NotApplicable, 0, problem.residual(z));
     }
     if is_within_range(problem) {
         return near(problem, solver, tolerance, z);
@@ -283,9 +288,7 @@ fn all_sets(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutco
     let status = match &found {
         _ if !found.solutions.is_empty() => Status::Solved,
         _ if found.complete => Status::Infeasible,
-        Enumeration { sets, .. } if *sets == 0 || *sets >= tolerance.max_iterations => {
-            Status::IterationLimit
-        }
+        Enumeration { sets, .. } if *sets >= tolerance.max_iterations => Status::IterationLimit,
         // Some set neither solves the problem nor is refuted.
         _ => Status::Inaccurate,
     };
@@ -362,6 +365,10 @@ fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
     }
 }
 
+/// Most steps of the Fischer–Burmeister method and of the interior point as parts of `auto`.
+const SMOOTH_STEPS: u32 = 300;
+const INNER_STEPS: u32 = 100;
+
 /// What `auto` tries where the usual methods have found nothing: the smooth way to an active set, and rows and unknowns in
 /// balance. Counts what it spends in `outcome`; a point that solves the problem goes to `z`.
 fn insist(
@@ -377,7 +384,7 @@ fn insist(
     };
     let scaled = ScaledLcp::new(problem);
     let mut y = scaled.scale(z);
-    let limit = within(left(outcome.iterations));
+    let limit = within(left(outcome.iterations).min(SMOOTH_STEPS));
     outcome.iterations += fischer_burmeister::solve(&scaled, limit, &mut y).1;
     let mut trial = vec![0.0; z.len()];
     scaled.unscale(&y, &mut trial);
@@ -399,7 +406,7 @@ fn insist(
         if from_inside {
             // A point near the solution set of a monotone problem says which rows are active.
             let smooth = ScaledLcp::as_it_is(&near);
-            let limit = within(left(outcome.iterations));
+            let limit = within(left(outcome.iterations).min(INNER_STEPS));
             inside.fill(0.0);
             outcome.iterations += interior_point::solve(&smooth, limit, &mut inside).1;
         }

@@ -1,13 +1,17 @@
 //! Linear complementarity with a matrix that is dense, sparse or known by its products only.
 
 use super::{LcpOutcome, LcpSolver, gradient, projected, solve as solve_dense};
+use crate::active_set::Tried;
+use crate::enumeration::enumeration_refusal;
 use crate::mlcp::{Mlcp, natural};
 use crate::operator::{Product, diagonal_of, entries_of};
 use crate::outcome::{Outcome, Status, Tolerance};
 use crate::sparse::SparseMatrix;
 use crate::verdict::{Room, Verdict, column_of, size_of_row, worse};
 use saltus_linear::{Dense, MatrixSink, SquareMatrix};
-use std::collections::HashSet;
+
+/// Active sets after which `auto` tries something else.
+const MOST_SETS: u32 = 500;
 
 /// Rows of the largest matrix that is made dense for a method that needs it.
 pub const DENSE_LIMIT: usize = 2000;
@@ -195,6 +199,14 @@ impl OperatorMlcp<'_> {
                 });
             }
         }
+        if solver == LcpSolver::Enumeration && enumeration_refusal(n, self.equalities).is_some() {
+            return Ok(LcpOutcome::plain(Outcome {
+                status: Status::NotApplicable,
+                iterations: 0,
+                residual: self.residual(z),
+                redundant: 0,
+            }));
+        }
         if let LcpOperator::Dense(matrix) = self.operator {
             return Ok(self.dense(matrix, solver, tolerance, z));
         }
@@ -222,6 +234,7 @@ impl OperatorMlcp<'_> {
                 max_iterations: match (solver, method) {
                     // Sweeps find a set soon or not at all; the steps of the gradient are many and cheap, and the last method
                     // needs a few.
+                    (LcpSolver::Auto, LcpSolver::NewtonMin) => left.min(MOST_SETS),
                     (LcpSolver::Auto, LcpSolver::Pgs { .. }) => left.div_ceil(20),
                     (LcpSolver::Auto, LcpSolver::ProjectedGradient) if sparse.is_some() => {
                         left - left.min(100) / 2
@@ -267,7 +280,14 @@ impl OperatorMlcp<'_> {
                         "auto or projected-gradient"
                     },
                 }),
-                |outcome| Ok(LcpOutcome::plain(outcome)),
+                |mut outcome: Outcome| {
+                    // The last method had but a part of what was left.
+                    if outcome.status == Status::IterationLimit && spent < tolerance.max_iterations
+                    {
+                        outcome.status = Status::Stalled;
+                    }
+                    Ok(LcpOutcome::plain(outcome))
+                },
             );
         }
         let mut matrix = Dense::zeros(n, n);
@@ -349,8 +369,8 @@ fn newton_min(
     let mut w = vec![0.0; n];
     let mut place = vec![usize::MAX; n];
     let mut room = Room::default();
-    let mut seen: HashSet<Vec<usize>> = HashSet::new();
-    for step in 0..tolerance.max_iterations.min(500) {
+    let mut tried = Tried::default();
+    for step in 0..tolerance.max_iterations {
         m.apply(z, &mut w);
         let active: Vec<usize> = (0..n)
             .filter(|&i| i < p.equalities || d.natural[i] * z[i] > w[i] + p.q[i])
@@ -392,7 +412,7 @@ fn newton_min(
             z.fill(0.0);
             return (Status::Stalled, step);
         }
-        if !seen.insert(active) {
+        if !tried.insert(&active) {
             let nearly = p.judge(z, d, &tolerance, &mut room).holds(&tolerance);
             return (
                 if nearly {
@@ -404,5 +424,5 @@ fn newton_min(
             );
         }
     }
-    (Status::IterationLimit, tolerance.max_iterations.min(500))
+    (Status::IterationLimit, tolerance.max_iterations)
 }

@@ -6,6 +6,7 @@ mod write;
 
 pub(super) use write::write;
 
+use super::place::line_column;
 use super::{ArchiveError, Problem, TextKind};
 use std::path::Path;
 
@@ -56,18 +57,26 @@ struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
     at: usize,
+    /// Where the token or line begins that was read last: what a complaint is about.
+    begin: usize,
 }
 
 impl<'a> Reader<'a> {
     fn new(path: &'a Path, text: &'a str) -> Self {
-        Self { path, text, at: 0 }
+        Self {
+            path,
+            text,
+            at: 0,
+            begin: 0,
+        }
     }
 
     fn wrong(&self, found: &str, expected: &str) -> ArchiveError {
-        let before = &self.text[..self.at.min(self.text.len())];
+        let (line, column) = line_column(self.text, self.begin);
         ArchiveError::Syntax {
             path: self.path.into(),
-            line: 1 + before.matches('\n').count(),
+            line,
+            column,
             found: found.chars().take(60).collect(),
             expected: expected.into(),
         }
@@ -79,9 +88,11 @@ impl<'a> Reader<'a> {
         let rest = &rest[skip..];
         let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
         if length == 0 {
+            self.begin = self.at;
             return Err(self.wrong("the end of the file", expected));
         }
-        self.at += skip + length;
+        self.begin = self.at + skip;
+        self.at = self.begin + length;
         Ok(&rest[..length])
     }
 
@@ -95,9 +106,17 @@ impl<'a> Reader<'a> {
 
     fn number(&mut self, what: &str) -> Result<f64, ArchiveError> {
         let token = self.token(what)?;
-        token
-            .parse::<f64>()
-            .map_err(|_| self.wrong(token, &format!("{what} (a number)")))
+        self.finite(token, what)
+    }
+
+    /// The number that `token` is.
+    fn finite(&self, token: &str, what: &str) -> Result<f64, ArchiveError> {
+        let wrong = |kind: &str| self.wrong(token, &format!("{what} ({kind})"));
+        match token.parse::<f64>() {
+            Ok(v) if v.is_finite() => Ok(v),
+            Ok(_) => Err(wrong("a finite number")),
+            Err(_) => Err(wrong("a number")),
+        }
     }
 
     fn numbers(&mut self, n: usize, what: &str) -> Result<Vec<f64>, ArchiveError> {
@@ -124,10 +143,12 @@ impl<'a> Reader<'a> {
         let skip = rest.len() - rest.trim_start().len();
         let rest = &rest[skip..];
         if rest.is_empty() {
+            self.begin = self.at;
             return Err(self.wrong("the end of the file", expected));
         }
         let length = rest.find('\n').unwrap_or(rest.len());
-        self.at += skip + length;
+        self.begin = self.at + skip;
+        self.at = self.begin + length;
         Ok(rest[..length].trim_end())
     }
 
@@ -324,9 +345,13 @@ impl<'a> Reader<'a> {
                 let mut place = place.split_whitespace().map(str::parse::<usize>);
                 let i = place.next()?.ok()?;
                 let j = if triplet { place.next()?.ok()? } else { col };
-                Some((i, j, value.trim().parse().ok()?))
+                Some((i, j, value.trim()))
             });
-            list.push(parsed.ok_or_else(|| self.wrong(line, "an entry of a CSparse dump"))?);
+            let (i, j, value) =
+                parsed.ok_or_else(|| self.wrong(line, "an entry of a CSparse dump"))?;
+            // The line is without the blanks behind it, and ends with the value.
+            self.begin += line.len() - value.len();
+            list.push((i, j, self.finite(value, what)?));
         }
         Ok(list)
     }
