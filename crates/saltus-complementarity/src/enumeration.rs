@@ -5,7 +5,7 @@
 //! decides whether any point of the set has the right signs, with a proof if not. A set that is refuted has no solution, so
 //! that all of them together prove what a ray of Lemke's method does not: that nothing else solves the problem.
 
-use crate::equilibrium::{Balanced, times_power};
+use crate::equilibrium::{Balanced, Units};
 use crate::lcp::{Inequalities, PhaseOne};
 use crate::mlcp::Mlcp;
 use crate::outcome::Tolerance;
@@ -137,9 +137,8 @@ enum Trial {
 struct Sets {
     m: Dense,
     q: Vec<f64>,
-    /// `z_j = 2^(column_j + unit) y_j`.
-    column: Vec<i32>,
-    unit: i32,
+    /// Of the unknowns `y`.
+    units: Units,
     e: usize,
     /// Rows with `w = 0`, ascending, equalities among them; and the others.
     set: Vec<usize>,
@@ -155,17 +154,12 @@ struct Sets {
 impl Sets {
     fn new(problem: &Mlcp<'_>) -> Self {
         let Balanced {
-            matrix,
-            q,
-            column,
-            unit,
-            ..
+            matrix, q, units, ..
         } = Balanced::new(problem);
         Self {
             m: matrix,
             q,
-            column,
-            unit,
+            units,
             e: problem.equalities,
             set: Vec::new(),
             rest: Vec::new(),
@@ -254,8 +248,9 @@ impl Sets {
     }
 
     fn unscaled(&self, y: &[f64]) -> Vec<f64> {
-        let each = y.iter().zip(&self.column);
-        each.map(|(y, c)| times_power(*y, c + self.unit)).collect()
+        let mut z = vec![0.0; y.len()];
+        self.units.leave(y, &mut z);
+        z
     }
 
     /// The point in the units of the problem, if it solves it.

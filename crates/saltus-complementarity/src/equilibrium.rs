@@ -77,38 +77,55 @@ const FARTHEST: f64 = f64::from_bits((1023 + 201) << 52);
 /// entry that is nothing beside the diagonal has no say.
 pub(crate) fn equilibrium(matrix: &Dense) -> (Vec<i32>, Vec<i32>) {
     let (m, n) = (matrix.rows(), matrix.cols());
-    let mut size = Dense::zeros(m, n);
-    for (to, from) in size.as_mut_slice().iter_mut().zip(matrix.as_slice()) {
-        // −∞ of a zero.
-        *to = from.abs().log2();
+    let all = matrix.as_slice().iter().enumerate();
+    let entries = all.map(|(k, v)| (k / n, k % n, *v));
+    equilibrium_of(m, n, entries)
+}
+
+/// The same of entries `(row, column, value)`.
+pub(crate) fn equilibrium_of(
+    m: usize,
+    n: usize,
+    entries: impl Iterator<Item = (usize, usize, f64)>,
+) -> (Vec<i32>, Vec<i32>) {
+    let sizes = entries.map(|(i, j, v)| (i, j, v.abs().log2()));
+    let mut entries: Vec<_> = sizes.filter(|e| e.2.is_finite()).collect();
+    let mut diagonal = vec![f64::NEG_INFINITY; m.max(n)];
+    for (i, _, size) in entries.iter().filter(|e| e.0 == e.1) {
+        diagonal[*i] = *size;
     }
-    let diagonal: Vec<f64> = (0..m.min(n)).map(|i| size[(i, i)]).collect();
-    for (i, a) in diagonal.iter().enumerate() {
-        for (j, b) in diagonal.iter().enumerate() {
-            if size[(i, j)] < 0.5 * (a + b) - NOTHING {
-                size[(i, j)] = f64::NEG_INFINITY;
-            }
-        }
-    }
+    entries.retain(|&(i, j, size)| size >= 0.5 * (diagonal[i] + diagonal[j]) - NOTHING);
     let (mut row, mut column) = (vec![0.0; m], vec![0.0; n]);
-    let mean = |entries: &mut dyn Iterator<Item = f64>| {
-        let (mut sum, mut count) = (0.0, 0.0);
-        for v in entries.filter(|v| v.is_finite()) {
-            sum += v;
-            count += 1.0;
+    let (mut next, mut count) = (Vec::new(), Vec::new());
+    // Minus the mean of what `of` says of the entries of each of `length` rows or columns.
+    let mut means = |length: usize, of: &dyn Fn(usize) -> (usize, f64)| {
+        next.clear();
+        next.resize(length, 0.0);
+        count.clear();
+        count.resize(length, 0.0);
+        for k in 0..entries.len() {
+            let (place, v) = of(k);
+            next[place] += v;
+            count[place] += 1.0;
         }
-        if count > 0.0 { -sum / count } else { 0.0 }
+        for (sum, count) in next.iter_mut().zip(&count) {
+            *sum = if *count > 0.0 { -*sum / count } else { 0.0 };
+        }
+        std::mem::take(&mut next)
     };
     for _ in 0..100 {
-        let mut moved = 0.0_f64;
-        for i in 0..m {
-            let next = mean(&mut (0..n).map(|j| size[(i, j)] + column[j]));
-            moved = moved.max((next - row[i]).abs());
-            row[i] = next;
-        }
-        for j in 0..n {
-            column[j] = mean(&mut (0..m).map(|i| size[(i, j)] + row[i]));
-        }
+        let better = means(m, &|k| {
+            let (i, j, size) = entries[k];
+            (i, size + column[j])
+        });
+        let each = better.iter().zip(&row);
+        let moved = each.map(|(a, b): (&f64, &f64)| (a - b).abs());
+        let moved = moved.fold(0.0, f64::max);
+        row = better;
+        column = means(n, &|k| {
+            let (i, j, size) = entries[k];
+            (j, size + row[i])
+        });
         if moved < 0.1 {
             break;
         }
@@ -117,55 +134,33 @@ pub(crate) fn equilibrium(matrix: &Dense) -> (Vec<i32>, Vec<i32>) {
     (whole(row), whole(column))
 }
 
-/// A problem in units in which its numbers are near 1: `M'_ij = 2^(a_i + b_j) M_ij`, `q'_i = 2^(a_i − u) q_i`,
-/// `z_j = 2^(b_j + u) z'_j`, `w_i = 2^(u − a_i) w'_i`.
+/// Units for rows and unknowns: `M'_ij = 2^(a_i + b_j) M_ij`, `q'_i = 2^(a_i − u) q_i`, `z_j = 2^(b_j + u) z'_j`,
+/// `w_i = 2^(u − a_i) w'_i`.
 #[derive(Debug, Clone)]
-pub(crate) struct Balanced {
-    /// `M'`.
-    pub matrix: Dense,
-    /// `q'`.
-    pub q: Vec<f64>,
-    /// Number of equalities.
-    pub equalities: usize,
+pub(crate) struct Units {
     /// `a_i`, `b_j`, `u`.
     pub row: Vec<i32>,
     pub column: Vec<i32>,
     pub unit: i32,
 }
 
-impl Balanced {
-    /// By the entries of the matrix alone; the largest `q'` is of the order of 1.
-    pub fn new(problem: &Mlcp<'_>) -> Self {
-        let (row, column) = equilibrium(problem.matrix);
-        let exponents = problem.q.iter().zip(&row).map(|(q, a)| exponent(*q) + a);
+impl Units {
+    /// With `u` such that the largest `q'` is of the order of 1.
+    pub fn new(row: Vec<i32>, column: Vec<i32>, q: &[f64]) -> Self {
+        let exponents = q.iter().zip(&row).map(|(q, a)| exponent(*q) + a);
         let unit = exponents.max().filter(|u| *u > i32::MIN / 16).unwrap_or(0);
-        Self::with(problem, row, column, unit)
+        Self { row, column, unit }
     }
 
-    pub fn with(problem: &Mlcp<'_>, row: Vec<i32>, column: Vec<i32>, unit: i32) -> Self {
-        let mut matrix = problem.matrix.clone();
-        for (i, a) in row.iter().enumerate() {
-            for (v, b) in matrix.row_mut(i).iter_mut().zip(&column) {
-                *v = times_power(*v, a + b);
-            }
-        }
-        let q = problem.q.iter().zip(&row);
-        Self {
-            matrix,
-            q: q.map(|(q, a)| times_power(*q, a - unit)).collect(),
-            equalities: problem.equalities,
-            row,
-            column,
-            unit,
-        }
+    /// `q'`.
+    pub fn right(&self, q: &[f64]) -> Vec<f64> {
+        let each = q.iter().zip(&self.row);
+        each.map(|(q, a)| times_power(*q, a - self.unit)).collect()
     }
 
-    pub fn problem(&self) -> Mlcp<'_> {
-        Mlcp {
-            equalities: self.equalities,
-            matrix: &self.matrix,
-            q: &self.q,
-        }
+    /// `w_i` of `w'_i`.
+    pub fn velocity(&self, i: usize, inside: f64) -> f64 {
+        times_power(inside, self.unit - self.row[i])
     }
 
     /// `z'` of `z`.
@@ -195,6 +190,50 @@ impl Balanced {
     pub fn leave(&self, inside: &[f64], z: &mut [f64]) {
         for ((z, y), b) in z.iter_mut().zip(inside).zip(&self.column) {
             *z = times_power(*y, b + self.unit);
+        }
+    }
+}
+
+/// A problem in units in which its numbers are near 1.
+#[derive(Debug, Clone)]
+pub(crate) struct Balanced {
+    /// `M'`.
+    pub matrix: Dense,
+    /// `q'`.
+    pub q: Vec<f64>,
+    /// Number of equalities.
+    pub equalities: usize,
+    /// Which units these are.
+    pub units: Units,
+}
+
+impl Balanced {
+    /// By the entries of the matrix alone; the largest `q'` is of the order of 1.
+    pub fn new(problem: &Mlcp<'_>) -> Self {
+        let (row, column) = equilibrium(problem.matrix);
+        Self::with(problem, Units::new(row, column, problem.q))
+    }
+
+    pub fn with(problem: &Mlcp<'_>, units: Units) -> Self {
+        let mut matrix = problem.matrix.clone();
+        for (i, a) in units.row.iter().enumerate() {
+            for (v, b) in matrix.row_mut(i).iter_mut().zip(&units.column) {
+                *v = times_power(*v, a + b);
+            }
+        }
+        Self {
+            matrix,
+            q: units.right(problem.q),
+            equalities: problem.equalities,
+            units,
+        }
+    }
+
+    pub fn problem(&self) -> Mlcp<'_> {
+        Mlcp {
+            equalities: self.equalities,
+            matrix: &self.matrix,
+            q: &self.q,
         }
     }
 }

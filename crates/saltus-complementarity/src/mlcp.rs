@@ -8,7 +8,7 @@
 
 use crate::active_set::{ActiveSet, NewtonEnd};
 use crate::enumeration;
-use crate::equilibrium::{Balanced, is_within_range};
+use crate::equilibrium::{Balanced, Units, is_within_range};
 use crate::lemke::{Lemke, LemkeEnd};
 use crate::outcome::{Outcome, Status, Tolerance};
 use crate::small;
@@ -466,25 +466,30 @@ fn in_other_units(problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Ou
         return failed(Status::NotFinite, 0, f64::NAN);
     }
     let balanced = Balanced::new(problem);
-    let mut inside = balanced.guess(z);
+    let mut inside = balanced.units.guess(z);
     let mut solver = MlcpSolver::default();
     let near = &balanced.problem();
     solver.load(near, &inside, true);
     let mut end = solver.search(near, &mut inside, tolerance);
-    bring_back(problem, (&balanced, &inside), tolerance, z, &mut end);
+    bring_back(problem, (&balanced.units, &inside), tolerance, z, &mut end);
     end
 }
 
 /// Leaves in `z` the point that was found in other units, and judges it in those of the data.
 pub(crate) fn bring_back(
     problem: &Mlcp<'_>,
-    (balanced, inside): (&Balanced, &[f64]),
+    (units, inside): (&Units, &[f64]),
     tolerance: Tolerance,
     z: &mut [f64],
     end: &mut Outcome,
 ) {
-    balanced.leave(inside, z);
+    units.leave(inside, z);
     let verdict = problem.settle(z, &tolerance, &mut Room::default());
+    stand_by(verdict, tolerance, z, end);
+}
+
+/// What is said of a point that was found in other units and judged in those of the data.
+pub(crate) fn stand_by(verdict: Verdict, tolerance: Tolerance, z: &mut [f64], end: &mut Outcome) {
     end.residual = verdict.residual;
     end.status = match end.status {
         _ if verdict.holds(&tolerance) => Status::Solved,

@@ -12,7 +12,7 @@
 //! excuses no other. With `s_i` alone it is the componentwise backward error (Oettli & Prager, *Numer. Math.* 6 (1964) 405–409).
 //! A caller who knows `q` only up to round-off says so by [`Tolerance::floor`], in the unit of `w`.
 
-use crate::equilibrium::{Balanced, exponent, times_power};
+use crate::equilibrium::{Balanced, Units, exponent, times_power};
 use crate::mlcp::{Mlcp, natural};
 use crate::operator::Product;
 use crate::outcome::Tolerance;
@@ -317,14 +317,15 @@ impl Mlcp<'_> {
         for (i, &z) in z.iter().enumerate() {
             let w = inside.q[i] + dot(inside.matrix.row(i), &y);
             let own = inside.matrix[(i, i)];
-            let out = times_power(w, near.unit - near.row[i]);
+            let out = near.units.velocity(i, w);
             if !out.is_finite() {
                 return (nothing, f64::NAN);
             }
             // w/M_ii in the unit of z.
             let (scaled, through) = if own > 0.0 {
-                let scaled = times_power(own * y[i], near.unit - near.row[i]);
-                (scaled, times_power(w / own, near.column[i] + near.unit))
+                let scaled = near.units.velocity(i, own * y[i]);
+                let exponent = near.units.column[i] + near.units.unit;
+                (scaled, times_power(w / own, exponent))
             } else {
                 (z, out)
             };
@@ -362,8 +363,13 @@ impl Mlcp<'_> {
             *size = most.filter(|m| *m > none).unwrap_or(0);
         }
         let row = size.into_iter().map(|s| -s).collect();
-        let near = Balanced::with(self, row, column, 0);
-        let y = near.enter(z);
+        let units = Units {
+            row,
+            column,
+            unit: 0,
+        };
+        let y = units.enter(z);
+        let near = Balanced::with(self, units);
         (near, y)
     }
 

@@ -49,24 +49,37 @@ fn ends_of_the_range() {
                     matrix[(i, i)] = m;
                 }
                 let q = vec![q; copies];
-                let mut z = vec![0.0; copies];
-                let (end, relative) = run(&matrix, &q, 0, solver, &mut z);
-                let place = format!("{name} {m:e} {q:?}: {end:?} {relative:e} {z:?}");
-                match expected {
-                    Some(x) => {
-                        assert_eq!(end.outcome.status, Status::Solved, "{place}");
-                        assert!(
-                            relative <= 1e-12 && end.outcome.residual.is_finite(),
-                            "{place}"
-                        );
-                        let close =
-                            |v: &f64| (v / x - 1.0).abs() < 1e-9 || (x == 0.0 && v.abs() < 1e-12);
-                        assert!(z.iter().all(close), "{place}");
-                    }
-                    None => {
+                let entries: Vec<_> = (0..copies).map(|i| (i, i, m)).collect();
+                let sparse = SparseMatrix::from_triplets(copies, copies, &entries);
+                let form = |operator| OperatorMlcp {
+                    equalities: 0,
+                    operator,
+                    q: &q,
+                };
+                let forms = [LcpOperator::Sparse(&sparse), LcpOperator::Free(&sparse)];
+                for form in [None, Some(form(forms[0])), Some(form(forms[1]))] {
+                    let mut z = vec![0.0; copies];
+                    let (end, relative) = match form {
+                        None => run(&matrix, &q, 0, solver, &mut z),
+                        Some(p) => {
+                            let end = p.solve(solver, Tolerance::default(), &mut z).unwrap();
+                            (end, p.relative_residual(&z))
+                        }
+                    };
+                    let place = format!("{name} {form:?}: {end:?} {relative:e} {z:?}");
+                    let Some(x) = expected else {
                         assert_eq!(end.outcome.status, Status::NotFinite, "{place}");
                         assert!(z.iter().all(|z| z.is_finite()), "{place}");
-                    }
+                        continue;
+                    };
+                    assert_eq!(end.outcome.status, Status::Solved, "{place}");
+                    assert!(
+                        relative <= 1e-12 && end.outcome.residual.is_finite(),
+                        "{place}"
+                    );
+                    let close =
+                        |v: &f64| (v / x - 1.0).abs() < 1e-9 || (x == 0.0 && v.abs() < 1e-12);
+                    assert!(z.iter().all(close), "{place}");
                 }
             }
         }
@@ -464,4 +477,70 @@ fn friction_in_mixed_units_is_a_number_or_not_finite() {
         }
     }
     assert!(counts[1] > 300, "{counts:?}");
+}
+
+/// Sparse, or known by its products: powers of two for the unknowns, far beyond what a square can be written of, change no more
+/// than the words for numbers near 1.
+#[test]
+fn units_change_nothing_for_sparse_matrices_and_products() {
+    let mut random = Random::new(31);
+    let solvers = [
+        LcpSolver::Auto,
+        LcpSolver::NewtonMin,
+        LcpSolver::Pgs { omega: 1.0 },
+        LcpSolver::ProjectedGradient,
+    ];
+    for round in 0..12 {
+        let n = 20 + 10 * (round % 3);
+        // A chain: symmetric, diagonally dominant.
+        let mut entries = Vec::new();
+        for i in 0..n {
+            entries.push((i, i, 2.5));
+            if i > 0 {
+                let v = random.signed();
+                entries.extend([(i, i - 1, v), (i - 1, i, v)]);
+            }
+        }
+        let q: Vec<f64> = (0..n).map(|_| random.signed()).collect();
+        let power: Vec<i32> = (0..n).map(|_| random.below(500) as i32 - 250).collect();
+        let of = |k: i32| f64::from(k).exp2();
+        let scaled: Vec<_> = entries
+            .iter()
+            .map(|&(i, j, v)| (i, j, v * of(power[i]) * of(power[j])))
+            .collect();
+        // All impulses in a unit of their own.
+        let unit = [0, 300, -300][round % 3];
+        let far: Vec<f64> = (0..n).map(|i| q[i] * of(power[i]) * of(unit)).collect();
+        let near = SparseMatrix::from_triplets(n, n, &entries);
+        let scaled = SparseMatrix::from_triplets(n, n, &scaled);
+        for solver in solvers {
+            for free in [false, true] {
+                let solve = |m: &SparseMatrix, q: &[f64]| {
+                    let p = OperatorMlcp {
+                        equalities: 0,
+                        operator: if free {
+                            LcpOperator::Free(m)
+                        } else {
+                            LcpOperator::Sparse(m)
+                        },
+                        q,
+                    };
+                    let mut z = vec![0.0; n];
+                    let end = p
+                        .solve(solver, Tolerance::default(), &mut z)
+                        .unwrap()
+                        .outcome;
+                    assert!(end.is_solved(), "{solver:?} {free} {round}: {end:?}");
+                    assert!(p.relative_residual(&z) <= 1e-12 && p.residual(&z).is_finite());
+                    z
+                };
+                let (a, b) = (solve(&near, &q), solve(&scaled, &far));
+                for i in 0..n {
+                    let back = b[i] * of(power[i]) * of(-unit);
+                    let place = format!("{solver:?} {free} {round} {i}: {} {back}", a[i]);
+                    assert!((a[i] - back).abs() <= 1e-9, "{place}");
+                }
+            }
+        }
+    }
 }

@@ -8,14 +8,10 @@ use proptest::prelude::*;
 use saltus_complementarity::archive::{
     Point, Problem, Record, read, read_record, write, write_record,
 };
-use saltus_complementarity::batch::{
-    FolderRequest, Request, judge, not_applicable, solve, solve_folder,
-};
+use saltus_complementarity::batch::{FolderRequest, Request, judge, solve, solve_folder};
 use saltus_complementarity::friction::FrictionContact;
-use saltus_complementarity::profile::{Family, Profile};
 use saltus_complementarity::table::Table;
 use saltus_complementarity::{BlockMatrix, SparseMatrix};
-use saltus_linear::Dense;
 use std::path::{Path, PathBuf};
 
 fn folder(name: &str) -> PathBuf {
@@ -576,74 +572,5 @@ fn links_in_a_folder_are_followed_once() {
     let expected = expected.map(|(name, read)| (name.to_owned(), read));
     assert_eq!(seen, expected);
     assert_eq!(runs.len(), 3);
-    std::fs::remove_dir_all(root).unwrap();
-}
-
-/// A method that is not for a problem is listed with the reason, and counts neither as tried nor as a failure; numbers that are
-/// not finite have one form in each table.
-#[test]
-fn tables_tell_failures_from_what_was_not_tried() {
-    let root = folder("not-tried");
-    let identity = |n: usize, q: f64| {
-        let mut matrix = Dense::zeros(n, n);
-        for i in 0..n {
-            matrix[(i, i)] = 1.0;
-        }
-        Problem::Mixed {
-            equalities: 0,
-            matrix,
-            q: vec![q; n],
-        }
-    };
-    write(&root.join("few.json"), &identity(12, -1.0)).unwrap();
-    write(&root.join("many.json"), &identity(13, -1.0)).unwrap();
-    let mut runs = solve_folder(&root, &FolderRequest::default(), |_, _| {}).unwrap();
-    assert_eq!(not_applicable(&identity(12, 1.0), "enumeration"), None);
-    assert_eq!(not_applicable(&identity(13, 1.0), "lemke"), None);
-    let reason = not_applicable(&identity(13, 1.0), "enumeration").unwrap();
-    assert!(
-        reason.contains("13 complementary pairs") && reason.contains("at most 12"),
-        "{reason}"
-    );
-    let refused: Vec<_> = runs.iter().filter(|r| !r.solution.applies()).collect();
-    assert_eq!(refused.len(), 1);
-    let s = &refused[0].solution;
-    assert_eq!(
-        (s.solver.as_str(), s.status.as_str()),
-        ("enumeration", "not-applicable")
-    );
-    assert!(!s.settled() && s.iterations == 0 && s.residual.is_nan());
-    let json = serde_json::to_value(s).unwrap();
-    assert_eq!(json["not_applicable"], reason);
-    assert!(json["residual"].is_null() && json["unknowns"] == serde_json::json!([]));
-    let profile = Profile::new(&runs, Family::Complementarity);
-    let curve = profile
-        .curves
-        .iter()
-        .find(|c| c.solver == "enumeration")
-        .unwrap();
-    assert_eq!((curve.ratios.len(), curve.failures.len()), (1, 0));
-    assert!(!profile.failures_csv().contains("enumeration"));
-    let line = |text: &str| {
-        let found = |l: &&str| l.contains("many.json") && l.contains("not-applicable");
-        text.lines().find(found).unwrap().to_owned()
-    };
-    let csv = line(&Table::new(&runs).csv());
-    assert!(csv.contains("not-applicable,false,false,0,,,,,,"), "{csv}");
-    let html = line(&Table::new(&runs).html());
-    assert!(
-        html.contains("class=\"none\"") && !html.contains("nan"),
-        "{html}"
-    );
-    assert!(Table::new(&runs).markdown().contains("| – |"));
-    runs.truncate(2);
-    runs[0].solution.residual = f64::INFINITY;
-    runs[0].solution.residual_unscaled = Some(f64::NAN);
-    let table = Table::new(&runs);
-    assert!(table.csv().contains(",inf,nan,"), "{}", table.csv());
-    for text in [table.html(), table.markdown()] {
-        let words = text.contains("unbounded") && text.contains("not finite");
-        assert!(words && !text.contains("NaN"), "{text}");
-    }
     std::fs::remove_dir_all(root).unwrap();
 }

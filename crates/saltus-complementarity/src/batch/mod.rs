@@ -477,7 +477,7 @@ fn solve_global(
 ) -> Result<Solution, BatchError> {
     // Methods that need `W` are timed without the time it takes to form it.
     let reduced = match method {
-        FrictionSolver::ProximalNewtonBodies(_) => None,
+        FrictionSolver::ProximalNewtonBodies(_) | FrictionSolver::ProjectedGradient => None,
         _ => Some(p.reduce()?),
     };
     let clock = Instant::now();

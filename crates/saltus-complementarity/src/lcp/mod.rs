@@ -1,6 +1,7 @@
 //! All solvers of (mixed) linear complementarity problems behind one door.
 
 mod bounded;
+mod far;
 mod farkas;
 mod fischer_burmeister;
 mod gradient;
@@ -19,7 +20,7 @@ pub use operator::{DENSE_LIMIT, LcpOperator, OperatorError, OperatorMlcp};
 
 use crate::active_set::ActiveSet;
 use crate::enumeration::{self, ENUMERATION_LIMIT, Enumeration, enumeration_refusal};
-use crate::equilibrium::{Balanced, is_within_range};
+use crate::equilibrium::{Balanced, Units, is_within_range};
 use crate::lemke::{Lemke, LemkeEnd};
 use crate::mlcp::{Mlcp, MlcpSolver, bring_back};
 use crate::outcome::{Outcome, Status, Tolerance};
@@ -149,20 +150,27 @@ fn in_other_units(
     z: &mut [f64],
 ) -> LcpOutcome {
     let balanced = Balanced::new(problem);
-    let mut inside = balanced.guess(z);
+    let mut inside = balanced.units.guess(z);
     let mut end = near(&balanced.problem(), solver, tolerance, &mut inside);
-    let found = (&balanced, inside.as_slice());
+    let found = (&balanced.units, inside.as_slice());
     bring_back(problem, found, tolerance, z, &mut end.outcome);
-    end.certificate = end.certificate.map(|y| balanced.multipliers(&y));
+    bring_proofs(&balanced.units, &mut end);
+    end
+}
+
+/// Brings back what was found in other units beside the point.
+fn bring_proofs(units: &Units, end: &mut LcpOutcome) {
+    if let Some(y) = &mut end.certificate {
+        *y = units.multipliers(y);
+    }
     if let Some(found) = &mut end.enumeration {
         for point in &mut found.solutions {
             let inside = std::mem::take(point);
             point.resize(inside.len(), 0.0);
-            balanced.leave(&inside, point);
+            units.leave(&inside, point);
         }
         found.solutions.retain(|z| z.iter().all(|v| v.is_finite()));
     }
-    end
 }
 
 /// As [`solve`], of numbers near 1.
@@ -221,7 +229,7 @@ fn lemke(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> (Status, u3
         LemkeEnd::Limit => Status::IterationLimit,
     };
     y[e..].iter_mut().for_each(|y| *y = y.max(0.0));
-    balanced.leave(&y, z);
+    balanced.units.leave(&y, z);
     (status, pivots)
 }
 
@@ -416,7 +424,7 @@ fn insist(
         };
         let mut end = MlcpSolver::default().as_it_is(&near, &mut inside, strict);
         outcome.iterations += end.iterations;
-        balanced.leave(&inside, &mut trial);
+        balanced.units.leave(&inside, &mut trial);
         let verdict = problem.settle(&mut trial, &tolerance, &mut Room::default());
         if verdict.holds(&tolerance) {
             z.copy_from_slice(&trial);

@@ -1,9 +1,11 @@
 //! Linear complementarity with a matrix that is dense, sparse or known by its products only.
 
-use super::{LcpOutcome, LcpSolver, gradient, projected, solve as solve_dense};
+use super::far::{Range, Scaled, turned};
+use super::{LcpOutcome, LcpSolver, bring_proofs, gradient, projected, solve as solve_dense};
 use crate::active_set::Tried;
 use crate::enumeration::enumeration_refusal;
-use crate::mlcp::{Mlcp, natural};
+use crate::equilibrium::Units;
+use crate::mlcp::{Mlcp, natural, stand_by};
 use crate::operator::{Product, diagonal_of, entries_of};
 use crate::outcome::{Outcome, Status, Tolerance};
 use crate::sparse::SparseMatrix;
@@ -66,6 +68,12 @@ pub struct OperatorMlcp<'a> {
     pub q: &'a [f64],
 }
 
+/// Of a point that is no number, or whose `w` is none.
+const NOTHING: Verdict = Verdict {
+    residual: f64::NAN,
+    relative: f64::NAN,
+};
+
 /// What the diagonal of `M` says of the scales.
 struct Scales {
     /// `M_ii`.
@@ -97,9 +105,7 @@ impl OperatorMlcp<'_> {
     /// Residual of the natural map at `z` in the unit of `w`, as [`Mlcp::residual`].
     #[must_use]
     pub fn residual(&self, z: &[f64]) -> f64 {
-        let tolerance = Tolerance::default();
-        self.judge(z, &Scales::new(self), &tolerance, &mut Room::default())
-            .residual
+        self.verdict(z, &Tolerance::default()).residual
     }
 
     /// As [`Mlcp::relative_residual`]. Of a matrix that is known by its products only, `s_i = |q_i| + |(M z)_i| + |M_ii z_i|`,
@@ -110,8 +116,73 @@ impl OperatorMlcp<'_> {
             residual: 0.0,
             ..Tolerance::default()
         };
-        self.judge(z, &Scales::new(self), &exact, &mut Room::default())
-            .relative
+        self.verdict(z, &exact).relative
+    }
+
+    /// The verdict on any numbers.
+    fn verdict(&self, z: &[f64], tolerance: &Tolerance) -> Verdict {
+        if let LcpOperator::Dense(matrix) = self.operator {
+            let problem = self.made_dense(matrix);
+            return Verdict {
+                residual: problem.residual(z),
+                relative: problem.relative_residual(z),
+            };
+        }
+        let d = Scales::new(self);
+        match Range::of(self.operator, &d.own, self.q) {
+            Range::Usual => self.judge(z, &d, tolerance, &mut Room::default()),
+            Range::NotFinite => NOTHING,
+            Range::Other(units) => {
+                let (scaled, q) = (
+                    Scaled::new(self.operator, &d.own, &units),
+                    units.right(self.q),
+                );
+                self.seen_in(&self.inside(&scaled, &q), &units, z, tolerance)
+            }
+        }
+    }
+
+    /// The problem in other units.
+    fn inside<'b>(&self, scaled: &'b Scaled<'_>, q: &'b [f64]) -> OperatorMlcp<'b> {
+        OperatorMlcp {
+            equalities: self.equalities,
+            operator: scaled.operator(),
+            q,
+        }
+    }
+
+    /// Judges `z` by the same problem in other units, which change no miss of a row; the floor of the caller is not used. NaN
+    /// where `z` or `w` is no number.
+    fn seen_in(
+        &self,
+        inside: &OperatorMlcp<'_>,
+        units: &Units,
+        z: &[f64],
+        tolerance: &Tolerance,
+    ) -> Verdict {
+        let (y, d) = (units.enter(z), Scales::new(inside));
+        let strict = Tolerance {
+            floor: 0.0,
+            ..*tolerance
+        };
+        let mut room = Room::default();
+        let relative = inside.judge(&y, &d, &strict, &mut room).relative;
+        let mut residual = 0.0;
+        for (i, w) in room.w.iter().enumerate() {
+            let w = units.velocity(i, *w);
+            let part = if i < self.equalities {
+                w.abs()
+            } else if d.own[i] > 0.0 {
+                natural(units.velocity(i, d.own[i] * y[i]), w)
+            } else {
+                natural(z[i], w)
+            };
+            if !(w.is_finite() && part.is_finite()) {
+                return NOTHING;
+            }
+            residual = worse(residual, part);
+        }
+        Verdict { residual, relative }
     }
 
     fn judge(&self, z: &[f64], d: &Scales, tolerance: &Tolerance, room: &mut Room) -> Verdict {
@@ -210,11 +281,49 @@ impl OperatorMlcp<'_> {
         if let LcpOperator::Dense(matrix) = self.operator {
             return Ok(self.dense(matrix, solver, tolerance, z));
         }
+        let d = Scales::new(self);
+        match Range::of(self.operator, &d.own, self.q) {
+            Range::Usual => self.near(&d, solver, tolerance, z),
+            Range::NotFinite => Ok(LcpOutcome::plain(Outcome {
+                status: Status::NotFinite,
+                iterations: 0,
+                residual: f64::NAN,
+                redundant: 0,
+            })),
+            Range::Other(units) => {
+                let (scaled, q) = (
+                    Scaled::new(self.operator, &d.own, &units),
+                    units.right(self.q),
+                );
+                let inside = self.inside(&scaled, &q);
+                let strict = Tolerance {
+                    floor: 0.0,
+                    ..tolerance
+                };
+                let mut y = units.guess(z);
+                let mut end = inside.near(&Scales::new(&inside), solver, strict, &mut y)?;
+                units.leave(&y, z);
+                let verdict = self.seen_in(&inside, &units, z, &strict);
+                stand_by(verdict, strict, z, &mut end.outcome);
+                bring_proofs(&units, &mut end);
+                Ok(end)
+            }
+        }
+    }
+
+    /// As [`solve`](Self::solve), of numbers near 1 in a matrix that is not dense.
+    fn near(
+        &self,
+        d: &Scales,
+        solver: LcpSolver,
+        tolerance: Tolerance,
+        z: &mut [f64],
+    ) -> Result<LcpOutcome, OperatorError> {
+        let n = self.q.len();
         let sparse = match self.operator {
             LcpOperator::Sparse(m) => Some(m),
             _ => None,
         };
-        let d = Scales::new(self);
         let mut spent = 0;
         let methods: &[LcpSolver] = match (solver, sparse) {
             (LcpSolver::Auto, Some(_)) => &[
@@ -244,11 +353,11 @@ impl OperatorMlcp<'_> {
                 ..tolerance
             };
             let (word, steps) = match (method, sparse) {
-                (LcpSolver::NewtonMin, Some(m)) => newton_min(self, m, &d, tolerance, z),
-                (LcpSolver::Pgs { omega }, Some(m)) => self.sweeps(m, omega, &d, tolerance, z),
+                (LcpSolver::NewtonMin, Some(m)) => newton_min(self, m, d, tolerance, z),
+                (LcpSolver::Pgs { omega }, Some(m)) => self.sweeps(m, omega, d, tolerance, z),
                 (LcpSolver::ProjectedGradient, _) => {
                     let mut room = Room::default();
-                    let settled = |z: &[f64]| self.settled(z, &d, &tolerance, &mut room);
+                    let settled = |z: &[f64]| self.settled(z, d, &tolerance, &mut room);
                     let limit = tolerance.max_iterations;
                     let product = self.product();
                     gradient::solve(
@@ -264,7 +373,7 @@ impl OperatorMlcp<'_> {
                 _ => break,
             };
             spent += steps;
-            let end = self.ending(word, spent, &d, tolerance, z);
+            let end = self.ending(word, spent, d, tolerance, z);
             if end.is_solved() || solver != LcpSolver::Auto {
                 return Ok(LcpOutcome::plain(end));
             }
@@ -309,12 +418,15 @@ impl OperatorMlcp<'_> {
     }
 
     fn dense(&self, matrix: &Dense, solver: LcpSolver, t: Tolerance, z: &mut [f64]) -> LcpOutcome {
-        let problem = Mlcp {
+        solve_dense(&self.made_dense(matrix), solver, t, z)
+    }
+
+    fn made_dense<'b>(&'b self, matrix: &'b Dense) -> Mlcp<'b> {
+        Mlcp {
             equalities: self.equalities,
             matrix,
             q: self.q,
-        };
-        solve_dense(&problem, solver, t, z)
+        }
     }
 
     /// The residual decides, whatever the method says.
@@ -341,8 +453,7 @@ impl OperatorMlcp<'_> {
         tolerance: Tolerance,
         z: &mut [f64],
     ) -> (Status, u32) {
-        let turned: Vec<_> = m.triplets().map(|(i, j, v)| (j, i, v)).collect();
-        let rows = SparseMatrix::from_triplets(m.cols(), m.rows(), &turned);
+        let rows = turned(m);
         let sweep = projected::Sweep {
             q: self.q,
             diagonal: &d.own,
