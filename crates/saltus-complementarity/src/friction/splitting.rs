@@ -2,14 +2,62 @@
 //! iteration (Boyd et al., *Found. Trends Mach. Learn.* 3 (2011); Tasora, Mangoni, Benatti & Garziera, *IJNME* 122 (2021)
 //! for contact). `convex.rs` keeps `s` instead.
 
+use super::block_ldl::BlockLdl;
 use super::block_lu::BlockLu;
 use super::scaled::{Scaled, total};
 use super::search::{Search, Stop};
+use crate::block::BlockMatrix;
 use crate::cone::{norm, project};
+
+/// The relative difference between `W` and `Wᵀ` that is taken for rounding, as a share of the tolerance: what is solved for
+/// one half of `W` misses by that much of the impulses for the other.
+const SYMMETRIC: f64 = 1e-4;
+
+/// Factors of a matrix.
+enum Factors<const D: usize> {
+    Symmetric(BlockLdl<D>),
+    General(BlockLu<D>),
+}
+
+impl<const D: usize> Factors<D> {
+    /// Room for those of `w`.
+    fn of(w: &BlockMatrix, tolerance: f64) -> Self {
+        if w.asymmetry() <= SYMMETRIC * tolerance {
+            let mut factors = BlockLdl::default();
+            factors.analyse_matrix(w);
+            Self::Symmetric(factors)
+        } else {
+            let mut factors = BlockLu::default();
+            factors.analyse_matrix(w);
+            Self::General(factors)
+        }
+    }
+
+    fn factorise_shifted(&mut self, w: &BlockMatrix, shift: f64) -> bool {
+        match self {
+            Self::Symmetric(factors) => factors.factorise_shifted(w, shift),
+            Self::General(factors) => factors.factorise_shifted(w, shift),
+        }
+    }
+
+    fn flops(&self) -> f64 {
+        match self {
+            Self::Symmetric(factors) => factors.flops(),
+            Self::General(factors) => factors.flops(),
+        }
+    }
+
+    fn solve(&self, x: &mut [[f64; D]], scratch: &mut [[f64; D]]) {
+        match self {
+            Self::Symmetric(factors) => factors.solve(x, scratch),
+            Self::General(factors) => factors.solve(x, scratch),
+        }
+    }
+}
 
 /// `W + ρ I`, factorised once per ρ.
 pub(super) struct Regularised<const D: usize> {
-    lu: BlockLu<D>,
+    factors: Factors<D>,
     pub(super) rho: f64,
     scratch: Vec<[f64; D]>,
     defect: Vec<[f64; D]>,
@@ -19,11 +67,9 @@ impl<const D: usize> Regularised<D> {
     pub(super) fn new(search: &mut Search<'_, D>, rho: f64) -> Option<Self> {
         let p = search.p;
         let n = p.contacts();
-        let mut lu = BlockLu::default();
-        lu.analyse_matrix(&p.w);
         let zero = vec![[0.0; D]; n];
         let mut this = Self {
-            lu,
+            factors: Factors::of(&p.w, search.tolerance),
             rho,
             scratch: zero.clone(),
             defect: zero,
@@ -33,14 +79,14 @@ impl<const D: usize> Regularised<D> {
 
     fn factorise(&mut self, search: &mut Search<'_, D>) -> bool {
         let (p, rho) = (search.p, self.rho);
-        search.work += self.lu.flops();
-        self.lu.factorise_shifted(&p.w, rho)
+        search.work += self.factors.flops();
+        self.factors.factorise_shifted(&p.w, rho)
     }
 
     /// `x ← (W + ρ I)⁻¹ b`, refined once where rounding shows.
     fn solve(&mut self, search: &mut Search<'_, D>, b: &[[f64; D]], x: &mut [[f64; D]]) {
         x.copy_from_slice(b);
-        self.lu.solve(x, &mut self.scratch);
+        self.factors.solve(x, &mut self.scratch);
         search.work += 4.0 * search.p.product_work();
         if self.rho < 1e-6 {
             for (i, d) in self.defect.iter_mut().enumerate() {
@@ -49,7 +95,7 @@ impl<const D: usize> Regularised<D> {
                     d[k] = b[i][k] - image[k] - self.rho * x[i][k];
                 }
             }
-            self.lu.solve(&mut self.defect, &mut self.scratch);
+            self.factors.solve(&mut self.defect, &mut self.scratch);
             for (x, d) in x.iter_mut().zip(&self.defect) {
                 for (x, d) in x.iter_mut().zip(d) {
                     *x += d;
