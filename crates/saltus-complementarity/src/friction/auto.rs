@@ -119,7 +119,8 @@ fn compete<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         Method::Sweeps(Sweeper::new(1.0, Order::Forward), start.clone()),
         search.best_eta,
     );
-    first.burst(search, 10);
+    // Where sweeps led here, two more tell how fast they go.
+    first.burst(search, if search.iterations >= 10 { 2 } else { 10 });
     if let Some(stop) = search.stop() {
         return stop;
     }
@@ -143,9 +144,16 @@ fn compete<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     // One factorisation and some sixty iterations: what ADMM needs where it converges well.
     let splitting_predicted = 0.1 * predicted
         + 60.0 * (4.0 * search.p.product_work() + (40 * D * search.p.contacts()) as f64);
+    // One factorisation and a few solves may do before Newton's many, and at once where Newton's cost more than
+    // the sweeps but these do not.
+    let pays_to_split = |remaining: f64| remaining < predicted && remaining > splitting_predicted;
+    let (rate, remaining) = outlook(search, &arms);
+    let mut split = pays_to_split(remaining);
+    if split {
+        admm_while(search, rate);
+    }
     let (mut newton_work, mut wait_until) = (0.0, 0.0);
     let mut tries = 0_u32;
-    let mut split = false;
     let mut variants = [
         (NewtonFunction::NaturalMap, Weight::new(1e-3)),
         (NewtonFunction::AlartCurnier, Weight::new(1e-3)),
@@ -187,17 +195,9 @@ fn compete<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         let changed = now.iter().zip(&known).filter(|(a, b)| a != b).count();
         known = now;
         let settled = changed * 100 < 3 * known.len() || round >= 3;
-        let rate = arms
-            .iter()
-            .map(|a| a.rate)
-            .filter(|r| r.is_finite())
-            .fold(0.0_f64, f64::max);
-        let remaining = (search.best_eta / search.tolerance).ln() / rate;
+        let (rate, remaining) = outlook(search, &arms);
         let pays = remaining.is_nan() || remaining >= predicted;
-        // One factorisation and a few solves may do before Newton's many, and at once where Newton's cost more than
-        // the sweeps but these do not.
-        let early = remaining < predicted && remaining > splitting_predicted;
-        if !split && (early || settled && remaining > 0.3 * predicted) {
+        if !split && (pays_to_split(remaining) || settled && remaining > 0.3 * predicted) {
             split = true;
             admm_while(search, rate);
             if let Some(stop) = search.stop() {
@@ -231,6 +231,13 @@ fn compete<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         }
     }
     Stop::Iterations
+}
+
+/// The best rate of the arms, and the operations that are left at that rate.
+fn outlook<const D: usize>(search: &Search<'_, D>, arms: &[Arm<D>; ARMS]) -> (f64, f64) {
+    let rates = arms.iter().map(|arm| arm.rate).filter(|r| r.is_finite());
+    let rate = rates.fold(0.0_f64, f64::max);
+    (rate, (search.best_eta / search.tolerance).ln() / rate)
 }
 
 /// All may be held where the first sweeps led: tries `count` gradient steps and Newton's method from zero, and keeps the best

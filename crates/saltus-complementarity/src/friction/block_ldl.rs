@@ -136,7 +136,12 @@ mod tests {
         for i in 0..n {
             for (j, size) in [(i, 4.0), ((i + 1) % n, -1.0), ((i + 3) % n, 0.5)] {
                 for k in 0..9 {
-                    let v = size * if k % 4 == 0 { 1.0 } else { 0.1 + 0.01 * (i + k) as f64 };
+                    let v = size
+                        * if k % 4 == 0 {
+                            1.0
+                        } else {
+                            0.1 + 0.01 * (i + k) as f64
+                        };
                     let (row, col) = (3 * i + k / 3, 3 * j + k % 3);
                     entries.push((row, col, 0.5 * v));
                     entries.push((col, row, 0.5 * v));

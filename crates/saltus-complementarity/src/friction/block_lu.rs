@@ -64,11 +64,6 @@ impl<const D: usize> BlockLu<D> {
         self.pattern.flops(D)
     }
 
-    /// Blocks of both factors.
-    pub fn stored(&self) -> usize {
-        2 * self.pattern.above() + self.pattern.rows()
-    }
-
     /// Factorises; `row(i, put)` sends the blocks of row `i` as `put(column, block)`. False where a diagonal block is singular.
     pub fn factorise(
         &mut self,

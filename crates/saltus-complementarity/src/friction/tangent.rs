@@ -4,7 +4,8 @@
 //! `N = A + s B`, `C = N⁻¹ B` and `M dv = H dr` it becomes `(M + H C Hᵀ) dv = H N⁻¹ right side`, as large as the
 //! velocities and as sparse as the bodies that touch, however many redundant contacts there are.
 
-use super::block_lu::{BlockLu, invert, multiply};
+use super::block_lu::{BlockLu, invert, multiply, times};
+use super::block_pattern::Pattern;
 use super::functions::Block;
 use super::measure::Measure;
 use super::problem::GlobalFriction;
@@ -275,7 +276,7 @@ impl<const D: usize> BodySpace<D> {
     fn solve(&mut self, x: &mut [[f64; D]]) {
         self.dv.fill(0.0);
         for ((x, inverse), &i) in x.iter().zip(&self.inverse).zip(&self.active) {
-            let y = image(inverse, x);
+            let y = times(inverse, x);
             let Directions { rows, lines } = &self.directions[i];
             for (&row, line) in rows.iter().zip(lines) {
                 self.dv[row] += line.iter().zip(&y).map(|(a, b)| a * b).sum::<f64>();
@@ -290,11 +291,11 @@ impl<const D: usize> BodySpace<D> {
                     *u += h * self.dv[row];
                 }
             }
-            let coupled = image(&self.slope[k], &du);
+            let coupled = times(&self.slope[k], &du);
             for (x, c) in x.iter_mut().zip(&coupled) {
                 *x -= c;
             }
-            *x = image(&self.inverse[k], x);
+            *x = times(&self.inverse[k], x);
         }
     }
 }
@@ -349,15 +350,8 @@ fn factorisation_work<const D: usize>(
         index.extend_from_slice(row);
         start.push(index.len());
     }
-    let mut symbolic = BlockLu::<1>::default();
-    symbolic.analyse(&start, &index);
-    (SCATTERED * symbolic.flops(), 2.0 * symbolic.stored() as f64)
-}
-
-fn image<const D: usize>(m: &Block<D>, x: &[f64; D]) -> [f64; D] {
-    let mut y = [0.0; D];
-    for (y, line) in y.iter_mut().zip(m) {
-        *y = line.iter().zip(x).map(|(a, b)| a * b).sum();
-    }
-    y
+    let mut factors = Pattern::default();
+    factors.analyse(&start, &index);
+    let stored = 2 * factors.above() + factors.rows();
+    (SCATTERED * factors.flops(1), 2.0 * stored as f64)
 }
