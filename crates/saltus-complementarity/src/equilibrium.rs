@@ -70,7 +70,7 @@ const NOTHING: f64 = 120.0;
 
 /// 2⁻²⁰⁰ and 2²⁰¹, some 10^±60.
 const NEAREST: f64 = f64::from_bits((1023 - 200) << 52);
-const FARTHEST: f64 = f64::from_bits((1023 + 201) << 52);
+pub(crate) const FARTHEST: f64 = f64::from_bits((1023 + 201) << 52);
 
 /// Exponents for rows and columns after which the entries are as near 1 as they can be, by least squares of their
 /// logarithms (Curtis & Reid, *J. Inst. Maths Applics* 10 (1972) 118–124): the result does not depend on the units. An

@@ -96,18 +96,22 @@ fn squeezing_is_proven_in_all_units() {
     }
 }
 
-/// Contacts whose inertias differ by more than numbers can hold together.
+/// Contacts whose inertias differ by more than one unit can hold together.
 #[test]
-fn what_no_units_hold_is_named() {
-    let entries = (0..6).map(|k| (k, k, if k < 3 { 1e-200 } else { 1e200 }));
+fn inertias_far_apart_are_solved_together() {
+    let scale = |k: usize| if k < 3 { 1e-200 } else { 1e200 };
+    let entries = (0..6).map(|k| (k, k, scale(k)));
     let w = BlockMatrix::from_triplets(3, 2, entries);
     let q = vec![-1.0, 0.1, 0.0, -1.0, 0.1, 0.0];
     let p = FrictionContact::new(w, q, vec![0.5; 2], Vec::new()).unwrap();
     for (name, solver) in FrictionSolver::ALL {
         let mut r = [0.0; 6];
         let end = solve(&p, solver, limits(), &mut r);
-        assert_eq!(end.outcome.status, Status::NotFinite, "{name}");
-        assert!(r.iter().all(|r| *r == 0.0));
+        assert_eq!(end.outcome.status, Status::Solved, "{name}");
+        for (k, sticking) in [1.0, -0.1, 0.0, 1.0, -0.1, 0.0].into_iter().enumerate() {
+            let close = (r[k] * scale(k) - sticking).abs() < 1e-7;
+            assert!(close, "{name} {r:?}");
+        }
     }
 }
 

@@ -478,6 +478,8 @@ fn solve_global(
     // Methods that need `W` are timed without the time it takes to form it.
     let reduced = match method {
         FrictionSolver::ProximalNewtonBodies(_) | FrictionSolver::ProjectedGradient => None,
+        // The reduced form need not be one of numbers.
+        _ if p.is_far() => None,
         _ => Some(p.reduce()?),
     };
     let clock = Instant::now();
@@ -493,40 +495,33 @@ fn solve_global(
     };
     let mut canonical = None;
     if wants_canonical(request, &end) {
-        let reduced = reduced.map_or_else(|| p.reduce(), Ok)?;
+        let reduced = match reduced {
+            None if !p.is_far() => Some(p.reduce()?),
+            given => given,
+        };
         let clock = Instant::now();
-        let least = friction::canonical_reaction(&reduced, request.tolerance, &mut r);
+        let least = match &reduced {
+            Some(reduced) => friction::canonical_reaction(reduced, request.tolerance, &mut r),
+            None => p.canonical_reaction(request.tolerance, &mut r)?,
+        };
         time_s += clock.elapsed().as_secs_f64();
         canonical = Some(least);
         if least {
-            end.residual = reduced.residual(&r);
+            end.residual = match &reduced {
+                Some(reduced) => reduced.residual(&r),
+                None => p.residual(&r)?,
+            };
         }
     }
-    let mass = p.factorised_mass()?;
-    let v = p.generalised_velocity(&mass, &r);
-    let mut u = p.bias().to_vec();
-    p.directions().apply_transposed_add(1.0, &v, &mut u);
-    let size = |x: &[f64]| x.iter().map(|v| v * v).sum::<f64>().sqrt();
-    let (mut inertia, mut impulse) = (vec![0.0; v.len()], vec![0.0; v.len()]);
-    p.mass().apply_add(1.0, &v, &mut inertia);
-    p.directions().apply_add(1.0, &r, &mut impulse);
-    let scale = size(&inertia).max(size(&impulse)).max(size(p.force()));
-    let defect: Vec<f64> = (0..v.len())
-        .map(|i| inertia[i] - impulse[i] - p.force()[i])
-        .collect();
-    let residual_dynamics = if scale > 0.0 {
-        size(&defect) / scale
-    } else {
-        0.0
-    };
+    let motion = p.motion(&r)?;
     Ok(Solution {
         time_s,
         certificate,
         canonical,
         canonical_note: not_canonical(canonical),
-        residual_dynamics: Some(residual_dynamics),
-        velocity: Some(v),
-        ..friction_solution("global-friction", p.contacts(), name, &end, r, u)
+        residual_dynamics: Some(motion.defect),
+        velocity: Some(motion.v),
+        ..friction_solution("global-friction", p.contacts(), name, &end, r, motion.u)
     })
 }
 

@@ -4,12 +4,13 @@
 //! With `s = 0` this is the associated law: what slides separates with `u_n = μ|u_t|`. With `s` of a solution, it has that
 //! solution. Each is a second-order cone program, solved by ADMM with the factorisation of one matrix.
 
+use super::far_measure::Power;
 use super::measure::{Measure, defect, square};
 use super::problem::FrictionContact;
 use super::scaled::{Scaled, total};
 use super::search::{Limits, Search, Stop};
 use super::splitting::{Regularised, Splitting, lift};
-use super::units::{Levelled, Range};
+use super::units::{Levelled, Range, Units};
 use crate::outcome::{Outcome, Status};
 
 /// Iterations between two looks at the size of the point.
@@ -147,20 +148,51 @@ pub fn solve_convex(
     };
     match Range::of(&problem) {
         Range::Usual => in_own_length(&problem, limits, r),
-        Range::Other(units) => {
-            let mut inside = units.enter(r);
-            let mut end = in_own_length(&units.problem, limits, &mut inside);
-            units.leave(&inside, r);
-            if r.iter().any(|v| !v.is_finite()) {
-                r.fill(0.0);
-                end.status = Status::NotFinite;
-            }
-            end
+        Range::Far => by_parts(&Units::new(&problem), limits, r),
+    }
+}
+
+/// Parts in units of their own, one after the other.
+fn by_parts(units: &Units, limits: Limits<'_>, r: &mut [f64]) -> Outcome {
+    let (mut missed, mut references) = (Vec::new(), Vec::new());
+    let (mut iterations, mut failed, mut beyond) = (0_u32, None, false);
+    for part in &units.parts {
+        let own = Limits {
+            max_iterations: limits.max_iterations.saturating_sub(u64::from(iterations)),
+            ..limits
+        };
+        let mut inside = part.guess(r);
+        let end = in_own_length(&part.problem, own, &mut inside);
+        iterations = iterations.saturating_add(end.iterations);
+        if !end.is_solved() {
+            failed = failed.or(Some(end.status));
         }
-        Range::Beyond => {
-            r.fill(0.0);
-            failed(Status::NotFinite)
+        if !part.leave(&inside, r) {
+            beyond = true;
+            part.leave(&vec![0.0; inside.len()], r);
         }
+        let reference = part.reference();
+        references.push(reference);
+        missed.push(Power {
+            value: end.residual * reference.value,
+            ..reference
+        });
+    }
+    let residual = if missed.iter().all(|m| m.value.is_finite()) {
+        Power::norm(&missed).over(Power::norm(&references))
+    } else {
+        f64::INFINITY
+    };
+    let status = match failed {
+        _ if beyond => Status::NotFinite,
+        Some(status) if residual > limits.tolerance => status,
+        _ => Status::Solved,
+    };
+    Outcome {
+        status,
+        iterations,
+        residual,
+        redundant: 0,
     }
 }
 

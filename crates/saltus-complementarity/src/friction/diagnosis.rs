@@ -1,8 +1,8 @@
 //! Why a frictional problem has no solution, where that can be proven.
 
-use super::measure::{Measure, miss, square};
+use super::measure::{Measure, miss, norm_of, square};
 use super::problem::FrictionContact;
-use super::units::{Levelled, Range};
+use super::units::{Levelled, Range, Units};
 use crate::block::BlockMatrix;
 use crate::definite::{is_semidefinite, is_symmetric};
 use crate::lcp::{Inequalities, PhaseOne};
@@ -25,9 +25,11 @@ pub const PROOF_LIMIT: usize = 300;
 pub fn infeasibility(problem: &FrictionContact) -> Option<Vec<f64>> {
     match Range::of(problem) {
         Range::Usual => search(problem, |_| true),
-        // Impulses in any unit prove the same.
-        Range::Other(units) => search(&units.problem, |_| true),
-        Range::Beyond => None,
+        Range::Far => Units::new(problem).parts.iter().find_map(|part| {
+            // Impulses in any unit prove the same.
+            let inside = search(&part.problem, |_| true)?;
+            Some(part.normals(&inside, problem.contacts()))
+        }),
     }
 }
 
@@ -191,7 +193,7 @@ pub fn painleve_contacts(problem: &FrictionContact) -> Vec<usize> {
     (0..problem.contacts())
         .filter(|&i| {
             let w = problem.delassus().diagonal(i);
-            let coupling = (1..d.min(3)).map(|k| w[k] * w[k]).sum::<f64>().sqrt();
+            let coupling = norm_of(&w[1..d.min(3)]);
             w[0] > 0.0 && problem.friction()[i] * coupling >= w[0]
         })
         .collect()

@@ -11,6 +11,11 @@ use saltus_linear::max_abs;
 pub struct Residual {
     /// `√(Σ d_i |e_i|²) / √(Σ |q_i|²/d_i)` with `e_i = r_i − P_K(r_i − û_i/d_i)`: dimensionless, the
     /// same in all units and contact frames. With coefficients of friction above 10, `e_n` is at least `min(u_n, 0)/d_i`.
+    ///
+    /// `d_i` is the mean of the translational diagonal of `W_ii`, however small. Where that is not positive, or below 1e-12 of
+    /// the largest and some entry between the contact and another is beyond `1e6 √(d_i d_j)` (a positive semidefinite `W` has no
+    /// such entry), `d_i` is 1e-12 of the largest among the contacts that act on each other, of all where those have none.
+    /// It is 1 if `W` has nothing on its diagonal. Beyond the largest number this, and the other residuals, are that number.
     pub eta: f64,
     /// Largest `|e_i|`, N s.
     pub impulse: f64,
@@ -22,7 +27,7 @@ pub struct Residual {
     pub worst: usize,
 }
 
-/// The scales of a problem: `d_i`, the mean of the translational diagonal of `W_ii`, and the size of `q`.
+/// The scales of a problem: `d_i` of [`Residual::eta`], and the size of `q`.
 #[derive(Debug, Clone, Default)]
 pub struct Measure {
     d: Vec<f64>,
@@ -32,24 +37,97 @@ pub struct Measure {
     far: bool,
 }
 
+/// The scales `d_i`.
+pub(super) fn scales(problem: &FrictionContact) -> Vec<f64> {
+    let size = problem.dimension();
+    let translational = size.min(3);
+    let w = problem.delassus();
+    let mut d: Vec<f64> = (0..problem.contacts())
+        .map(|i| {
+            let block = w.diagonal(i);
+            let sum: f64 = (0..translational).map(|k| block[k * size + k]).sum();
+            sum / translational as f64
+        })
+        .collect();
+    let largest = d.iter().fold(0.0_f64, |a, b| a.max(*b));
+    let floor = NOTHING * largest;
+    if !d
+        .iter()
+        .all(|d| *d >= floor && *d > 0.0 && *d < f64::INFINITY)
+    {
+        small(problem, &mut d);
+    }
+    d
+}
+
+/// A mean of the diagonal is nothing below this share of the largest one, where the contact feels others more than it allows.
+const NOTHING: f64 = 1e-12;
+
+/// The scales where some means are nothing, or cannot be written.
+#[cold]
+fn small(problem: &FrictionContact, d: &mut [f64]) {
+    let (w, size) = (problem.delassus(), problem.dimension());
+    let translational = size.min(3);
+    let tiny = f64::from_bits(1);
+    for (i, d) in d
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, d)| !(1e-300..=1e300).contains(*d))
+    {
+        let block = w.diagonal(i);
+        let each = (0..translational).map(|k| block[k * size + k]);
+        let sum: f64 = each.clone().sum();
+        if sum.is_infinite() {
+            *d = each.map(|v| v / translational as f64).sum();
+        } else if sum > 0.0 {
+            *d = d.max(tiny);
+        }
+    }
+    let parts = if problem.is_matrix_free() {
+        vec![(0..d.len()).collect()]
+    } else {
+        w.components()
+    };
+    let most = |list: &mut dyn Iterator<Item = f64>| list.fold(0.0_f64, f64::max);
+    let all = most(&mut d.iter().copied());
+    let mut weak = vec![false; d.len()];
+    for i in 0..d.len() {
+        for (&j, block) in w.cols(i).iter().zip(w.row(i).chunks_exact(size * size)) {
+            if j != i && d[i] > 0.0 && d[j] > 0.0 {
+                // A positive semidefinite W allows √(d_i d_j), or thrice that.
+                let beyond = max_abs(block) * NOTHING.sqrt() > d[i].sqrt() * d[j].sqrt();
+                weak[i] |= beyond;
+                weak[j] |= beyond;
+            }
+        }
+    }
+    for part in parts {
+        let own = most(&mut part.iter().map(|&i| d[i]));
+        let floor = if own > 0.0 {
+            (NOTHING * own).max(tiny)
+        } else if all > 0.0 {
+            (NOTHING * all).max(tiny)
+        } else {
+            1.0
+        };
+        for i in part {
+            if d[i] <= 0.0 || d[i] < floor && weak[i] {
+                d[i] = floor;
+            }
+        }
+    }
+}
+
 impl Measure {
     /// The scales of `problem`.
     #[must_use]
     pub fn new(problem: &FrictionContact) -> Self {
+        Self::with(problem, scales(problem))
+    }
+
+    /// With the scales `d`.
+    pub(super) fn with(problem: &FrictionContact, d: Vec<f64>) -> Self {
         let size = problem.dimension();
-        let translational = size.min(3);
-        let w = problem.delassus();
-        let mut d: Vec<f64> = (0..problem.contacts())
-            .map(|i| {
-                let block = w.diagonal(i);
-                (0..translational).map(|k| block[k * size + k]).sum::<f64>() / translational as f64
-            })
-            .collect();
-        let largest = d.iter().fold(0.0_f64, |a, b| a.max(*b));
-        let floor = if largest > 0.0 { 1e-12 * largest } else { 1.0 };
-        for d in &mut d {
-            *d = d.max(floor);
-        }
         let q = problem.free_velocity();
         let mut measure = Self {
             q_norm: 0.0,
@@ -142,7 +220,7 @@ impl Measure {
         velocity_of: impl Fn(usize) -> [f64; D],
     ) -> Residual {
         if self.far {
-            return self.at_the_ends(problem, r, 1.0, velocity_of);
+            return self.at_the_ends(problem, r, velocity_of);
         }
         let (r_blocks, _) = r.as_chunks::<D>();
         let (mut sum, mut plain) = (0.0, 0.0);
@@ -186,13 +264,12 @@ impl Measure {
 }
 
 impl Measure {
-    /// Residuals where squares leave the range of numbers; the unscaled one with velocities times `unit`.
+    /// Residuals where squares leave the range of numbers.
     #[cold]
-    pub(super) fn at_the_ends<const D: usize>(
+    fn at_the_ends<const D: usize>(
         &self,
         problem: &FrictionContact,
         r: &[f64],
-        unit: f64,
         velocity_of: impl Fn(usize) -> [f64; D],
     ) -> Residual {
         let n = self.d.len();
@@ -210,10 +287,10 @@ impl Measure {
             energies.push(energy);
             impulse = worse(impulse, size);
             velocity = worse(velocity, energy * d.sqrt());
-            plain.push(length_of_miss(r, &u.map(|u| u * unit), mu, rolling));
-            speeds.push(norm_of(&u) * unit);
+            plain.push(length_of_miss(r, &u, mu, rolling));
+            speeds.push(norm_of(&u));
         }
-        let scale = (self.q_plain * unit).max(norm_of(r)).max(norm_of(&speeds));
+        let scale = self.q_plain.max(norm_of(r)).max(norm_of(&speeds));
         let unscaled = norm_of(&plain);
         Residual {
             eta: norm_of(&energies) / self.reference(),
@@ -226,7 +303,12 @@ impl Measure {
 }
 
 /// Length of [`miss`] with `ρ u` given, of numbers of any size: the law is homogeneous.
-fn length_of_miss<const D: usize>(r: &[f64; D], u: &[f64; D], mu: f64, rolling: f64) -> f64 {
+pub(super) fn length_of_miss<const D: usize>(
+    r: &[f64; D],
+    u: &[f64; D],
+    mu: f64,
+    rolling: f64,
+) -> f64 {
     let unit = max_abs(r).max(max_abs(u));
     if unit == 0.0 {
         return 0.0;
@@ -299,7 +381,7 @@ pub(crate) fn square(x: &[f64]) -> f64 {
 /// Sums of squares in this range have lost nothing.
 const SAFE: std::ops::Range<f64> = 1e-280..1e280;
 
-fn norm_of(x: &[f64]) -> f64 {
+pub(super) fn norm_of(x: &[f64]) -> f64 {
     let sum = square(x);
     if SAFE.contains(&sum) {
         return sum.sqrt();

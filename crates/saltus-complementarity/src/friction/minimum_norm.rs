@@ -15,7 +15,7 @@ use super::problem::FrictionContact;
 use super::scaled::Scaled;
 use super::search::Limits;
 use super::solve::{FrictionSolver, solve};
-use super::units::Range;
+use super::units::{Range, Units};
 use crate::cone::{norm, project};
 use crate::lcp::row_basis;
 use saltus_linear::{Dense, axpy, dot};
@@ -174,17 +174,24 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
         return false;
     }
     match Range::of(problem) {
-        Range::Usual => {}
-        Range::Other(units) => {
-            let mut inside = units.enter(r);
-            let found = canonical_reaction(&units.problem, tolerance, &mut inside);
-            if found {
-                units.leave(&inside, r);
+        Range::Usual => within(problem, tolerance, r),
+        Range::Far => {
+            let units = Units::new(problem);
+            let mut found = r.to_vec();
+            let all = units.parts.iter().all(|part| {
+                let mut inside = part.guess(r);
+                within(&part.problem, tolerance, &mut inside) && part.leave(&inside, &mut found)
+            });
+            if all {
+                r.copy_from_slice(&found);
             }
-            return found;
+            all
         }
-        Range::Beyond => return false,
     }
+}
+
+/// In the units the data are in.
+fn within(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
     let problem = &*problem.assembled();
     let least = |r: &mut [f64]| match problem.dimension() {
         2 => sized::<2>(problem, tolerance, r),

@@ -8,6 +8,8 @@ mod cone_newton;
 mod convex;
 mod diagnosis;
 mod direct;
+mod far;
+mod far_measure;
 mod functions;
 mod global;
 mod gradient;

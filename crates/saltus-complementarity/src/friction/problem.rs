@@ -1,8 +1,9 @@
 //! Frictional contact in reduced and in global form.
 
 use super::diagnosis;
+use super::global::Balanced;
 use super::measure::{Measure, Residual};
-use super::units::Range;
+use super::units::{Range, Units};
 use crate::block::BlockMatrix;
 use crate::operator::{Operator, Product, diagonal_of, entries_of};
 use crate::sparse::SparseMatrix;
@@ -147,6 +148,24 @@ impl FrictionContact {
         })
     }
 
+    /// Of parts that fit together.
+    pub(super) fn assemble(
+        w: BlockMatrix,
+        product: Option<Arc<dyn Product>>,
+        q: Vec<f64>,
+        mu: Vec<f64>,
+        rolling: Vec<f64>,
+    ) -> Self {
+        Self {
+            dimension: w.dimension(),
+            w,
+            product,
+            q,
+            mu,
+            rolling,
+        }
+    }
+
     /// Components per contact: 2, 3 or 5.
     #[must_use]
     pub fn dimension(&self) -> usize {
@@ -194,11 +213,8 @@ impl FrictionContact {
     #[must_use]
     pub fn residual(&self, r: &[f64]) -> Residual {
         match Range::of(self) {
-            Range::Other(units) => {
-                let inside = units.enter(r);
-                units.residual(&inside, units.problem.residual(&inside))
-            }
-            _ => Measure::new(self).residual_of(self, r),
+            Range::Usual => Measure::new(self).residual_of(self, r),
+            Range::Far => Units::new(self).residual(&self.q, r),
         }
     }
 
@@ -235,12 +251,22 @@ impl FrictionContact {
 
     /// `u ← W r + q`.
     pub fn velocity(&self, r: &[f64], u: &mut [f64]) {
-        match &self.product {
-            Some(product) => product.apply(r, u),
-            None => self.w.apply(r, u),
-        }
+        self.product_with(r, u);
         for (u, q) in u.iter_mut().zip(&self.q) {
             *u += q;
+        }
+        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+        if !finite(u) && finite(r) {
+            // Terms that leave the range of numbers may cancel.
+            Units::new(self).velocity(&self.q, r, u);
+        }
+    }
+
+    /// `y ← W r`.
+    pub(super) fn product_with(&self, r: &[f64], y: &mut [f64]) {
+        match &self.product {
+            Some(product) => product.apply(r, y),
+            None => self.w.apply(r, y),
         }
     }
 }
@@ -353,7 +379,18 @@ impl GlobalFriction {
             });
         }
         super::mass::check(&mass)?;
-        Ok(Self {
+        Ok(Self::assemble(dimension, mass, h, f, [w, mu, rolling]))
+    }
+
+    /// Of parts that fit together; the last are `w`, `mu`, `mu_r`.
+    pub(super) fn assemble(
+        dimension: usize,
+        mass: SparseMatrix,
+        h: SparseMatrix,
+        f: Vec<f64>,
+        [w, mu, rolling]: [Vec<f64>; 3],
+    ) -> Self {
+        Self {
             dimension,
             mass,
             h,
@@ -361,7 +398,7 @@ impl GlobalFriction {
             w,
             mu,
             rolling,
-        })
+        }
     }
 
     /// Components per contact: 2, 3 or 5.
@@ -452,17 +489,24 @@ impl GlobalFriction {
     /// # Errors
     /// [`ProblemError::Mass`] where `M` is singular.
     pub fn residual(&self, r: &[f64]) -> Result<Residual, ProblemError> {
+        match Balanced::of(self)? {
+            Some(near) => near.residual(r),
+            None => self.residual_within(r),
+        }
+    }
+
+    /// In the units the data are in.
+    pub(super) fn residual_within(&self, r: &[f64]) -> Result<Residual, ProblemError> {
         let reduced = self.matrix_free()?;
         let v = self.generalised_velocity(&self.factorised_mass()?, r);
         let mut u = self.w.clone();
         self.h.apply_transposed_add(1.0, &v, &mut u);
         Ok(match Range::of(&reduced) {
-            Range::Other(units) => {
-                let (inside, u) = (units.enter(r), units.speeds(&u));
-                let p = &units.problem;
-                units.residual(&inside, Measure::new(p).residual(p, &inside, &u))
+            Range::Usual => Measure::new(&reduced).residual(&reduced, r, &u),
+            Range::Far => {
+                let whole = Units::whole(&reduced);
+                whole.residual(whole.inside(whole.enter(r), whole.speeds(&u)))
             }
-            _ => Measure::new(&reduced).residual(&reduced, r, &u),
         })
     }
 
@@ -471,7 +515,10 @@ impl GlobalFriction {
     /// # Errors
     /// [`ProblemError::Mass`] where `M` is singular.
     pub fn infeasibility(&self) -> Result<Option<Vec<f64>>, ProblemError> {
-        Ok(self.matrix_free()?.infeasibility())
+        match Balanced::of(self)? {
+            Some(near) => Ok(near.infeasibility()),
+            None => Ok(self.matrix_free()?.infeasibility()),
+        }
     }
 
     /// The reduced form, `W = Hᵀ M⁻¹ H`, `q = Hᵀ M⁻¹ f + w`.

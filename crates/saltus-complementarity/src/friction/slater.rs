@@ -10,7 +10,7 @@ use super::functions::projection_slope;
 use super::measure::Measure;
 use super::problem::FrictionContact;
 use super::scaled::{Scaled, total};
-use super::units::{Levelled, Range};
+use super::units::{Levelled, Range, Units};
 use crate::cone::{norm, project};
 use saltus_linear::{Dense, dot};
 
@@ -57,18 +57,20 @@ pub fn feasibility(problem: &FrictionContact) -> Option<Feasibility> {
     let problem = &*problem.assembled();
     let mut found = match Range::of(problem) {
         Range::Usual => in_own_length(problem),
-        Range::Other(units) => {
-            let mut found = in_own_length(&units.problem);
+        Range::Far => {
+            let whole = Units::whole(problem);
+            let mut found = in_own_length(&whole.problem);
             found.change(|x| {
                 let inside = std::mem::take(x);
                 x.resize(inside.len(), 0.0);
-                units.leave(&inside, x);
+                whole.leave(&inside, x);
             });
+            if let Feasibility::Infeasible { certificate } = &mut found {
+                *certificate = whole.normals(certificate, problem.contacts());
+            }
             found
         }
-        Range::Beyond => Feasibility::Open { separating: None },
     };
-    // The certificate is in the units of the data already.
     found.finite();
     Some(found)
 }

@@ -4,6 +4,7 @@ use super::auto;
 use super::convex;
 use super::diagnosis::is_infeasible;
 use super::direct::{self, Direct};
+use super::far;
 use super::functions::NewtonFunction;
 use super::gradient;
 use super::interior_point;
@@ -139,7 +140,9 @@ pub struct FrictionOutcome {
 /// Where `W` is known by its products only, `ProjectedGradient` runs on those; `Auto` does so with half its work, then
 /// assembles `W` if it has at most [`ASSEMBLY_LIMIT`] rows; all other methods need the blocks and assemble it at once.
 ///
-/// Data far from 1 are solved in other units; where no units hold them at once, the status is `NotFinite`.
+/// Data far from 1, or far from each other, are solved in units of their own, contacts that do not act on each other one after the
+/// other. The status is `NotFinite` only where the solution or its velocities leave the range of numbers; `r` is zero there in
+/// contacts whose impulses are too large to be written, and the residuals are those of the point in `r`.
 ///
 /// `Infeasible` is said only with a proof; [`infeasibility`](super::infeasibility) gives it. `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
 pub fn solve(
@@ -148,31 +151,50 @@ pub fn solve(
     limits: Limits<'_>,
     r: &mut [f64],
 ) -> FrictionOutcome {
+    if opens(problem, r) {
+        return opened(r);
+    }
     match Range::of(problem) {
-        Range::Usual => {}
-        Range::Other(units) => {
-            let mut inside = units.enter(r);
-            let mut end = solve(&units.problem, solver, limits, &mut inside);
-            end.residual = units.residual(&inside, end.residual);
-            units.leave(&inside, r);
-            return end;
-        }
-        Range::Beyond => {
-            let nothing = Residual {
-                eta: f64::NAN,
-                ..Residual::default()
-            };
-            r.fill(0.0);
-            return judge(Stop::Stalled, nothing, 0.0, 0, 0.0, || false);
-        }
+        Range::Usual => within(problem, None, solver, limits, r),
+        Range::Far => far::solve(problem, solver, limits, r),
     }
+}
+
+/// Whether every contact opens by itself: then `û = q̂` is in the dual cones.
+pub(super) fn opens(problem: &FrictionContact, r: &[f64]) -> bool {
+    let (d, q) = (problem.dimension(), problem.free_velocity());
+    r.len() == q.len() && q.iter().step_by(d).all(|v| *v >= 0.0)
+}
+
+pub(super) fn opened(r: &mut [f64]) -> FrictionOutcome {
+    r.fill(0.0);
+    let nothing = Residual::default();
+    judge(Stop::Solved, nothing, f64::INFINITY, 0, 0.0, || false)
+}
+
+/// In the units the data are in, with their scales where those are known.
+pub(super) fn within(
+    problem: &FrictionContact,
+    measure: Option<&Measure>,
+    solver: FrictionSolver,
+    limits: Limits<'_>,
+    r: &mut [f64],
+) -> FrictionOutcome {
     if problem.is_matrix_free() && solver != FrictionSolver::ProjectedGradient {
-        return assembling(problem, solver, limits, r);
+        return assembling(problem, measure, solver, limits, r);
     }
+    let own;
+    let measure = match measure {
+        Some(measure) => measure,
+        None => {
+            own = Measure::new(problem);
+            &own
+        }
+    };
     match problem.dimension() {
-        2 => solve_sized::<2>(problem, solver, limits, r),
-        3 => solve_sized::<3>(problem, solver, limits, r),
-        _ => solve_sized::<5>(problem, solver, limits, r),
+        2 => solve_sized::<2>(problem, measure, solver, limits, r),
+        3 => solve_sized::<3>(problem, measure, solver, limits, r),
+        _ => solve_sized::<5>(problem, measure, solver, limits, r),
     }
 }
 
@@ -182,19 +204,30 @@ pub const ASSEMBLY_LIMIT: usize = 6000;
 /// A matrix-free problem by a method that needs blocks.
 fn assembling(
     problem: &FrictionContact,
+    measure: Option<&Measure>,
     solver: FrictionSolver,
     limits: Limits<'_>,
     r: &mut [f64],
 ) -> FrictionOutcome {
+    let assembled = |limits: Limits<'_>, r: &mut [f64]| match measure {
+        Some(_) => within(&problem.assembled(), measure, solver, limits, r),
+        None => solve(&problem.assembled(), solver, limits, r),
+    };
     if solver != FrictionSolver::Auto {
-        return solve(&problem.assembled(), solver, limits, r);
+        return assembled(limits, r);
     }
     let small = r.len() <= ASSEMBLY_LIMIT;
     let first = Limits {
         max_work: if small { 0.5 } else { 1.0 } * limits.max_work,
         ..limits
     };
-    let free = solve(problem, FrictionSolver::ProjectedGradient, first, r);
+    let free = within(
+        problem,
+        measure,
+        FrictionSolver::ProjectedGradient,
+        first,
+        r,
+    );
     let cancelled = free.outcome.status == Status::Cancelled;
     if free.outcome.is_solved() || cancelled || !small {
         return free;
@@ -206,7 +239,7 @@ fn assembling(
             .saturating_sub(u64::from(free.outcome.iterations)),
         ..limits
     };
-    let mut end = solve(&problem.assembled(), solver, rest, r);
+    let mut end = assembled(rest, r);
     end.outcome.iterations = end
         .outcome
         .iterations
@@ -217,18 +250,12 @@ fn assembling(
 
 fn solve_sized<const D: usize>(
     problem: &FrictionContact,
+    measure: &Measure,
     solver: FrictionSolver,
     limits: Limits<'_>,
     r: &mut [f64],
 ) -> FrictionOutcome {
     let fits = r.len() == problem.free_velocity().len();
-    if fits && problem.free_velocity().iter().step_by(D).all(|v| *v >= 0.0) {
-        // Every contact opens by itself, and `û = q̂` is in the dual cones.
-        r.fill(0.0);
-        let nothing = Residual::default();
-        return judge(Stop::Solved, nothing, f64::INFINITY, 0, 0.0, || false);
-    }
-    let measure = Measure::new(problem);
     let mut first = Direct::default();
     if fits {
         for v in r.iter_mut().filter(|v| !v.is_finite()) {
@@ -236,7 +263,7 @@ fn solve_sized<const D: usize>(
         }
         if solver == FrictionSolver::Auto {
             let given = r.iter().any(|v| *v != 0.0).then(|| r.to_vec());
-            first = direct::sweeps::<D>(problem, &measure, limits, r);
+            first = direct::sweeps::<D>(problem, measure, limits, r);
             if let Some(residual) = first.solved {
                 let (sweeps, tolerance) = (first.sweeps, limits.tolerance);
                 return judge(
@@ -258,7 +285,7 @@ fn solve_sized<const D: usize>(
             }
         }
     }
-    in_scaled_unknowns(problem, &measure, limits, r, |scaled, limits, guess| {
+    in_scaled_unknowns(problem, measure, limits, r, |scaled, limits, guess| {
         run::<D>(scaled, solver, limits, guess, first)
     })
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod far;
+
 use saltus_complementarity::BlockMatrix;
 use saltus_complementarity::friction::FrictionContact;
 use saltus_linear::Dense;
