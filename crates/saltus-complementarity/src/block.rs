@@ -224,10 +224,21 @@ impl BlockMatrix {
     /// The rows and columns `members` (ascending) as a matrix of their own; entries elsewhere are dropped.
     pub(crate) fn part(&self, members: &[usize]) -> Self {
         let size = self.dimension * self.dimension;
-        let mut place = vec![usize::MAX; self.blocks()];
-        for (k, &i) in members.iter().enumerate() {
-            place[i] = k;
+        // A list of all places pays for many members only.
+        let few = 16 * members.len() < self.blocks();
+        let mut place = vec![usize::MAX; if few { 0 } else { self.blocks() }];
+        if !few {
+            for (k, &i) in members.iter().enumerate() {
+                place[i] = k;
+            }
         }
+        let place = |j: usize| {
+            if few {
+                members.binary_search(&j).ok()
+            } else {
+                Some(place[j]).filter(|k| *k != usize::MAX)
+            }
+        };
         let mut m = Self {
             dimension: self.dimension,
             start: vec![0],
@@ -235,11 +246,11 @@ impl BlockMatrix {
         };
         for (k, &i) in members.iter().enumerate() {
             for (&j, block) in self.cols(i).iter().zip(self.row(i).chunks_exact(size)) {
-                if place[j] != usize::MAX {
-                    if place[j] == k {
+                if let Some(at) = place(j) {
+                    if at == k {
                         m.diagonal.push(m.cols.len());
                     }
-                    m.cols.push(place[j]);
+                    m.cols.push(at);
                     m.values.extend_from_slice(block);
                 }
             }

@@ -10,7 +10,7 @@ use super::problem::FrictionContact;
 use super::scaled::{Scaled, total};
 use super::search::{Limits, Search, Stop};
 use super::splitting::{Regularised, Splitting, lift};
-use super::units::{Levelled, Range, Units};
+use super::units::{Levelled, Part, Range, Units};
 use crate::outcome::{Outcome, Status};
 
 /// Iterations between two looks at the size of the point.
@@ -156,14 +156,16 @@ pub fn solve_convex(
 fn by_parts(units: &Units, limits: Limits<'_>, r: &mut [f64]) -> Outcome {
     let (mut missed, mut references) = (Vec::new(), Vec::new());
     let (mut iterations, mut failed, mut beyond) = (0_u32, None, false);
+    let weight = |part: &Part| part.problem.delassus().stored() as f64;
+    let all: f64 = units.parts.iter().map(weight).sum();
     for part in &units.parts {
         let own = Limits {
-            max_iterations: limits.max_iterations.saturating_sub(u64::from(iterations)),
+            max_work: limits.max_work * (weight(part) / all),
             ..limits
         };
         let mut inside = part.guess(r);
         let end = in_own_length(&part.problem, own, &mut inside);
-        iterations = iterations.saturating_add(end.iterations);
+        iterations = iterations.max(end.iterations);
         if !end.is_solved() {
             failed = failed.or(Some(end.status));
         }

@@ -26,9 +26,6 @@ pub(super) fn solve(
         left -= weight(part);
         let own = Limits {
             max_work: (limits.max_work - ends.work).max(0.0) * share.min(1.0),
-            max_iterations: limits
-                .max_iterations
-                .saturating_sub(u64::from(ends.iterations)),
             ..limits
         };
         let mut inside = part.guess(r);
@@ -45,6 +42,7 @@ pub(super) fn solve(
 /// How the parts of a problem in units of its own ended.
 #[derive(Default)]
 pub(super) struct Ends {
+    /// Of the part that took most: a sweep, or a step, is one of all parts.
     iterations: u32,
     work: f64,
     /// The word for what is not solved, the gravest.
@@ -56,7 +54,7 @@ pub(super) struct Ends {
 impl Ends {
     /// Writes the impulses `inside` of `part` to `r`: zero where they leave the range of numbers.
     pub fn add(&mut self, part: &Part, end: FrictionOutcome, inside: &mut [f64], r: &mut [f64]) {
-        self.iterations = self.iterations.saturating_add(end.outcome.iterations);
+        self.iterations = self.iterations.max(end.outcome.iterations);
         self.work += end.work;
         let status = end.outcome.status;
         if status != Status::Solved {
