@@ -8,7 +8,7 @@ use saltus_complementarity::archive::{self, Problem, Record};
 use saltus_complementarity::batch::{
     self, BatchError, FolderRequest, Request, Run, Solution, Start,
 };
-use saltus_complementarity::friction::{Feasibility, feasibility};
+use saltus_complementarity::friction::{Feasibility, Refutation, feasibility};
 use saltus_complementarity::table::shown;
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -275,30 +275,88 @@ fn details(solution: &Solution) {
     if let Some(note) = solution.canonical_note {
         say!("  {note}");
     }
+    if let Some(text) = proof(solution) {
+        say!("  {text}");
+    }
+}
+
+/// What proves that a frictional problem has no solution.
+fn proof(solution: &Solution) -> Option<String> {
+    if let Some(refuted) = &solution.refuted {
+        return Some(refutation(refuted));
+    }
+    let impulses = solution.certificate.as_ref()?;
+    if !solution.kind.ends_with("friction") {
+        return None;
+    }
+    let at: Vec<usize> = (0..impulses.len())
+        .filter(|&i| impulses[i] != 0.0)
+        .collect();
+    Some(format!(
+        "proven: no reaction gives u_n >= 0 in {} at once",
+        contacts(&at)
+    ))
+}
+
+fn refutation(refuted: &Refutation) -> String {
+    let together = match refuted.contacts.len() {
+        1 => "refuted",
+        _ => "refuted, in every combination",
+    };
+    format!(
+        "proven: open, stick and every slip of {} are {together} ({})",
+        contacts(&refuted.contacts),
+        count(refuted.cases.into(), "case", "cases")
+    )
+}
+
+/// `contact 4`, `contacts 4, 5 and 7` (from 0), the first of many.
+fn contacts(at: &[usize]) -> String {
+    const SHOWN: usize = 12;
+    let names: Vec<String> = at.iter().take(SHOWN).map(usize::to_string).collect();
+    match names.split_last() {
+        None => "no contact".into(),
+        Some((last, [])) => format!("contact {last}"),
+        Some(_) if at.len() > SHOWN => {
+            format!(
+                "contacts {} and {} others",
+                names.join(", "),
+                at.len() - SHOWN
+            )
+        }
+        Some((last, others)) => format!("contacts {} and {last}", others.join(", ")),
+    }
 }
 
 /// What can be said of solutions of a frictional problem that no solver found.
-fn existence(problem: &Problem) -> Option<&'static str> {
+fn existence(problem: &Problem) -> Option<String> {
     let known = match problem {
         Problem::Friction(p) => feasibility(p),
         Problem::Global(p) => p.matrix_free().ok().and_then(|p| feasibility(&p)),
         _ => None,
     };
-    match known? {
-        Feasibility::Strict { solvable: true, .. } => Some(
-            "the problem is strictly feasible (Slater) and W symmetric and positive semidefinite: a solution exists",
-        ),
-        Feasibility::Strict { .. } => Some(
-            "the problem is strictly feasible (Slater), but W is not symmetric and positive semidefinite: a solution may exist or not",
-        ),
+    let text = match known? {
+        Feasibility::Strict { solvable: true, .. } => {
+            "the problem is strictly feasible (Slater) and W symmetric and positive semidefinite: a solution exists"
+        }
+        Feasibility::Strict { .. } => {
+            "the problem is strictly feasible (Slater), but W is not symmetric and positive semidefinite: a solution may exist or not"
+        }
         Feasibility::Open { .. } => {
-            Some("the problem is not strictly feasible (Slater fails): a solution may exist or not")
+            "the problem is not strictly feasible (Slater fails): a solution may exist or not"
         }
         Feasibility::Infeasible { .. } => {
-            Some("the problem is infeasible: no reaction satisfies even u_n >= 0")
+            "the problem is infeasible: no reaction satisfies even u_n >= 0"
         }
-        _ => None,
-    }
+        Feasibility::Refuted(refuted) => {
+            return Some(format!(
+                "the problem is infeasible; {}",
+                refutation(&refuted)
+            ));
+        }
+        _ => return None,
+    };
+    Some(text.to_owned())
 }
 
 /// Says how good the points are that came with the problem.

@@ -399,6 +399,37 @@ fn a_point_that_is_no_solution_is_not_stored_as_one() {
     );
 }
 
+/// What proves that there is no solution is said, with the contacts.
+#[test]
+fn the_proof_that_nothing_solves_a_problem_is_named() {
+    let at = folder("solve-proofs");
+    let squeezed = r#"{"kind":"friction","dimension":2,"delassus":[[0,0,1],[0,2,-1],[2,0,-1],[2,2,1]],"q":[-1,0,-1,0],"mu":[0.5,0.5]}"#;
+    let jammed = r#"{"kind":"friction","dimension":2,"mu":[1],"delassus":[[0,0,1],[0,1,2],[1,0,2],[1,1,4]],"q":[-1,10]}"#;
+    for (text, proof) in [
+        (
+            squeezed,
+            "no reaction gives u_n >= 0 in contacts 0 and 1 at once",
+        ),
+        (
+            jammed,
+            "open, stick and every slip of contact 0 are refuted (4 cases)",
+        ),
+    ] {
+        std::fs::write(at.join("p.json"), text).unwrap();
+        for solver in ["auto", "nsgs"] {
+            let out = saltus(&["solve", "p.json", "--solver", solver], &at);
+            let said = String::from_utf8(out.stdout).unwrap();
+            assert_eq!(out.status.code(), Some(0), "{said}");
+            assert!(
+                said.contains("infeasible") && said.contains(proof),
+                "{said}"
+            );
+            let said = String::from_utf8(out.stderr).unwrap();
+            assert!(!said.contains("may exist"), "{said}");
+        }
+    }
+}
+
 /// A folder with problems of both kinds: a profile for each, vectors in the file, names from the folder.
 #[test]
 fn kinds_of_problems_are_profiled_apart() {

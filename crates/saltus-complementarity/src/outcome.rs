@@ -55,7 +55,7 @@ pub enum Status {
     Stalled,
     /// The iterates grow without bound.
     Diverging,
-    /// Nothing solves the problem: proven by a certificate.
+    /// Nothing solves the problem: proven by multipliers, or by refuting every case.
     Infeasible,
     /// The caller asked to stop.
     Cancelled,

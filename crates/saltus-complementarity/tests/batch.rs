@@ -437,3 +437,28 @@ fn tables_tell_failures_from_what_was_not_tried() {
     }
     std::fs::remove_dir_all(root).unwrap();
 }
+
+/// Where no multipliers prove it, the contacts are named whose cases are all refuted: a rod that jams, in global and in reduced form.
+#[test]
+fn refuted_problems_name_their_contacts() {
+    let w = BlockMatrix::from_triplets(2, 1, [(0, 0, 1.0), (0, 1, 2.0), (1, 0, 2.0), (1, 1, 4.0)]);
+    let q = vec![-1.0, 10.0];
+    let reduced = FrictionContact::new(w, q.clone(), vec![1.0], Vec::new()).unwrap();
+    let mass = SparseMatrix::from_triplets(1, 1, &[(0, 0, 1.0)]);
+    let h = SparseMatrix::from_triplets(1, 2, &[(0, 0, 1.0), (0, 1, 2.0)]);
+    let global = GlobalFriction::new(2, mass, h, vec![0.0], q, vec![1.0], Vec::new()).unwrap();
+    for problem in [Problem::Friction(reduced), Problem::Global(global)] {
+        for name in ["auto", "nsgs", "proximal-newton-bodies"] {
+            let end = solve(&problem, name, &Request::default()).unwrap();
+            assert_eq!(end.status, "infeasible", "{name}");
+            assert!(end.certificate.is_none() && end.settled());
+            let refuted = end.refuted.as_ref().unwrap();
+            assert_eq!((&refuted.contacts[..], refuted.cases), (&[0][..], 4));
+            let text = serde_json::to_string(&end).unwrap();
+            assert!(
+                text.contains(r#""refuted":{"contacts":[0],"cases":4}"#),
+                "{text}"
+            );
+        }
+    }
+}

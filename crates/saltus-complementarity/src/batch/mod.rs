@@ -10,7 +10,7 @@ use crate::archive::{ArchiveError, Point, Problem};
 use crate::enumeration::{Enumeration, enumeration_refusal};
 use crate::friction::{
     self, FrictionContact, FrictionOutcome, FrictionSolver, GlobalFriction, Limits, ProblemError,
-    Residual,
+    Refutation, Residual,
 };
 use crate::lcp::{self, LcpSolver};
 use crate::mlcp::Mlcp;
@@ -154,6 +154,9 @@ pub struct Solution {
     /// Farkas' proof of infeasibility, if there is one: multipliers of the rows, or normal impulses of the contacts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<Vec<f64>>,
+    /// Contacts whose every combination of open, stick and slip is refuted, where that is what proves infeasibility.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refuted: Option<Refutation>,
     /// What all active sets of a complementarity problem gave, where they were tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enumeration: Option<AllSets>,
@@ -367,6 +370,7 @@ fn solve_mixed(
         unknowns: z,
         dual: w,
         certificate: end.certificate,
+        refuted: None,
         enumeration: end.enumeration.map(AllSets::from),
         canonical,
         canonical_note,
@@ -393,6 +397,7 @@ fn blank(kind: &'static str, size: usize, name: &str, status: Status) -> Solutio
         dual: Vec::new(),
         velocity: None,
         certificate: None,
+        refuted: None,
         enumeration: None,
         not_applicable: None,
         canonical: None,
@@ -426,13 +431,13 @@ fn solve_friction(
     }
     let mut u = vec![0.0; r.len()];
     p.velocity(&r, &mut u);
-    let certificate = match end.outcome.status {
-        Status::Infeasible => p.infeasibility(),
-        _ => None,
-    };
+    let infeasible = end.outcome.status == Status::Infeasible;
+    let certificate = infeasible.then(|| p.infeasibility()).flatten();
+    let refuted = (infeasible && certificate.is_none()).then(|| p.refutation());
     Solution {
         time_s,
         certificate,
+        refuted: refuted.flatten(),
         canonical,
         canonical_note: not_canonical(canonical),
         ..friction_solution("friction", p.contacts(), name, &end, r, u)
@@ -493,6 +498,11 @@ fn solve_global(
         (Status::Infeasible, None) => p.infeasibility()?,
         _ => None,
     };
+    let refuted = match (end.outcome.status, &certificate, &reduced) {
+        (Status::Infeasible, None, Some(reduced)) => reduced.refutation(),
+        (Status::Infeasible, None, None) => p.refutation()?,
+        _ => None,
+    };
     let mut canonical = None;
     if wants_canonical(request, &end) {
         let reduced = match reduced {
@@ -517,6 +527,7 @@ fn solve_global(
     Ok(Solution {
         time_s,
         certificate,
+        refuted,
         canonical,
         canonical_note: not_canonical(canonical),
         residual_dynamics: Some(motion.defect),

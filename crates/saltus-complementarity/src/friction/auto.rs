@@ -16,6 +16,12 @@ use super::splitting::admm_while;
 const ARMS: usize = 3;
 /// Round from which a new beginning is worth its work.
 const AFRESH: u32 = 8;
+/// Without progress in this share of the work, which has to be this many times that of ten Newton steps, there is nothing to hope
+/// for.
+const IDLE: f64 = 0.7;
+const PATIENCE: f64 = 300.0;
+/// What counts as progress: `η` is this many times smaller.
+const PROGRESS: f64 = 1.1;
 
 /// One first-order method with its own point.
 struct Arm<const D: usize> {
@@ -84,8 +90,13 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
         // method whose steps the curvature bounds goes on alone.
         Stop::Diverging => {
             search.forget();
-            begin_anew(search, 500, &mut Newton::default())
-                .unwrap_or_else(|| gradient::solve(search))
+            let mut newton = Newton::default();
+            let predicted = 10.0 * newton.predict(search);
+            if let Some(stop) = begin_anew(search, 500, &mut newton) {
+                return stop;
+            }
+            let mut progress = Progress::new(search, predicted);
+            gradient::solve_while(search, |search| progress.goes_on(search))
         }
         stop => stop,
     }
@@ -107,6 +118,32 @@ fn one_contact<const D: usize>(search: &mut Search<'_, D>) -> Option<Stop> {
         return Some(stop.unwrap_or(Stop::Stalled));
     }
     search.stop()
+}
+
+/// Whether there is something to hope for.
+struct Progress {
+    /// Least work before which it is not asked.
+    patience: f64,
+    eta: f64,
+    /// Work when that was reached.
+    work: f64,
+}
+
+impl Progress {
+    fn new<const D: usize>(search: &Search<'_, D>, predicted: f64) -> Self {
+        Self {
+            patience: PATIENCE * predicted,
+            eta: search.best_eta,
+            work: search.work,
+        }
+    }
+
+    fn goes_on<const D: usize>(&mut self, search: &Search<'_, D>) -> bool {
+        if self.eta >= PROGRESS * search.best_eta {
+            (self.eta, self.work) = (search.best_eta, search.work);
+        }
+        search.work < self.patience || search.work - self.work < IDLE * search.work
+    }
 }
 
 /// Lets the methods take turns.
@@ -162,9 +199,13 @@ fn compete<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     let mut length = 16.0_f64;
     let mut afresh = false;
     let mut known = states(search);
+    let mut progress = Progress::new(search, predicted);
     for round in 1_u32.. {
         if let Some(stop) = search.stop() {
             return stop;
+        }
+        if !progress.goes_on(search) && afresh {
+            return from_the_cases(search, &mut newton).unwrap_or(Stop::Stalled);
         }
         if total(&search.best) > 1e20 {
             return Stop::Diverging;
@@ -247,20 +288,45 @@ fn begin_anew<const D: usize>(
     count: u64,
     newton: &mut Newton<D>,
 ) -> Option<Stop> {
+    aside(search, |search| {
+        let zero = search.best.clone();
+        Gradient::new(search, &zero).burst(search, count);
+        if !search.solved() {
+            search.forget();
+            let mut weight = Weight::new(1e-2);
+            newton.proximal(search, NewtonFunction::AlartCurnier, &mut weight, 60);
+        }
+    })
+}
+
+/// Runs `method` from zero and keeps the best point of before unless it finds a better one.
+fn aside<'a, const D: usize>(
+    search: &mut Search<'a, D>,
+    method: impl FnOnce(&mut Search<'a, D>),
+) -> Option<Stop> {
     let (best, eta) = (search.best.clone(), search.best_eta);
     search.forget();
-    let zero = search.best.clone();
-    Gradient::new(search, &zero).burst(search, count);
-    if !search.solved() {
-        search.forget();
-        let mut weight = Weight::new(1e-2);
-        newton.proximal(search, NewtonFunction::AlartCurnier, &mut weight, 60);
-    }
+    method(search);
     if eta < search.best_eta {
         search.best = best;
         search.best_eta = eta;
     }
     search.stop()
+}
+
+/// Where the trial of the cases came near a solution: a few sweeps and Newton's method from there.
+fn from_the_cases<const D: usize>(
+    search: &mut Search<'_, D>,
+    newton: &mut Newton<D>,
+) -> Option<Stop> {
+    let near = search.near()?;
+    aside(search, |search| {
+        search.evaluate(&near);
+        let mut r = near;
+        Sweeper::new(1.0, Order::Forward).burst(search, &mut r, 50);
+        let mut weight = Weight::new(1e-2);
+        newton.proximal(search, NewtonFunction::AlartCurnier, &mut weight, 60);
+    })
 }
 
 /// The arm with the best rate; now and then another, unless it is hopelessly slower, so that a change is noticed.

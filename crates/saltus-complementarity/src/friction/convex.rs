@@ -265,7 +265,7 @@ fn sized<const D: usize>(problem: &FrictionContact, limits: Limits<'_>, r: &mut 
             Stop::Cancelled => Status::Cancelled,
             Stop::Diverging => Status::Diverging,
             Stop::Stalled => Status::Stalled,
-            Stop::Squeezed => Status::Infeasible,
+            Stop::Refuted => Status::Infeasible,
             Stop::Iterations | Stop::Work => Status::IterationLimit,
         },
         iterations: u32::try_from(search.iterations).unwrap_or(u32::MAX),

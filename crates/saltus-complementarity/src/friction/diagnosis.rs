@@ -1,5 +1,6 @@
 //! Why a frictional problem has no solution, where that can be proven.
 
+use super::cases::{Answer, CASES_LIMIT, MOST_WORK, all_cases};
 use super::measure::{Measure, miss, norm_of, square};
 use super::problem::FrictionContact;
 use super::units::{Levelled, Range, Units};
@@ -7,6 +8,7 @@ use crate::block::BlockMatrix;
 use crate::definite::{is_semidefinite, is_symmetric};
 use crate::lcp::{Inequalities, PhaseOne};
 use saltus_linear::{Dense, dot, max_abs};
+use serde::Serialize;
 
 /// Up to this many contacts Slater's condition is examined, and a matrix-free problem assembled for a proof.
 pub const DIAGNOSIS_LIMIT: usize = 60;
@@ -53,10 +55,107 @@ pub(crate) fn is_infeasible<const D: usize>(
         each.sum::<f64>() <= goal
     };
     search(problem, |part| !solved(part)).is_some()
+        || refuted(problem, |part| !solved(part)).is_some()
+}
+
+/// A connected part of a problem all of whose cases are refuted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Refutation {
+    /// Its contacts, ascending.
+    pub contacts: Vec<usize>,
+    /// Into how many cases what they may do was cut.
+    pub cases: u32,
+}
+
+/// The proof that the contacts of a connected part have no solution, whatever the others do: each of them is open, sticks, or
+/// slips in some direction, and every combination of that contradicts the signs of velocities and reactions (Farkas' lemma case
+/// by case, with cuts of the directions in space that are as fine as is needed). Only what reactions more than a billion times
+/// as large as the data ask for would do is left out, because rounding hides it.
+///
+/// `None`
+/// where no connected part of at most [`CASES_LIMIT`] contacts is refuted, in bounded work.
+#[must_use]
+pub fn refutation(problem: &FrictionContact) -> Option<Refutation> {
+    match Range::of(problem) {
+        Range::Usual => refuted(problem, |_| true),
+        Range::Far => Units::new(problem).parts.iter().find_map(|part| {
+            let mut found = refuted(&part.problem, |_| true)?;
+            let contacts = found.contacts.iter_mut();
+            contacts.for_each(|i| *i = part.members[*i]);
+            Some(found)
+        }),
+    }
+}
+
+/// The first part that is `suspect` and refuted.
+fn refuted(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Option<Refutation> {
+    match problem.dimension() {
+        2 => refuted_sized::<2>(problem, suspect),
+        3 => refuted_sized::<3>(problem, suspect),
+        _ => refuted_sized::<5>(problem, suspect),
+    }
+}
+
+fn refuted_sized<const D: usize>(
+    problem: &FrictionContact,
+    suspect: impl Fn(&[usize]) -> bool,
+) -> Option<Refutation> {
+    let mut left = MOST_WORK;
+    by_parts(problem, CASES_LIMIT, suspect, |part| {
+        let q = part.q.as_chunks::<D>().0;
+        let never = |_: &[[f64; D]]| f64::INFINITY;
+        let limits = (None, left);
+        let (answer, work) = all_cases(&part.w, q, &|i| part.cone(i), limits, never);
+        left -= work;
+        match answer {
+            Answer::Refuted(cases) => Some(Refutation {
+                contacts: part.contacts.to_vec(),
+                cases,
+            }),
+            _ => None,
+        }
+    })
 }
 
 /// The first proof among the connected parts that are `suspect` and not too large.
 fn search(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Option<Vec<f64>> {
+    by_parts(problem, PROOF_LIMIT, suspect, |part| {
+        let d = part.w.dimension();
+        let proof = squeezed(&part.w, |a| part.q[d * a], |a| part.cone(a))?;
+        let mut all = vec![0.0; part.of.contacts()];
+        for ((&i, p), root) in part.contacts.iter().zip(proof).zip(&part.root) {
+            all[i] = p / root;
+        }
+        let largest = max_abs(&all);
+        all.iter_mut().for_each(|p| *p /= largest);
+        Some(all)
+    })
+}
+
+/// A connected part of a problem, in units in which the diagonal of `W` is 1.
+struct Part<'a> {
+    of: &'a FrictionContact,
+    contacts: &'a [usize],
+    root: Vec<f64>,
+    w: BlockMatrix,
+    q: Vec<f64>,
+}
+
+impl Part<'_> {
+    /// Coefficients of friction and of rolling of its contact `a`.
+    fn cone(&self, a: usize) -> (f64, f64) {
+        let i = self.contacts[a];
+        (self.of.friction()[i], self.of.rolling_of(i))
+    }
+}
+
+/// The first that `proof` finds among the connected parts of at most `limit` contacts that are `suspect`.
+fn by_parts<T>(
+    problem: &FrictionContact,
+    limit: usize,
+    suspect: impl Fn(&[usize]) -> bool,
+    mut proof: impl FnMut(&Part<'_>) -> Option<T>,
+) -> Option<T> {
     if problem.is_matrix_free() && problem.contacts() > DIAGNOSIS_LIMIT {
         return None;
     }
@@ -64,29 +163,26 @@ fn search(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Opti
     let levelled = Levelled::new(problem);
     let problem = levelled.as_ref().map_or(problem, |own| &own.problem);
     let (w, d) = (problem.delassus(), problem.dimension());
-    let root: Vec<f64> = Measure::new(problem)
-        .scales()
-        .iter()
-        .map(|d| d.sqrt())
-        .collect();
+    let measure = Measure::new(problem);
     let parts = w.components().into_iter();
-    parts
-        .filter(|part| part.len() <= PROOF_LIMIT && suspect(part))
-        .find_map(|part| {
-            let part_w = w
-                .part(&part)
-                .scaled(|a, b| 1.0 / (root[part[a]] * root[part[b]]));
-            let normal = |a: usize| problem.free_velocity()[d * part[a]] / root[part[a]];
-            let cone = |a: usize| (problem.friction()[part[a]], problem.rolling_of(part[a]));
-            let proof = squeezed(&part_w, normal, cone)?;
-            let mut all = vec![0.0; problem.contacts()];
-            for (i, p) in part.into_iter().zip(proof) {
-                all[i] = p / root[i];
-            }
-            let largest = max_abs(&all);
-            all.iter_mut().for_each(|p| *p /= largest);
-            Some(all)
+    let mut suspects = parts.filter(|part| part.len() <= limit && suspect(part));
+    suspects.find_map(|contacts| {
+        let root: Vec<f64> = contacts
+            .iter()
+            .map(|&i| measure.scales()[i].sqrt())
+            .collect();
+        let q = contacts.iter().zip(&root).flat_map(|(&i, root)| {
+            let own = &problem.free_velocity()[d * i..][..d];
+            own.iter().map(move |q| q / root)
+        });
+        proof(&Part {
+            of: problem,
+            contacts: &contacts,
+            w: w.part(&contacts).scaled(|a, b| 1.0 / (root[a] * root[b])),
+            q: q.collect(),
+            root,
         })
+    })
 }
 
 /// Normal impulses that prove that no `r` in the cones (coefficients of friction and of rolling) has `W_n r + q_n ≥ 0`, with the
@@ -158,7 +254,7 @@ fn pulled(m: &Dense, q: &[f64], d: usize, cone: impl Fn(usize) -> (f64, f64)) ->
 
 /// Edges of a polyhedral cone around that of a contact: the cone itself in the plane, eight edges around a circular one, with
 /// rolling the squares around sliding and rolling together.
-fn edges(d: usize, (mu, rolling): (f64, f64)) -> Vec<[f64; 5]> {
+pub(super) fn edges(d: usize, (mu, rolling): (f64, f64)) -> Vec<[f64; 5]> {
     let unit = 1.0 / mu.max(rolling).max(1.0);
     let (one, mu, rolling) = (unit, mu * unit, rolling * unit);
     let signs = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]];

@@ -351,6 +351,6 @@ fn in_bodies<const D: usize>(
         let mut newton = Newton::in_bodies(BodySpace::new(problem, &measure));
         let budget = limits.max_iterations;
         let stop = newton.proximal(&mut search, function, &mut Weight::new(1e-2), budget);
-        (stop, search.iterations, search.work, search.best)
+        (stop, search.iterations, search.spent(), search.best)
     })
 }

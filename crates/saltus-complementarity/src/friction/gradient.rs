@@ -134,11 +134,22 @@ impl<const D: usize> Gradient<D> {
 
 /// Accelerated projected gradient to the end.
 pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
+    solve_while(search, |_| true)
+}
+
+/// The same as long as it `goes_on`.
+pub(crate) fn solve_while<const D: usize>(
+    search: &mut Search<'_, D>,
+    mut goes_on: impl FnMut(&Search<'_, D>) -> bool,
+) -> Stop {
     let start = search.best.clone();
     let mut method = Gradient::new(search, &start);
     loop {
         if let Some(stop) = search.stop() {
             return stop;
+        }
+        if !goes_on(search) {
+            return Stop::Stalled;
         }
         method.burst(search, 500);
         if total(method.point()) > 1e20 {

@@ -12,9 +12,11 @@ pub struct Residual {
     /// `√(Σ d_i |e_i|²) / √(Σ |q_i|²/d_i)` with `e_i = r_i − P_K(r_i − û_i/d_i)`: dimensionless, the
     /// same in all units and contact frames. With coefficients of friction above 10, `e_n` is at least `min(u_n, 0)/d_i`.
     ///
-    /// `d_i` is the mean of the translational diagonal of `W_ii`, however small. Where that is not positive, or below 1e-12 of
+    /// `d_i` is the mean of the translational diagonal of `W_ii`, however small, or the largest translational entry of that block over
+    /// their number (less than the mean where the block is positive semidefinite). Where that is not positive, or below 1e-12 of
     /// the largest and some entry between the contact and another is beyond `1e6 √(d_i d_j)` (a positive semidefinite `W` has no
-    /// such entry), `d_i` is 1e-12 of the largest among the contacts that act on each other, of all where those have none.
+    /// such entry), `d_i` is 1e-12 of the largest among the contacts that act on each other, of all where those have none, or what
+    /// makes such entries as large as those of a positive semidefinite `W` may be: else `η` would be small for any reaction.
     /// It is 1 if `W` has nothing on its diagonal. Beyond the largest number this, and the other residuals, are that number.
     pub eta: f64,
     /// Largest `|e_i|`, N s.
@@ -46,7 +48,10 @@ pub(super) fn scales(problem: &FrictionContact) -> Vec<f64> {
         .map(|i| {
             let block = w.diagonal(i);
             let sum: f64 = (0..translational).map(|k| block[k * size + k]).sum();
-            sum / translational as f64
+            let lines = block.chunks_exact(size).take(translational);
+            let largest = lines.map(|line| max_abs(&line[..translational]));
+            // The largest entry is at most the trace where the block is positive semidefinite.
+            sum.max(largest.fold(0.0, f64::max)) / translational as f64
         })
         .collect();
     let largest = d.iter().fold(0.0_f64, |a, b| a.max(*b));
@@ -90,7 +95,7 @@ fn small(problem: &FrictionContact, d: &mut [f64]) {
     };
     let most = |list: &mut dyn Iterator<Item = f64>| list.fold(0.0_f64, f64::max);
     let all = most(&mut d.iter().copied());
-    let mut weak = vec![false; d.len()];
+    let (mut weak, mut floored) = (vec![false; d.len()], vec![false; d.len()]);
     for i in 0..d.len() {
         for (&j, block) in w.cols(i).iter().zip(w.row(i).chunks_exact(size * size)) {
             if j != i && d[i] > 0.0 && d[j] > 0.0 {
@@ -113,9 +118,25 @@ fn small(problem: &FrictionContact, d: &mut [f64]) {
         for i in part {
             if d[i] <= 0.0 || d[i] < floor && weak[i] {
                 d[i] = floor;
+                floored[i] = true;
             }
         }
     }
+    // At least so large that no scaled entry W_ij / √(d_i d_j) is larger than one of a positive semidefinite matrix can be.
+    let mut raised = d.to_vec();
+    for (row, col, v) in w.triplets().filter(|entry| entry.2 != 0.0) {
+        let (i, j) = (row / size, col / size);
+        if i == j || row % size >= translational || col % size >= translational {
+            continue;
+        }
+        let entry = v.abs() / translational as f64;
+        for (i, j) in [(i, j), (j, i)] {
+            if floored[i] {
+                raised[i] = raised[i].max(entry * (entry / d[j].max(entry)));
+            }
+        }
+    }
+    d.copy_from_slice(&raised);
 }
 
 impl Measure {

@@ -4,6 +4,7 @@ mod auto;
 mod block_ldl;
 mod block_lu;
 mod block_pattern;
+mod cases;
 mod cone_newton;
 mod convex;
 mod diagnosis;
@@ -32,8 +33,11 @@ mod splitting;
 mod tangent;
 mod units;
 
+pub use cases::CASES_LIMIT;
 pub use convex::solve_convex;
-pub use diagnosis::{DIAGNOSIS_LIMIT, PROOF_LIMIT, infeasibility, painleve_contacts};
+pub use diagnosis::{
+    DIAGNOSIS_LIMIT, PROOF_LIMIT, Refutation, infeasibility, painleve_contacts, refutation,
+};
 pub use functions::NewtonFunction;
 pub use global::solve_global;
 pub use local::LocalSolver;

@@ -95,6 +95,36 @@ pub(crate) struct Sweeper {
     state: u64,
 }
 
+/// Notices that the point after a round of sweeps is one of before, bit by bit: it would come back for ever (Brent, *BIT* 20
+/// (1980) 176–184: the point compared with is renewed after 1, 2, 4, ... rounds).
+struct Returns<const D: usize> {
+    before: Vec<[f64; D]>,
+    rounds: u64,
+    renewal: u64,
+}
+
+impl<const D: usize> Returns<D> {
+    fn new(r: &[[f64; D]]) -> Self {
+        Self {
+            before: r.to_vec(),
+            rounds: 0,
+            renewal: 1,
+        }
+    }
+
+    fn seen(&mut self, r: &[[f64; D]]) -> bool {
+        if self.before == r {
+            return true;
+        }
+        self.rounds += 1;
+        if self.rounds == self.renewal {
+            self.before.copy_from_slice(r);
+            self.renewal *= 2;
+        }
+        false
+    }
+}
+
 impl Sweeper {
     pub fn new(omega: f64, order: Order) -> Self {
         let state = if let Order::Random(seed) = order {
@@ -202,11 +232,16 @@ pub(crate) fn solve<const D: usize>(
 ) -> Stop {
     let mut r = search.best.clone();
     let mut sweeper = Sweeper::new(omega, order).with(local);
+    // In a random order each sweep is another: a point that comes back need not do so again.
+    let mut returns = (!matches!(order, Order::Random(_))).then(|| Returns::new(&r));
     loop {
         if let Some(stop) = search.stop() {
             return stop;
         }
         sweeper.burst(search, &mut r, 500);
+        if returns.as_mut().is_some_and(|returns| returns.seen(&r)) {
+            return search.stop().unwrap_or(Stop::Stalled);
+        }
         if total(&r) > 1e20 {
             return Stop::Diverging;
         }

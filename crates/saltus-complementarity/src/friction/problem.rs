@@ -225,6 +225,12 @@ impl FrictionContact {
         diagnosis::infeasibility(self)
     }
 
+    /// The proof case by case that nothing solves the problem, if there is one; see [`refutation`](diagnosis::refutation).
+    #[must_use]
+    pub fn refutation(&self) -> Option<diagnosis::Refutation> {
+        diagnosis::refutation(self)
+    }
+
     /// Velocities without reactions, `q`.
     #[must_use]
     pub fn free_velocity(&self) -> &[f64] {
@@ -519,6 +525,14 @@ impl GlobalFriction {
             Some(near) => Ok(near.infeasibility()),
             None => Ok(self.matrix_free()?.infeasibility()),
         }
+    }
+
+    /// The proof case by case that nothing solves it, if there is one; see [`refutation`](diagnosis::refutation).
+    ///
+    /// # Errors
+    /// As [`infeasibility`](Self::infeasibility).
+    pub fn refutation(&self) -> Result<Option<diagnosis::Refutation>, ProblemError> {
+        Ok(self.matrix_free()?.refutation())
     }
 
     /// The reduced form, `W = Hᵀ M⁻¹ H`, `q = Hᵀ M⁻¹ f + w`.

@@ -1,8 +1,9 @@
 //! What every iterative solver keeps: the problem, its limits, the best point and the bill.
 
+use super::cases::{Answer, CASES_LIMIT, MOST_WORK, all_cases};
 use super::diagnosis::{PROOF_LIMIT, proof_work, squeezed};
 use super::scaled::Scaled;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// When a solver of frictional contact stops.
@@ -45,8 +46,8 @@ pub(crate) enum Stop {
     Cancelled,
     Diverging,
     Stalled,
-    /// No reaction satisfies even `u_n ≥ 0`.
-    Squeezed,
+    /// It is proven that there is no solution.
+    Refuted,
 }
 
 /// The state of a search.
@@ -61,13 +62,29 @@ pub(crate) struct Search<'a, const D: usize> {
     pub best_eta: f64,
     pub iterations: u64,
     pub work: f64,
-    /// Work from which on a proof of infeasibility is looked for, once; and whether it was found.
-    proof_due: Cell<f64>,
-    squeezed: Cell<bool>,
+    proofs: Proofs<D>,
 }
 
-/// A proof is looked for when this many times its work is spent.
+/// The proofs that there is nothing to be found.
+#[derive(Debug)]
+struct Proofs<const D: usize> {
+    /// Work from which on one is looked for.
+    due: Cell<f64>,
+    /// Operations spent on the cases.
+    work: Cell<f64>,
+    found: Cell<bool>,
+    /// Whether nothing more is to be expected of the multipliers.
+    squeezed: Cell<bool>,
+    /// The best point that came up among the cases, with its `η`.
+    near: RefCell<Option<(f64, Vec<[f64; D]>)>>,
+}
+
+/// A proof by multipliers is looked for, once, when this many times its work is spent.
 const PROOF_SHARE: f64 = 20.0;
+/// The cases are tried, where there are not too many, as soon and as long as they cost at most this share of what is spent, and again
+/// when that has grown by the factor.
+const CASES_SHARE: f64 = 0.5;
+const CASES_FACTOR: f64 = 4.0;
 
 impl<'a, const D: usize> Search<'a, D> {
     /// Starts at `r`, or at zero if that is better.
@@ -87,8 +104,13 @@ impl<'a, const D: usize> Search<'a, D> {
             best_eta: f64::INFINITY,
             iterations: 0,
             work: 0.0,
-            proof_due: Cell::new(due),
-            squeezed: Cell::new(false),
+            proofs: Proofs {
+                due: Cell::new(due),
+                work: Cell::new(0.0),
+                found: Cell::new(false),
+                squeezed: Cell::new(false),
+                near: RefCell::new(None),
+            },
         };
         let zero = search.best.clone();
         search.evaluate(&zero);
@@ -132,27 +154,65 @@ impl<'a, const D: usize> Search<'a, D> {
             Some(Stop::Solved)
         } else if self.iterations >= self.limits.max_iterations {
             Some(Stop::Iterations)
-        } else if self.work >= self.limits.max_work {
+        } else if self.spent() >= self.limits.max_work {
             Some(Stop::Work)
         } else if self.limits.cancelled() {
             Some(Stop::Cancelled)
-        } else if self.squeezed.get() || self.work >= self.proof_due.get() && self.is_squeezed() {
-            Some(Stop::Squeezed)
+        } else if self.proofs.found.get() || self.work >= self.proofs.due.get() && self.is_refuted()
+        {
+            Some(Stop::Refuted)
         } else {
             None
         }
     }
 
-    /// Looks for the proof that there is nothing to be found, the only time. In a problem of several parts one that is squeezed
-    /// does not.
-    fn is_squeezed(&self) -> bool {
-        self.proof_due.set(f64::INFINITY);
-        let parts = self.p.w.components();
-        let found = parts.len() == 1 && {
-            let cone = |i: usize| (self.p.mu[i], self.p.rolling[i]);
-            squeezed(&self.p.w, |i| self.p.q[i][0], cone).is_some()
-        };
-        self.squeezed.set(found);
-        found
+    /// All operations, those on the cases as well.
+    pub fn spent(&self) -> f64 {
+        self.work + self.proofs.work.get()
+    }
+
+    /// The best point that came up among the cases, once.
+    pub fn near(&self) -> Option<Vec<[f64; D]>> {
+        self.proofs.near.take().map(|(_, r)| r)
+    }
+
+    /// Looks for the proof that there is nothing to be found. A problem of several parts goes on for the sake of the others.
+    fn is_refuted(&self) -> bool {
+        let proofs = &self.proofs;
+        let (p, n) = (self.p, self.p.contacts());
+        proofs.due.set(f64::INFINITY);
+        if p.w.components().len() != 1 {
+            return false;
+        }
+        let cone = |i: usize| (p.mu[i], p.rolling[i]);
+        if !proofs.squeezed.replace(true) {
+            proofs
+                .found
+                .set(squeezed(&p.w, |i| p.q[i][0], cone).is_some());
+        }
+        if n <= CASES_LIMIT && !proofs.found.get() && self.tolerance >= 0.0 {
+            let mut u = vec![[0.0; D]; n];
+            let offer = |r: &[[f64; D]]| {
+                p.velocity(r, &mut u);
+                let eta = p.eta(r, &u);
+                let mut near = proofs.near.borrow_mut();
+                if near.as_ref().is_none_or(|(least, _)| eta < *least) {
+                    *near = Some((eta, r.to_vec()));
+                }
+                eta
+            };
+            let budget = MOST_WORK.min(CASES_SHARE * self.work);
+            let limits = (Some(self.tolerance), budget);
+            let (answer, work) = all_cases(&p.w, &p.q, &cone, limits, offer);
+            proofs.work.set(proofs.work.get() + work);
+            match answer {
+                Answer::Refuted(_) => proofs.found.set(true),
+                Answer::Exhausted if budget < MOST_WORK => {
+                    proofs.due.set(CASES_FACTOR * self.work);
+                }
+                _ => {}
+            }
+        }
+        proofs.found.get()
     }
 }

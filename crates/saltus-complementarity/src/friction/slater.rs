@@ -2,10 +2,10 @@
 //! where `W` is symmetric and positive semidefinite (Acary, Cadoux, Lemaréchal & Malick, *ZAMM* 91 (2011), theorem 3.4).
 //!
 //! The converse is false. A solution has `u_n ≥ 0`, not `u ∈ K*`: where the condition fails, a solution may exist or not.
-//! That none exists is said by [`infeasibility`](super::infeasibility) alone.
+//! That none exists is said by [`infeasibility`](super::infeasibility) and [`refutation`](super::refutation) alone.
 
 use super::cone_newton::ConeNewton;
-use super::diagnosis::{DIAGNOSIS_LIMIT, guarantees, infeasibility};
+use super::diagnosis::{DIAGNOSIS_LIMIT, Refutation, guarantees, infeasibility, refutation};
 use super::functions::projection_slope;
 use super::measure::Measure;
 use super::problem::FrictionContact;
@@ -40,6 +40,8 @@ pub enum Feasibility {
         /// See [`infeasibility`].
         certificate: Vec<f64>,
     },
+    /// Some reactions satisfy `u_n ≥ 0`, but every combination of open, stick and slip is refuted: there is no solution.
+    Refuted(Refutation),
 }
 
 /// Margins that are looked for, one after the other.
@@ -98,7 +100,7 @@ impl Feasibility {
                     leave(p);
                 }
             }
-            Self::Infeasible { .. } => {}
+            Self::Infeasible { .. } | Self::Refuted(_) => {}
         }
     }
 
@@ -131,8 +133,8 @@ fn sized<const D: usize>(problem: &FrictionContact) -> Feasibility {
     }
     let solvable = guarantees(&p.w);
     // Where `W` is anything, velocities inside the dual cones may belong to impulses outside the cones only.
-    if !solvable && let Some(certificate) = infeasibility(problem) {
-        return Feasibility::Infeasible { certificate };
+    if !solvable && let Some(found) = disproved(problem) {
+        return found;
     }
     let mut search = ConeNewton::<D>::new(minus_w);
     let mut separating = None;
@@ -150,10 +152,15 @@ fn sized<const D: usize>(problem: &FrictionContact) -> Feasibility {
             Reach::Unknown => {}
         }
     }
-    match infeasibility(problem) {
-        Some(certificate) => Feasibility::Infeasible { certificate },
-        None => Feasibility::Open { separating },
-    }
+    let found = if solvable { disproved(problem) } else { None };
+    found.unwrap_or(Feasibility::Open { separating })
+}
+
+/// The proof that there is no solution.
+fn disproved(problem: &FrictionContact) -> Option<Feasibility> {
+    let squeezed =
+        infeasibility(problem).map(|certificate| Feasibility::Infeasible { certificate });
+    squeezed.or_else(|| refutation(problem).map(Feasibility::Refuted))
 }
 
 enum Reach<const D: usize> {

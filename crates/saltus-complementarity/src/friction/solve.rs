@@ -144,7 +144,8 @@ pub struct FrictionOutcome {
 /// other. The status is `NotFinite` only where the solution or its velocities leave the range of numbers; `r` is zero there in
 /// contacts whose impulses are too large to be written, and the residuals are those of the point in `r`.
 ///
-/// `Infeasible` is said only with a proof; [`infeasibility`](super::infeasibility) gives it. `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
+/// `Infeasible` is said only with a proof; [`infeasibility`](super::infeasibility) gives it, or else
+/// [`refutation`](super::refutation). `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
 pub fn solve(
     problem: &FrictionContact,
     solver: FrictionSolver,
@@ -407,7 +408,7 @@ fn run<const D: usize>(
     whole.iterations += before.sweeps;
     whole.work += before.work;
     if let Some(stop) = whole.stop() {
-        return (stop, whole.iterations, whole.work, whole.best);
+        return (stop, whole.iterations, whole.spent(), whole.best);
     }
     let stop = match solver {
         FrictionSolver::Auto => {
@@ -433,7 +434,7 @@ fn run<const D: usize>(
             Newton::default().proximal(&mut whole, function, &mut Weight::new(1e-2), budget)
         }
     };
-    (stop, whole.iterations, whole.work, whole.best)
+    (stop, whole.iterations, whole.spent(), whole.best)
 }
 
 /// Solves each connected part to its share of the tolerance, small parts first. A part that does not
@@ -469,24 +470,26 @@ fn by_parts<const D: usize>(
             let mut search = Search::new(&part, own, &start);
             let end = auto::solve(&mut search);
             iterations += search.iterations;
-            work += search.work;
+            work += search.spent();
             for (&i, r) in members.iter().zip(&search.best) {
                 best[i] = *r;
             }
-            if end != Stop::Solved {
-                stop = end;
-                failed.push((part, members));
+            match end {
+                Stop::Solved => {}
+                // More work may help.
+                Stop::Work => failed.push((part, members)),
+                _ => stop = end,
             }
         }
-        let retry = round == 0
-            && matches!(stop, Stop::Work)
-            && !failed.is_empty()
-            && work < limits.max_work;
-        if !retry {
+        let settled = matches!(stop, Stop::Refuted | Stop::Cancelled | Stop::Iterations);
+        if failed.is_empty() || settled {
+            break;
+        }
+        if round > 0 || work >= limits.max_work {
+            stop = Stop::Work;
             break;
         }
         open = failed;
-        stop = Stop::Solved;
     }
     (stop, iterations, work, best)
 }
