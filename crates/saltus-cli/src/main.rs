@@ -11,6 +11,7 @@ mod schema;
 mod schemes;
 mod solve;
 mod targets;
+mod verdicts;
 mod words;
 
 use arguments::{Cli, Command};

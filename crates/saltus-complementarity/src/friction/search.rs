@@ -83,7 +83,7 @@ struct Proofs<const D: usize> {
 const PROOF_SHARE: f64 = 20.0;
 /// The cases are tried, where there are not too many, as soon and as long as they cost at most this share of what is spent, and again
 /// when that has grown by the factor.
-const CASES_SHARE: f64 = 0.5;
+const CASES_SHARE: f64 = 0.1;
 const CASES_FACTOR: f64 = 4.0;
 
 impl<'a, const D: usize> Search<'a, D> {
