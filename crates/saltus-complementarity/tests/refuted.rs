@@ -8,7 +8,8 @@ use saltus_complementarity::friction::{
     Feasibility, FrictionContact, FrictionSolver, Limits, feasibility, infeasibility, refutation,
     solve,
 };
-use saltus_complementarity::{BlockMatrix, Enumeration, Mlcp, Status, enumerate};
+use saltus_complementarity::lcp::{self, LcpSolver};
+use saltus_complementarity::{BlockMatrix, Enumeration, Mlcp, Status, Tolerance, enumerate};
 use saltus_linear::Dense;
 use support::{Random, planted};
 
@@ -382,4 +383,62 @@ fn few_contacts_end_soon() {
         counts[0] > 80 && counts[1] > 80 && counts[2] < 10,
         "{counts:?}"
     );
+}
+
+/// Positive definite, with an eigenvalue of `2 e`: the solution is `1/√e` times as large as the data, and what rounding leaves of a
+/// proof that there is none does not make one.
+#[test]
+fn nearly_singular_definite_problems_are_not_refuted() {
+    for k in 15..24 {
+        let (e, s) = (0.25_f64.powi(k), 0.5_f64.powi(k));
+        let mut matrix = Dense::zeros(2, 2);
+        matrix
+            .as_mut_slice()
+            .copy_from_slice(&[1.0 + e, e - 1.0, e - 1.0, 1.0 + e]);
+        let q = [1.0 - s, -1.0 - s];
+        let p = Mlcp {
+            equalities: 0,
+            matrix: &matrix,
+            q: &q,
+        };
+        assert_eq!(p.infeasibility(), None, "{k}");
+        for (name, solver) in LcpSolver::ALL {
+            let mut z = [0.0; 2];
+            let end = lcp::solve(&p, solver, Tolerance::default(), &mut z).outcome;
+            assert_ne!(end.status, Status::Infeasible, "{k} {name}");
+            if name == "auto" {
+                assert_eq!(end.status, Status::Solved, "{k}");
+                let exact = [0.5 / s - 0.5, 0.5 / s + 0.5];
+                for (z, exact) in z.iter().zip(exact) {
+                    assert!((z - exact).abs() < 1e-3 * exact, "{k}: {z} for {exact}");
+                }
+            }
+        }
+        // The same between two contacts in the plane.
+        let mut w = [0.0; 16];
+        for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            w[8 * i + 2 * j] = matrix[(i, j)];
+            w[8 * i + 2 * j + 5] = f64::from(u8::from(i == j));
+        }
+        let p = problem(2, &w, vec![q[0], 0.0, q[1], 0.0], vec![0.5; 2]);
+        assert_eq!(infeasibility(&p), None, "{k}");
+        assert_eq!(word(&p, FrictionSolver::Auto).0, Status::Solved, "{k}");
+    }
+}
+
+/// Reactions that run away hide neither a penetration of 1 m/s nor that nothing solves the problem.
+#[test]
+fn what_runs_away_is_judged_with_all_its_digits() {
+    let w = [0.0, 0.0, -1.0, 2.0, -2.0, 1.0, 0.0, 0.0, -2.0];
+    let p = problem(3, &w, vec![-1.0, -1.0, 0.0], vec![2.0]);
+    let r = [1.07e15, 2.14e15, 0.0];
+    assert!(p.residual(&r).eta > 0.05, "{:?}", p.residual(&r));
+    assert_ne!(word(&p, FrictionSolver::Auto).0, Status::Solved);
+    // A huge reaction that is exact remains a solution.
+    let tiny = 0.5_f64.powi(50);
+    let w = [tiny, 0.0, 0.0, tiny];
+    let p = problem(2, &w, vec![-1.0, 0.0], vec![0.5]);
+    let r = [1.0 / tiny, 0.0];
+    assert_eq!(p.residual(&r).eta, 0.0);
+    assert_eq!(word(&p, FrictionSolver::Auto).0, Status::Solved);
 }

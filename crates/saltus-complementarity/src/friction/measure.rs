@@ -1,6 +1,7 @@
 //! How well a point solves a frictional contact problem: the natural map in units of energy.
 
 use super::problem::FrictionContact;
+use super::twofold;
 use crate::cone::{Region, de_saxce, norm, project};
 use crate::equilibrium::near_one;
 use crate::verdict::worse;
@@ -244,12 +245,13 @@ impl Measure {
             return self.at_the_ends(problem, r, velocity_of);
         }
         let (r_blocks, _) = r.as_chunks::<D>();
-        let (mut sum, mut plain) = (0.0, 0.0);
+        let (mut sum, mut plain, mut energy) = (0.0, 0.0, 0.0);
         let (mut impulse, mut velocity, mut largest, mut worst) = (0.0_f64, 0.0_f64, 0.0, 0);
         let mut speeds = 0.0;
         for (i, (r, &d)) in r_blocks.iter().zip(&self.d).enumerate() {
             let u = velocity_of(i);
             speeds += square(&u);
+            energy += d * square(r);
             let (mu, rolling) = (problem.friction()[i], problem.rolling_of(i));
             let e = square(&miss(r, &u, 1.0 / d, mu, rolling));
             sum += d * e;
@@ -274,15 +276,69 @@ impl Measure {
         } else {
             0.0
         };
-        Residual {
+        let found = Residual {
             eta: sum.sqrt() / self.reference(),
             impulse,
             velocity,
             unscaled,
             worst,
+        };
+        let size = energy.sqrt() / self.reference();
+        if size > RUNAWAY {
+            return self.of_huge(problem, r_blocks, size, found);
+        }
+        found
+    }
+
+    /// The residual of reactions so large that rounding hides the data beside them: with twice the digits, and where those do not
+    /// suffice or `W` is known by its products only, at least what rounding may hide.
+    #[cold]
+    fn of_huge<const D: usize>(
+        &self,
+        problem: &FrictionContact,
+        r: &[[f64; D]],
+        size: f64,
+        found: Residual,
+    ) -> Residual {
+        if problem.is_matrix_free() {
+            return Residual {
+                eta: found.eta.max(size * f64::EPSILON),
+                ..found
+            };
+        }
+        let (mut sum, mut plain) = (0.0, 0.0);
+        let mut worse = Residual {
+            unscaled: found.unscaled,
+            ..Residual::default()
+        };
+        let (mut largest, mut speeds) = (0.0, 0.0);
+        for (i, (own, &d)) in r.iter().zip(&self.d).enumerate() {
+            let (mu, rolling) = (problem.friction()[i], problem.rolling_of(i));
+            let u = twofold::velocity(problem, r, i);
+            let e = square(&twofold::miss(own, &u, d, mu, rolling));
+            sum += d * e;
+            if d * e > largest || e.is_nan() {
+                (largest, worse.worst) = (d * e, i);
+            }
+            worse.impulse = worse.impulse.max(e.sqrt());
+            worse.velocity = worse.velocity.max(d * e.sqrt());
+            plain += square(&twofold::miss(own, &u, 1.0, mu, rolling));
+            speeds += square(&u.map(f64::from));
+        }
+        let scale = self
+            .q_plain
+            .max(norm_of(r.as_flattened()))
+            .max(speeds.sqrt());
+        Residual {
+            eta: (sum.sqrt() / self.reference()).max(size * f64::EPSILON * f64::EPSILON),
+            unscaled: plain.sqrt() / scale,
+            ..worse
         }
     }
 }
+
+/// Reactions this many times as large as the data lose eight digits or more of what they miss.
+const RUNAWAY: f64 = 1e6;
 
 impl Measure {
     /// Residuals where squares leave the range of numbers.
@@ -340,7 +396,7 @@ pub(super) fn length_of_miss<const D: usize>(
 
 /// Coefficients above this make the natural map blind: with `μ` large, `e_n` of a contact at rest that penetrates goes with
 /// `1/μ²`.
-const STIFF: f64 = 10.0;
+pub(super) const STIFF: f64 = 10.0;
 
 /// How much a contact with velocity `u` misses Coulomb's law, in impulses: [`defect`] of the De Saxcé velocity, and with
 /// coefficients above 10 at least `ρ min(u_n, 0)`, which every solution makes zero.

@@ -31,6 +31,7 @@ mod small_newton;
 mod solve;
 mod splitting;
 mod tangent;
+mod twofold;
 mod units;
 
 pub use cases::CASES_LIMIT;

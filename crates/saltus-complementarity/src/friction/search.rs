@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// When a solver of frictional contact stops.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
-    /// Bound on `eta` of [`Residual`](super::Residual).
+    /// Bound on `eta` of [`Residual`](super::Residual). With a negative one the method runs to its other limits, and no proof
+    /// is looked for that there is no solution.
     pub tolerance: f64,
     /// Largest number of iterations (sweeps, steps, factorisations alike).
     pub max_iterations: u64,
@@ -181,7 +182,7 @@ impl<'a, const D: usize> Search<'a, D> {
         let proofs = &self.proofs;
         let (p, n) = (self.p, self.p.contacts());
         proofs.due.set(f64::INFINITY);
-        if p.w.components().len() != 1 {
+        if p.w.components().len() != 1 || self.tolerance < 0.0 {
             return false;
         }
         let cone = |i: usize| (p.mu[i], p.rolling[i]);
@@ -190,7 +191,7 @@ impl<'a, const D: usize> Search<'a, D> {
                 .found
                 .set(squeezed(&p.w, |i| p.q[i][0], cone).is_some());
         }
-        if n <= CASES_LIMIT && !proofs.found.get() && self.tolerance >= 0.0 {
+        if n <= CASES_LIMIT && !proofs.found.get() {
             let mut u = vec![[0.0; D]; n];
             let offer = |r: &[[f64; D]]| {
                 p.velocity(r, &mut u);

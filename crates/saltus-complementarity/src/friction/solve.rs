@@ -334,7 +334,7 @@ pub(crate) fn in_scaled_unknowns<const D: usize>(
         limits.tolerance / 0.999,
         iterations,
         work,
-        || is_infeasible::<D>(problem, measure, limits.tolerance, r),
+        || limits.tolerance >= 0.0 && is_infeasible::<D>(problem, measure, limits.tolerance, r),
     )
 }
 

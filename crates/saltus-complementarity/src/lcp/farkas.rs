@@ -32,8 +32,9 @@ pub(crate) enum PhaseOne {
 const PIVOT: f64 = 1e-10;
 /// Ratios that differ by less than this multiple tie.
 const TIE: f64 = 1e-13;
-/// How much of its terms a column of `Aᵀ y` may leave over after so many pivots.
-const ROUND_OFF: f64 = 1e-10;
+/// What a column of `Aᵀ y` leaves over, relative to its terms, may be made up for only by unknowns this many times as large as
+/// the data ask for.
+const BEYOND: f64 = 1e9;
 /// How much of its terms `b·y` has to keep, so that it is negative beyond round-off.
 const CLEAR: f64 = 1e-9;
 
@@ -150,16 +151,17 @@ impl<E: Fn(usize) -> bool, F: Fn(usize) -> bool> Inequalities<'_, E, F> {
                 size[j] += (a * y).abs();
             }
         }
-        let admissible = image.iter().zip(&size).enumerate().all(|(j, (v, size))| {
+        let excess = image.iter().zip(&size).enumerate().map(|(j, (v, size))| {
             let excess = if (self.free)(j) { v.abs() } else { v.max(0.0) };
-            excess <= ROUND_OFF * size
+            if excess > 0.0 { excess / size } else { 0.0 }
         });
+        let excess = excess.fold(0.0, f64::max);
         let (mut sum, mut terms) = (0.0, 0.0);
         for (b, y) in self.constant.iter().zip(&y) {
             sum += b * y;
             terms += (b * y).abs();
         }
-        (admissible && sum < -CLEAR * terms).then_some(y)
+        (sum < -CLEAR * terms && -sum >= BEYOND * excess * terms).then_some(y)
     }
 }
 

@@ -417,6 +417,18 @@ fn insist(
             let limit = within(left(outcome.iterations).min(INNER_STEPS));
             inside.fill(0.0);
             outcome.iterations += interior_point::solve(&smooth, limit, &mut inside).1;
+            // It may be a solution where rounding keeps those of the set it names from being one.
+            balanced.units.leave(&inside, &mut trial);
+            let verdict = problem.settle(&mut trial, &tolerance, &mut Room::default());
+            if verdict.holds(&tolerance) {
+                z.copy_from_slice(&trial);
+                return Some(Outcome {
+                    status: Status::Solved,
+                    iterations: outcome.iterations,
+                    residual: verdict.residual,
+                    redundant: 0,
+                });
+            }
         }
         let strict = Tolerance {
             floor: 0.0,
