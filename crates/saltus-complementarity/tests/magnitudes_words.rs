@@ -45,7 +45,7 @@ fn eta_is_the_same_in_all_units() {
 #[test]
 fn units_of_contacts_change_no_word() {
     let mut random = Random::new(59);
-    let mut counts = [0; 3];
+    let mut counts = [0; 4];
     for case in 0..120 {
         let d = [2, 3, 5][case % 3];
         let n = 1 + random.below(4);
@@ -70,6 +70,7 @@ fn units_of_contacts_change_no_word() {
                 0
             }
             Feasibility::Open { .. } => 1,
+            Feasibility::Refuted(_) => 3,
             _ => 2,
         };
         let expected = word(&pair.plain);

@@ -410,7 +410,10 @@ fn nearly_singular_definite_problems_are_not_refuted() {
                 assert_eq!(end.status, Status::Solved, "{k}");
                 let exact = [0.5 / s - 0.5, 0.5 / s + 0.5];
                 for (z, exact) in z.iter().zip(exact) {
-                    assert!((z - exact).abs() < 1e-3 * exact, "{k}: {z} for {exact}");
+                    assert!(
+                        (z - exact).abs() < 1e-14 / e * exact,
+                        "{k}: {z} for {exact}"
+                    );
                 }
             }
         }

@@ -2,7 +2,7 @@
 //! multipliers are the proof if they cannot (Farkas' lemma).
 
 use super::ScaledLcp;
-use saltus_linear::{Dense, is_zero, max_abs};
+use saltus_linear::{Dense, MinimumNorm, is_zero, max_abs};
 
 /// `A x + b ≥ 0` in the rows that are no equations, `= 0` in those that are; `x ≥ 0` but for the free unknowns.
 pub(crate) struct Inequalities<'a, E, F> {
@@ -35,6 +35,8 @@ const TIE: f64 = 1e-13;
 /// What a column of `Aᵀ y` leaves over, relative to its terms, may be made up for only by unknowns this many times as large as
 /// the data ask for.
 const BEYOND: f64 = 1e9;
+/// Columns of `Aᵀ y` that are smaller than this share of their terms, and changes of multipliers that are, may be due to the pivots.
+const NEARLY: f64 = 1e-8;
 /// How much of its terms `b·y` has to keep, so that it is negative beyond round-off.
 const CLEAR: f64 = 1e-9;
 
@@ -142,7 +144,14 @@ impl<E: Fn(usize) -> bool, F: Fn(usize) -> bool> Inequalities<'_, E, F> {
         for v in &mut y {
             *v = if v.abs() > TIE * size { *v / size } else { 0.0 };
         }
-        // Column by column against its own terms: units of the unknowns must not make a proof.
+        if !self.is_clear(&y) {
+            self.correct(&mut y)?;
+        }
+        self.is_clear(&y).then_some(y)
+    }
+
+    /// `Aᵀ y`, and the sizes of its terms.
+    fn image(&self, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let n = self.matrix.cols();
         let (mut image, mut size) = (vec![0.0; n], vec![0.0; n]);
         for (i, y) in y.iter().enumerate().filter(|(_, y)| **y != 0.0) {
@@ -151,17 +160,54 @@ impl<E: Fn(usize) -> bool, F: Fn(usize) -> bool> Inequalities<'_, E, F> {
                 size[j] += (a * y).abs();
             }
         }
+        (image, size)
+    }
+
+    /// Whether `y` proves that there is no point in spite of rounding. Column by column against its own terms: units of the
+    /// unknowns must not make a proof.
+    fn is_clear(&self, y: &[f64]) -> bool {
+        let (image, size) = self.image(y);
         let excess = image.iter().zip(&size).enumerate().map(|(j, (v, size))| {
             let excess = if (self.free)(j) { v.abs() } else { v.max(0.0) };
             if excess > 0.0 { excess / size } else { 0.0 }
         });
         let excess = excess.fold(0.0, f64::max);
         let (mut sum, mut terms) = (0.0, 0.0);
-        for (b, y) in self.constant.iter().zip(&y) {
+        for (b, y) in self.constant.iter().zip(y) {
             sum += b * y;
             terms += (b * y).abs();
         }
-        (sum < -CLEAR * terms && -sum >= BEYOND * excess * terms).then_some(y)
+        sum < -CLEAR * terms && -sum >= BEYOND * excess * terms
+    }
+
+    /// Changes `y` by little, relative to each multiplier, so that the columns of `Aᵀ y` that nearly vanish do vanish: the pivots
+    /// leave more than rounding does. `None` where little does not do.
+    fn correct(&self, y: &mut [f64]) -> Option<()> {
+        let (image, size) = self.image(y);
+        let zero = |j: &usize| size[*j] > 0.0 && image[*j].abs() <= NEARLY * size[*j];
+        let columns: Vec<usize> = (0..image.len()).filter(zero).collect();
+        let rows: Vec<usize> = (0..y.len()).filter(|&i| y[i] != 0.0).collect();
+        if columns.is_empty() {
+            return None;
+        }
+        let mut a = Dense::zeros(columns.len(), rows.len());
+        for (k, &j) in columns.iter().enumerate() {
+            for (to, &i) in a.row_mut(k).iter_mut().zip(&rows) {
+                *to = self.matrix[(i, j)] * y[i].abs() / size[j];
+            }
+        }
+        let mut missed: Vec<f64> = columns.iter().map(|&j| -image[j] / size[j]).collect();
+        let mut change = vec![0.0; rows.len()];
+        let mut least = MinimumNorm::default();
+        least.factorise(&a);
+        least.solve(&mut missed, &mut change);
+        if change.iter().any(|c| c.is_nan() || c.abs() > NEARLY) {
+            return None;
+        }
+        for (&i, change) in rows.iter().zip(change) {
+            y[i] += y[i].abs() * change;
+        }
+        Some(())
     }
 }
 
