@@ -13,7 +13,8 @@ pub(crate) enum LemkeEnd {
     Solved,
     /// The entering column has no positive entry, and the ray that follows is one of the problem.
     Ray,
-    /// The entering column seems to have no positive entry, but its ray does not satisfy the equations: rounding led there.
+    /// The entering column seems to have no positive entry, but its ray does not satisfy the equations, or a basis came back, which
+    /// the ratio test excludes: rounding led there.
     Rounding,
     /// The limit was reached.
     Limit,
@@ -26,12 +27,16 @@ pub(crate) struct Lemke {
     /// Column of the unknown that is basic in each row.
     basis: Vec<usize>,
     pivot_row: Vec<f64>,
+    /// A basis of before.
+    before: Vec<usize>,
     /// Covering vector `d`.
     cover: Vec<f64>,
 }
 
 /// Entries of the entering column below this multiple of its largest one do not block.
 const PIVOT: f64 = 1e-11;
+/// Pivots after which a basis is kept for the first time.
+const FIRST_RENEWAL: u32 = 64;
 /// What a ray leaves over of its equations, relative to their terms.
 const CLOSED: f64 = 1e-7;
 
@@ -64,9 +69,20 @@ impl Lemke {
             return (LemkeEnd::Solved, 0);
         }
         let mut entering = artificial;
+        // The basis that others are compared with is renewed after twice as many pivots each time (Brent 1980).
+        let mut renewal = FIRST_RENEWAL;
+        self.before.clear();
         for pivots in 0..limit {
             let leaving = self.basis[row];
             self.pivot(row, entering);
+            if self.basis == self.before {
+                self.read(e, y);
+                return (LemkeEnd::Rounding, pivots + 1);
+            }
+            if pivots == renewal {
+                self.before.clone_from(&self.basis);
+                renewal = renewal.saturating_mul(2);
+            }
             if leaving == artificial {
                 self.read(e, y);
                 return (LemkeEnd::Solved, pivots + 1);

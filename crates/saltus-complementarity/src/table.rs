@@ -170,7 +170,7 @@ fn cell(s: &Solution) -> String {
 }
 
 /// A number for readers, with `digits` after the point: `unbounded` where it is infinite, `not finite` where it is none, nothing
-/// where there is none. The one form in which results that may not be finite are shown; files of numbers have [`in_csv`] and
+/// where there is none. The one form in which results that may not be finite are shown; files of numbers have `in_csv` and
 /// `null` of JSON.
 #[must_use]
 pub fn shown(number: Option<f64>, digits: usize) -> String {

@@ -529,3 +529,30 @@ fn the_limit_that_is_spent_is_the_callers() {
     assert!(stalled("fischer-burmeister") && stalled("interior-point"));
     assert!(words.contains_key(&("newton-min", "Cycle".to_owned())));
 }
+
+/// Rounding brings a basis back on this problem of small numbers, which the lexicographic ratio test excludes.
+#[test]
+fn pivoting_does_not_go_round_for_ever() {
+    let rows = [
+        [0.5, -1.0, 0.0, 1.0, 1.0],
+        [1.0, -1.0, 0.0, 0.0, 1.0],
+        [-0.5, 1.0, -1.0, 0.0, -1.0],
+        [2.0, -1.0, -1.0, 1.0, 0.0],
+        [1.5, 0.0, -1.0, 0.0, -1.0],
+    ];
+    let mut matrix = Dense::zeros(5, 5);
+    matrix.as_mut_slice().copy_from_slice(rows.as_flattened());
+    let problem = Mlcp {
+        equalities: 0,
+        matrix: &matrix,
+        q: &[-1.0, 1.0, -1.0, -1.0, 0.0],
+    };
+    let end = lcp::solve(
+        &problem,
+        LcpSolver::Lemke,
+        Tolerance::default(),
+        &mut [0.0; 5],
+    );
+    assert_eq!(end.outcome.status, Status::Inaccurate);
+    assert!(end.outcome.iterations < 1000, "{:?}", end.outcome);
+}
