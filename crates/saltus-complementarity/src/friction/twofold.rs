@@ -77,7 +77,7 @@ fn projected<const D: usize>(a: &Block<D>, mu: f64, rolling: f64) -> Projection<
     for (m, r) in [(mu, 0.0), (0.0, rolling), (mu, rolling)] {
         if D == 5 || r == 0.0 {
             let slope = TwoFloat::new_mul(m, m) + TwoFloat::new_mul(r, r) + 1.0;
-            let root = (a[0] + t * m + s * r) / slope;
+            let root = ratio(a[0] + t * m + s * r, slope);
             if root > x {
                 x = root;
             }
@@ -88,11 +88,17 @@ fn projected<const D: usize>(a: &Block<D>, mu: f64, rolling: f64) -> Projection<
     let ends = [(1..D.min(3), x * mu, t), (D.min(3)..D, x * rolling, s)];
     for (range, radius, length) in ends {
         if length > radius {
-            let factor = radius / length;
+            let factor = ratio(radius, length);
             p[range].iter_mut().for_each(|v| *v *= factor);
         }
     }
     Projection::Boundary(p)
+}
+
+/// `a / b`, corrected once: the quotient of the library is good to the digits of one number only.
+fn ratio(a: TwoFloat, b: TwoFloat) -> TwoFloat {
+    let quotient = a / b;
+    quotient + (a - quotient * b) / b.hi()
 }
 
 fn norm(x: &[TwoFloat]) -> TwoFloat {
