@@ -4,6 +4,7 @@
 //! a linear complementarity problem that is positive semidefinite whenever the mixed one is.
 //! Reference: Cottle, Pang, Stone, *The Linear Complementarity Problem* (1992), §4.4 and §4.9.
 
+use crate::returns::Returns;
 use saltus_linear::{Dense, max_abs};
 
 /// How the pivoting ended.
@@ -27,8 +28,7 @@ pub(crate) struct Lemke {
     /// Column of the unknown that is basic in each row.
     basis: Vec<usize>,
     pivot_row: Vec<f64>,
-    /// A basis of before.
-    before: Vec<usize>,
+    returns: Returns<usize>,
     /// Covering vector `d`.
     cover: Vec<f64>,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Lemke {
 /// Entries of the entering column below this multiple of its largest one do not block.
 const PIVOT: f64 = 1e-11;
 /// Pivots after which a basis is kept for the first time.
-const FIRST_RENEWAL: u32 = 64;
+const FIRST_RENEWAL: u64 = 64;
 /// What a ray leaves over of its equations, relative to their terms.
 const CLOSED: f64 = 1e-7;
 
@@ -69,19 +69,13 @@ impl Lemke {
             return (LemkeEnd::Solved, 0);
         }
         let mut entering = artificial;
-        // The basis that others are compared with is renewed after twice as many pivots each time (Brent 1980).
-        let mut renewal = FIRST_RENEWAL;
-        self.before.clear();
+        self.returns.begin(&[], FIRST_RENEWAL);
         for pivots in 0..limit {
             let leaving = self.basis[row];
             self.pivot(row, entering);
-            if self.basis == self.before {
+            if self.returns.seen(&self.basis) {
                 self.read(e, y);
                 return (LemkeEnd::Rounding, pivots + 1);
-            }
-            if pivots == renewal {
-                self.before.clone_from(&self.basis);
-                renewal = renewal.saturating_mul(2);
             }
             if leaving == artificial {
                 self.read(e, y);

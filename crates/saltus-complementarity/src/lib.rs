@@ -19,6 +19,7 @@ mod mlcp;
 mod operator;
 mod outcome;
 pub mod profile;
+mod returns;
 mod small;
 mod sparse;
 pub mod table;

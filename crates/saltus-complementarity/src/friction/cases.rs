@@ -19,10 +19,6 @@ use saltus_linear::{Dense, dot, max_abs};
 pub const CASES_LIMIT: usize = 8;
 /// Most operations that are spent on them.
 pub(crate) const MOST_WORK: f64 = 2e8;
-/// A refutation counts if only reactions beyond this many times what the data ask for could escape it.
-const FAR: f64 = 1e9;
-/// And if this share of the terms of the data is left.
-const CLEAR: f64 = 1e-9;
 /// `1 − cos` of the narrowest arc.
 const NARROW: f64 = 1e-7;
 
@@ -275,8 +271,9 @@ impl<const D: usize> Trial<'_, D> {
             equation: |row: usize| rows[row].2,
             free: |_| false,
         };
+        let clear = |y: &[f64]| inequalities.is_clear(y, |i, j| terms[(i, j)], |i| sizes[i]);
         let x = match inequalities.phase_one() {
-            PhaseOne::Proof(y) if is_clear(&y, &matrix, &terms, &constant, &sizes) => return None,
+            PhaseOne::Proof(y) if clear(&y) => return None,
             PhaseOne::Point(x) => x,
             _ => vec![0.0; k],
         };
@@ -338,23 +335,6 @@ fn reciprocal(v: f64) -> f64 {
     } else {
         1.0
     }
-}
-
-/// Whether `y` refutes in spite of rounding: what the columns of `Aᵀ y` are above zero must not be made up for by reactions of any
-/// size that the data ask for.
-fn is_clear(y: &[f64], matrix: &Dense, terms: &Dense, constant: &[f64], sizes: &[f64]) -> bool {
-    let weighted = |x: &[f64]| -> f64 { y.iter().zip(x).map(|(y, x)| y.abs() * x).sum() };
-    let left = -dot(y, constant) / weighted(sizes);
-    let excess = (0..matrix.cols()).map(|j| {
-        let column = |a: &Dense| -> Vec<f64> { (0..y.len()).map(|i| a[(i, j)]).collect() };
-        let above = dot(y, &column(matrix)).max(0.0);
-        if above > 0.0 {
-            above / weighted(&column(terms))
-        } else {
-            0.0
-        }
-    });
-    left >= CLEAR && left >= FAR * excess.fold(0.0, f64::max)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::scaled::{Scaled, total};
 use super::search::{Search, Stop};
 use crate::block::BlockMatrix;
 use crate::cone::project;
+use crate::returns::Returns;
 
 /// In which order a sweep visits the contacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,36 +94,6 @@ pub(crate) struct Sweeper {
     threshold: f64,
     shuffle: Vec<usize>,
     state: u64,
-}
-
-/// Notices that the point after a round of sweeps is one of before, bit by bit: it would come back for ever (Brent, *BIT* 20
-/// (1980) 176–184: the point compared with is renewed after 1, 2, 4, ... rounds).
-struct Returns<const D: usize> {
-    before: Vec<[f64; D]>,
-    rounds: u64,
-    renewal: u64,
-}
-
-impl<const D: usize> Returns<D> {
-    fn new(r: &[[f64; D]]) -> Self {
-        Self {
-            before: r.to_vec(),
-            rounds: 0,
-            renewal: 1,
-        }
-    }
-
-    fn seen(&mut self, r: &[[f64; D]]) -> bool {
-        if self.before == r {
-            return true;
-        }
-        self.rounds += 1;
-        if self.rounds == self.renewal {
-            self.before.copy_from_slice(r);
-            self.renewal *= 2;
-        }
-        false
-    }
 }
 
 impl Sweeper {
@@ -233,7 +204,10 @@ pub(crate) fn solve<const D: usize>(
     let mut r = search.best.clone();
     let mut sweeper = Sweeper::new(omega, order).with(local);
     // In a random order each sweep is another: a point that comes back need not do so again.
-    let mut returns = (!matches!(order, Order::Random(_))).then(|| Returns::new(&r));
+    let mut returns = (!matches!(order, Order::Random(_))).then(Returns::default);
+    if let Some(returns) = &mut returns {
+        returns.begin(&r, 1);
+    }
     loop {
         if let Some(stop) = search.stop() {
             return stop;

@@ -2,7 +2,7 @@
 //! multipliers are the proof if they cannot (Farkas' lemma).
 
 use super::ScaledLcp;
-use saltus_linear::{Dense, MinimumNorm, is_zero, max_abs};
+use saltus_linear::{Dense, MinimumNorm, dot, is_zero, max_abs};
 
 /// `A x + b ≥ 0` in the rows that are no equations, `= 0` in those that are; `x ≥ 0` but for the free unknowns.
 pub(crate) struct Inequalities<'a, E, F> {
@@ -144,10 +144,10 @@ impl<E: Fn(usize) -> bool, F: Fn(usize) -> bool> Inequalities<'_, E, F> {
         for v in &mut y {
             *v = if v.abs() > TIE * size { *v / size } else { 0.0 };
         }
-        if !self.is_clear(&y) {
+        if !self.is_clear_by_itself(&y) {
             self.correct(&mut y)?;
         }
-        self.is_clear(&y).then_some(y)
+        self.is_clear_by_itself(&y).then_some(y)
     }
 
     /// `Aᵀ y`, and the sizes of its terms.
@@ -163,21 +163,38 @@ impl<E: Fn(usize) -> bool, F: Fn(usize) -> bool> Inequalities<'_, E, F> {
         (image, size)
     }
 
-    /// Whether `y` proves that there is no point in spite of rounding. Column by column against its own terms: units of the
-    /// unknowns must not make a proof.
-    fn is_clear(&self, y: &[f64]) -> bool {
-        let (image, size) = self.image(y);
-        let excess = image.iter().zip(&size).enumerate().map(|(j, (v, size))| {
+    /// Whether `y` proves that there is no point in spite of rounding, with the sizes of the terms whose sums the entries are.
+    /// Column by column against its own terms: units of the unknowns must not make a proof.
+    pub fn is_clear(
+        &self,
+        y: &[f64],
+        size_of_entry: impl Fn(usize, usize) -> f64,
+        size_of_constant: impl Fn(usize) -> f64,
+    ) -> bool {
+        let weighted = |size: &dyn Fn(usize) -> f64| -> f64 {
+            let each = y.iter().enumerate().filter(|(_, y)| **y != 0.0);
+            each.map(|(i, y)| y.abs() * size(i)).sum()
+        };
+        let excess = self.image(y).0.into_iter().enumerate().map(|(j, v)| {
             let excess = if (self.free)(j) { v.abs() } else { v.max(0.0) };
-            if excess > 0.0 { excess / size } else { 0.0 }
+            if excess > 0.0 {
+                excess / weighted(&|i| size_of_entry(i, j))
+            } else {
+                0.0
+            }
         });
         let excess = excess.fold(0.0, f64::max);
-        let (mut sum, mut terms) = (0.0, 0.0);
-        for (b, y) in self.constant.iter().zip(y) {
-            sum += b * y;
-            terms += (b * y).abs();
-        }
-        sum < -CLEAR * terms && -sum >= BEYOND * excess * terms
+        let left = -dot(y, self.constant) / weighted(&size_of_constant);
+        left > CLEAR && left >= BEYOND * excess
+    }
+
+    /// The same where the entries are no sums.
+    fn is_clear_by_itself(&self, y: &[f64]) -> bool {
+        self.is_clear(
+            y,
+            |i, j| self.matrix[(i, j)].abs(),
+            |i| self.constant[i].abs(),
+        )
     }
 
     /// Changes `y` by little, relative to each multiplier, so that the columns of `Aᵀ y` that nearly vanish do vanish: the pivots
