@@ -8,7 +8,7 @@ use saltus_linear::{Dense, MinimumNorm, dot};
 use saltus_mechanics::flexible::NodeId;
 use saltus_model::number::general;
 use saltus_model::{Model, ModelErrors, Size};
-use saltus_system::{ContactSet, ForceKind, MassKind, Names};
+use saltus_system::{ContactSet, ForceKind, MassKind, Names, Reach};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -167,7 +167,7 @@ fn shortened(mut lines: impl Iterator<Item = String>) -> impl Iterator<Item = St
 fn contacts<'a>(model: &'a Model, names: &'a Names) -> impl Iterator<Item = String> + 'a {
     let (system, state) = (&*model.system, &model.initial);
     let mut set = ContactSet::default();
-    system.detect(state.t, &state.q, f64::INFINITY, &mut set);
+    system.detect(state.t, &state.q, Reach::All, &mut set);
     (0..set.len()).map(move |i| {
         let name = usize::try_from(set.id[i].0)
             .ok()

@@ -111,7 +111,7 @@ fn measure(scheme: Make<'_>, elements: usize, gap: f64) -> Measured {
     let mut state = start.clone();
     method.prepare(&system, &state, h).unwrap();
     let mut memory = Vec::new();
-    method.memory(&mut memory);
+    method.save(&mut memory);
     // The bar leaves the wall after the waves have run to its end and back: it begins anew before that.
     let period = elements + elements / 4;
     let mut bound = Bound::new(elements);
@@ -121,7 +121,7 @@ fn measure(scheme: Make<'_>, elements: usize, gap: f64) -> Measured {
             for k in 0..steps {
                 if k % period == 0 {
                     state.clone_from(&start);
-                    method.restore(&memory);
+                    method.load(&memory);
                 }
                 let end = state.t + h;
                 let report = method.step(&system, &mut state, h, end).unwrap();

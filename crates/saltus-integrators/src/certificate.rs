@@ -26,6 +26,12 @@ pub enum Entry {
     ImpactLaw,
     /// Distance of the reactions from their friction cones.
     Cone,
+    /// Largest slip of a contact whose reaction is inside its friction cone: it should stick.
+    StickVelocity,
+    /// Work of friction where it is positive: friction only dissipates.
+    FrictionWork,
+    /// Deepest penetration at the end of the step of a contact that the step did not look at.
+    MissedContact,
     /// `ΔE − W_ext − W_damping − W_impact`, the algorithmic dissipation of the scheme accounted for where it is known.
     EnergyBalance,
     /// `max |‖quaternion‖ − 1|`.
@@ -34,7 +40,7 @@ pub enum Entry {
 
 impl Entry {
     /// All entries, in the order of the report.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Dynamics,
         Self::BilateralPosition,
         Self::BilateralVelocity,
@@ -44,6 +50,9 @@ impl Entry {
         Self::ComplementarityVelocity,
         Self::ImpactLaw,
         Self::Cone,
+        Self::StickVelocity,
+        Self::FrictionWork,
+        Self::MissedContact,
         Self::EnergyBalance,
         Self::QuaternionNorm,
     ];
@@ -61,6 +70,9 @@ impl Entry {
             Self::ComplementarityVelocity => "complementarity_velocity",
             Self::ImpactLaw => "impact_law",
             Self::Cone => "cone",
+            Self::StickVelocity => "stick_velocity",
+            Self::FrictionWork => "friction_work",
+            Self::MissedContact => "missed_contact",
             Self::EnergyBalance => "energy_balance",
             Self::QuaternionNorm => "quaternion_norm",
         }
@@ -71,10 +83,16 @@ impl Entry {
     pub fn unit(self) -> &'static str {
         match self {
             Self::Dynamics | Self::Cone => "N·s",
-            Self::BilateralPosition | Self::Penetration | Self::ComplementarityPosition => "m",
-            Self::BilateralVelocity | Self::ComplementarityVelocity | Self::ImpactLaw => "m/s",
+            Self::BilateralPosition
+            | Self::Penetration
+            | Self::ComplementarityPosition
+            | Self::MissedContact => "m",
+            Self::BilateralVelocity
+            | Self::ComplementarityVelocity
+            | Self::ImpactLaw
+            | Self::StickVelocity => "m/s",
             Self::BilateralAcceleration => "m/s²",
-            Self::EnergyBalance => "J",
+            Self::EnergyBalance | Self::FrictionWork => "J",
             Self::QuaternionNorm => "1",
         }
     }
@@ -92,6 +110,9 @@ impl Entry {
             Self::ComplementarityVelocity => "residual of the impact law the step solved",
             Self::ImpactLaw => "deviation from Newton's impact law at the end position",
             Self::Cone => "distance of a reaction from its friction cone",
+            Self::StickVelocity => "largest slip of a contact that sticks",
+            Self::FrictionWork => "work that friction should not have done",
+            Self::MissedContact => "deepest penetration of a contact the step did not look at",
             Self::EnergyBalance => "energy that no force, damper or impact accounts for",
             Self::QuaternionNorm => "deviation of a quaternion from norm one",
         }

@@ -13,7 +13,7 @@
 
 use crate::one_step::OneStep;
 use saltus_linear::{RowCollector, SparseRows, SquareMatrix, max_abs};
-use saltus_system::{ContactSet, State, System};
+use saltus_system::{ContactSet, Reach, State, System};
 
 /// How far a state is from being consistent.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -46,7 +46,7 @@ pub fn examine(system: &dyn System, state: &State) -> Consistency {
         }
     }
     let mut set = ContactSet::default();
-    system.detect(state.t, &state.q, f64::INFINITY, &mut set);
+    system.detect(state.t, &state.q, Reach::All, &mut set);
     found.gap = set.gap;
     found
 }
@@ -148,7 +148,7 @@ impl Work {
                 .map_err(|_| ProjectionError::SingularMass(error))?;
         }
         let mut set = ContactSet::default();
-        system.detect(state.t, &state.q, f64::INFINITY, &mut set);
+        system.detect(state.t, &state.q, Reach::All, &mut set);
         Ok(Self {
             mass,
             rows,

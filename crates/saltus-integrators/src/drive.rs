@@ -1,7 +1,7 @@
 //! The loop around every integrator: step, look, repeat.
 
 use crate::certificate::Guarantees;
-use crate::integrator::{Integrator, Reactions, StepError, StepReport};
+use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
 use saltus_system::{Names, State, System};
 use std::ops::ControlFlow;
 
@@ -90,6 +90,8 @@ pub struct RunInfo<'a> {
     pub guarantees: Guarantees,
     /// Whether the scheme splits a non-impulsive force off the impulses.
     pub has_forces: bool,
+    /// Whether the scheme chooses the length of its steps; `plan.step` is then the largest one.
+    pub chooses_step: bool,
 }
 
 /// One row of a run: a state and how it came about.
@@ -103,6 +105,8 @@ pub struct Frame<'a> {
     pub report: &'a StepReport,
     /// Constraints and contacts at the end of the step.
     pub reactions: Reactions<'a>,
+    /// What happened to contacts in the step, as far as the scheme knows it.
+    pub events: &'a [Event],
 }
 
 /// What an observer could not do, e.g. write a file.
@@ -193,7 +197,7 @@ pub fn drive(
         return Err(DriveError::Prepare(error));
     }
     if let Some(memory) = restore {
-        integrator.restore(memory);
+        integrator.load(memory);
     }
     let info = RunInfo {
         scheme: integrator.name(),
@@ -202,12 +206,14 @@ pub fn drive(
         guarantees: integrator.guarantees(),
         has_forces: !integrator.reactions().force.is_empty()
             || !integrator.reactions().bilateral_force.is_empty(),
+        chooses_step: integrator.chooses_step(),
     };
     let first = Frame {
         step: plan.first,
         state,
         report: &report,
         reactions: integrator.reactions(),
+        events: integrator.events(),
     };
     for observer in observers.iter_mut() {
         observer
@@ -217,9 +223,23 @@ pub fn drive(
     let steps = plan.steps();
     let mut stop = Stop::EndReached;
     let mut liveliest = report.energy.kinetic.abs();
-    'run: for k in plan.first..steps {
+    let chooses = integrator.chooses_step();
+    let mut k = plan.first;
+    loop {
         let t = state.t;
-        let step = integrator.step(system, state, plan.length(k, steps), plan.time(k + 1));
+        let arrived = if chooses {
+            plan.until - t <= 1e-9 * plan.step
+        } else {
+            k >= steps
+        };
+        if arrived {
+            break;
+        }
+        let step = if chooses {
+            integrator.step(system, state, plan.step.min(plan.until - t), plan.until)
+        } else {
+            integrator.step(system, state, plan.length(k, steps), plan.time(k + 1))
+        };
         let failure = match step {
             Ok(done) => {
                 report = done;
@@ -241,7 +261,9 @@ pub fn drive(
             state,
             report: &report,
             reactions: integrator.reactions(),
+            events: integrator.events(),
         };
+        k += 1;
         let mut interrupted = false;
         for observer in observers.iter_mut() {
             match observer.frame(&frame) {
@@ -254,7 +276,7 @@ pub fn drive(
         }
         if interrupted {
             stop = Stop::Interrupted;
-            break 'run;
+            break;
         }
     }
     finish(observers, &stop).map_err(DriveError::Observer)?;

@@ -1,7 +1,7 @@
 //! What every integrator is, seen from outside.
 
 use crate::certificate::{Certificate, Guarantees};
-use saltus_system::{ContactSet, State, System};
+use saltus_system::{ContactId, ContactSet, State, System};
 
 /// Energy of a state \[J\].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -20,6 +20,94 @@ impl Energy {
     }
 }
 
+/// What a contact or a joint with friction does at the end of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ContactState {
+    /// It carries nothing.
+    #[default]
+    Open,
+    /// It carries an impulse and has no friction.
+    Closed,
+    /// It carries an impulse inside its friction cone and does not slip.
+    Stick,
+    /// It carries an impulse on its friction cone.
+    Slip,
+}
+
+impl ContactState {
+    /// The word in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Closed => "closed",
+            Self::Stick => "stick",
+            Self::Slip => "slip",
+        }
+    }
+}
+
+/// What happened to a contact in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EventKind {
+    /// A velocity jumped.
+    Impact,
+    /// A contact closed and stays closed.
+    Close,
+    /// A closed contact opened.
+    Open,
+    /// A slipping contact came to stick.
+    Stick,
+    /// A sticking contact began to slip.
+    Slip,
+    /// Impacts that follow each other ever faster were ended: the contact closes for good.
+    Accumulation,
+}
+
+impl EventKind {
+    /// All kinds, in the order of the results.
+    pub const ALL: [Self; 6] = [
+        Self::Impact,
+        Self::Close,
+        Self::Open,
+        Self::Stick,
+        Self::Slip,
+        Self::Accumulation,
+    ];
+
+    /// The word in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Impact => "impact",
+            Self::Close => "close",
+            Self::Open => "open",
+            Self::Stick => "stick",
+            Self::Slip => "slip",
+            Self::Accumulation => "accumulation",
+        }
+    }
+}
+
+/// Something that happened to a contact: an impact, a change between open, stick and slip.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Event {
+    /// What happened.
+    pub kind: EventKind,
+    /// When \[s\]: inside the step where the scheme locates it, else the end of the step.
+    pub t: f64,
+    /// To which contact.
+    pub contact: ContactId,
+    /// Relative velocity before, normal first \[m/s\]; unused directions are 0.
+    pub velocity_before: [f64; 3],
+    /// Relative velocity after \[m/s\].
+    pub velocity_after: [f64; 3],
+    /// Impulse \[N·s\].
+    pub impulse: [f64; 3],
+    /// Energy that the contact took out of the motion \[J\], ≥ 0 where it dissipates.
+    pub energy_lost: f64,
+}
+
 /// What one step did, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepReport {
@@ -34,6 +122,8 @@ pub struct StepReport {
     /// What was done, beyond corrections, to solve the step: activation parameters raised, contacts
     /// relaxed, another linear solve, the step taken in parts. 0 in an ordinary step.
     pub remedies: u32,
+    /// Attempts that were rejected before this step, by schemes that choose their step.
+    pub rejected: u32,
     /// Energy at the end of the step.
     pub energy: Energy,
     /// Work of all forces without a potential, damping included \[J\].
@@ -65,6 +155,41 @@ pub struct Reactions<'a> {
     pub impulse: &'a [f64],
     /// Non-impulsive normal force of each contact \[N\], or empty.
     pub force: &'a [f64],
+    /// Relative velocity of each row of `contacts`, normal first \[m/s\], or empty where no contact has friction.
+    pub row_velocity: &'a [f64],
+    /// Impulse over the step of each row of `contacts` \[N·s\], or empty where no contact has friction.
+    pub row_impulse: &'a [f64],
+    /// What each contact does, or empty where no contact has friction.
+    pub state: &'a [ContactState],
+    /// Slip of each row of the friction in joints \[m/s\], or empty.
+    pub friction_slip: &'a [f64],
+    /// Impulse over the step of each row of the friction in joints \[N·s\], or empty.
+    pub friction_impulse: &'a [f64],
+    /// What each element of the friction in joints does, or empty.
+    pub friction_state: &'a [ContactState],
+}
+
+impl<'a> Reactions<'a> {
+    /// The reactions of a scheme without friction; the rest is filled in by the caller.
+    #[must_use]
+    pub fn of(contacts: &'a ContactSet) -> Self {
+        Self {
+            bilateral_gap: &[],
+            bilateral_velocity: &[],
+            bilateral_impulse: &[],
+            bilateral_force: &[],
+            contacts,
+            gap_velocity: &[],
+            impulse: &[],
+            force: &[],
+            row_velocity: &[],
+            row_impulse: &[],
+            state: &[],
+            friction_slip: &[],
+            friction_impulse: &[],
+            friction_state: &[],
+        }
+    }
 }
 
 /// A mixed linear complementarity problem that was not solved: `w = M z + q`, `w = 0` in the first
@@ -248,6 +373,9 @@ pub trait Integrator: Send {
     /// Advances `state` by `h` \[s\] to the time `end` \[s\], which is `state.t + h` up to the round-off
     /// that the caller chooses. On error the state is unchanged.
     ///
+    /// A scheme that [chooses its step](Self::chooses_step) advances by some length up to `h` and never beyond `end`, the end of
+    /// the run; the report says by how much, and `state.t` where it arrived.
+    ///
     /// # Errors
     /// Where the step was not solved; nothing is ever accepted silently.
     fn step(
@@ -265,13 +393,26 @@ pub trait Integrator: Send {
     /// scheme's own polynomial, velocity linear without its jump at the end.
     fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State);
 
-    /// What must be kept, beside the state, to go on bit for bit.
-    fn memory(&self, memory: &mut Vec<f64>) {
+    /// What happened to contacts in the last step, in the order of time, where the scheme knows it.
+    fn events(&self) -> &[Event] {
+        &[]
+    }
+
+    /// Whether the scheme chooses its own step: [`step`](Self::step) then takes any step up to `h` and says in its report how long it was.
+    fn chooses_step(&self) -> bool {
+        false
+    }
+
+    /// What must be kept, beside the state, to go on bit for bit: the few hidden variables of the method, overwritten.
+    ///
+    /// Valid between any two steps after the same `prepare`; cheap.
+    fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
     }
 
-    /// Takes up what [`memory`](Self::memory) gave, after `prepare`.
-    fn restore(&mut self, memory: &[f64]) {
+    /// Takes up what [`save`](Self::save) gave, after `prepare`. With the state of that moment, the next step is the one that
+    /// would have been taken then, bit for bit, whatever was done in between.
+    fn load(&mut self, memory: &[f64]) {
         let _ = memory;
     }
 }

@@ -23,6 +23,9 @@ pub use generalized_alpha::{
     NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark, NonsmoothNewmarkOptions, Prediction,
     Preset, SmoothFormulation,
 };
-pub use integrator::{Energy, FailedProblem, Integrator, Reactions, StepError, StepReport};
+pub use integrator::{
+    ContactState, Energy, Event, EventKind, FailedProblem, Integrator, Reactions, StepError,
+    StepReport,
+};
 pub use moreau_jean::{Evaluation, Forecast, MoreauJean, MoreauJeanOptions, Variant};
 pub use scheme::{OptionsError, Scheme, SchemeInfo};

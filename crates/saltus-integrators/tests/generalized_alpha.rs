@@ -394,10 +394,10 @@ fn a_run_goes_on_bit_for_bit() {
                     .step(&system, &mut state, plan.step, plan.time(k + 1))
                     .unwrap();
             }
-            scheme.memory(&mut memory);
+            scheme.save(&mut memory);
             let mut scheme = NonsmoothGeneralizedAlpha::new(options(formulation)).unwrap();
             scheme.prepare(&system, &state, plan.step).unwrap();
-            scheme.restore(&memory);
+            scheme.load(&memory);
             for k in cut..1000 {
                 scheme
                     .step(&system, &mut state, plan.step, plan.time(k + 1))

@@ -7,7 +7,7 @@ use saltus_integrators::{
 };
 use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
-    MatrixSink, Point, State, Structure, System,
+    MatrixSink, Point, Reach, State, Structure, System,
 };
 
 /// A ball between a floor at 0 and a ceiling at 2, each in the contact set always or only while it is near.
@@ -51,7 +51,7 @@ impl Contacts for Shaft {
     fn contacts_are_fixed(&self) -> bool {
         self.always
     }
-    fn detect(&self, t: f64, q: &[f64], margin: f64, set: &mut ContactSet) {
+    fn detect(&self, t: f64, q: &[f64], margin: Reach<'_>, set: &mut ContactSet) {
         set.clear();
         for (id, direction) in [(3, 1.0), (7, -1.0)] {
             let id = ContactId(id);

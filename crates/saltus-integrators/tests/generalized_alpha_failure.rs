@@ -35,7 +35,7 @@ fn its_solution_is_the_step() {
         let (problem, impulse) = (1..1000)
             .find_map(|k| {
                 let end = f64::from(k) * h;
-                hasty.memory(&mut before);
+                hasty.save(&mut before);
                 let outcome = hasty.step(&system, &mut state, h, end);
                 patient.step(&system, &mut same, h, end).unwrap();
                 let error = outcome.err()?;
@@ -44,7 +44,7 @@ fn its_solution_is_the_step() {
                 Some((problem, patient.reactions().impulse[0]))
             })
             .expect("one correction does not find the impact");
-        hasty.memory(&mut memory);
+        hasty.save(&mut memory);
         assert_eq!(before, memory, "a failed step leaves no trace");
         let k = problem.q.len();
         let mut matrix = Dense::zeros(k, k);

@@ -250,11 +250,11 @@ fn goes_on(make: &dyn Fn() -> Box<dyn Integrator>, n: usize, exact: bool) {
         step(whole.as_mut(), &mut state, k);
     }
     let mut memory = Vec::new();
-    whole.memory(&mut memory);
+    whole.save(&mut memory);
     let mut other = state.clone();
     let mut resumed = make();
     resumed.prepare(&bar, &other, h).unwrap();
-    resumed.restore(&memory);
+    resumed.load(&memory);
     for k in 60..120 {
         let before = state.clone();
         let a = step(whole.as_mut(), &mut state, k);

@@ -6,7 +6,7 @@ use saltus_integrators::{
     Variant,
 };
 use saltus_system::{
-    Constraints, ContactSet, Contacts, Dims, Dynamics, Kinematics, MatrixSink, Point, State,
+    Constraints, ContactSet, Contacts, Dims, Dynamics, Kinematics, MatrixSink, Point, Reach, State,
     Structure, System,
 };
 use saltus_zoo::{
@@ -292,7 +292,7 @@ impl Contacts for Near {
     fn contacts_are_fixed(&self) -> bool {
         false
     }
-    fn detect(&self, t: f64, q: &[f64], margin: f64, set: &mut ContactSet) {
+    fn detect(&self, t: f64, q: &[f64], margin: Reach<'_>, set: &mut ContactSet) {
         self.0.detect(t, q, margin, set);
         if set.gap[0] >= margin {
             set.clear();

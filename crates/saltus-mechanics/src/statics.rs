@@ -6,7 +6,7 @@
 //! the way and no line search is made on it.
 
 use saltus_linear::{MatrixSink, RowCollector, Shifted, SquareMatrix, max_abs};
-use saltus_system::{ContactSet, Point, State, System};
+use saltus_system::{ContactSet, Point, Reach, State, System};
 
 /// How equilibrium is sought.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,7 +146,7 @@ impl Newton {
     fn new(system: &dyn System, state: &State) -> Self {
         let dims = system.dims();
         let mut set = ContactSet::default();
-        system.detect(state.t, &state.q, f64::INFINITY, &mut set);
+        system.detect(state.t, &state.q, Reach::All, &mut set);
         let size = dims.nv + dims.ng + set.len();
         Self {
             nv: dims.nv,

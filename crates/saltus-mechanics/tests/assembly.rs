@@ -7,7 +7,7 @@ use saltus_mechanics::flexible::{
 };
 use saltus_mechanics::signal::{Constant, Harmonic, Signal};
 use saltus_system::{
-    ContactLaw, ContactSet, Contacts, Dynamics, ForceKind, Kinematics, Point, System, check,
+    ContactLaw, ContactSet, Contacts, Dynamics, ForceKind, Kinematics, Point, Reach, System, check,
 };
 
 const SECTION: PlaneSection = PlaneSection {
@@ -161,7 +161,7 @@ fn a_rod_is_recognised_as_linear() {
     assert!(system.structure().is_time_invariant());
     let mut set = ContactSet::default();
     let state = system.reference_state(0.0);
-    system.detect(0.0, &state.q, f64::INFINITY, &mut set);
+    system.detect(0.0, &state.q, Reach::All, &mut set);
     assert!((set.gap[0] - 0.49).abs() < 1e-15);
 }
 

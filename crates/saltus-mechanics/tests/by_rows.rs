@@ -13,7 +13,7 @@ use saltus_mechanics::flexible::{
 use saltus_mechanics::signal::{Constant, Harmonic};
 use saltus_system::{
     ByRows, Constraints, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics, MatrixSink,
-    Point, State, Structure, System, Window,
+    Point, Reach, State, Structure, System, Window,
 };
 
 /// The same system without its rows.
@@ -58,7 +58,7 @@ impl Contacts for Whole<'_> {
     fn contact_count(&self) -> usize {
         self.0.contact_count()
     }
-    fn detect(&self, t: f64, q: &[f64], margin: f64, set: &mut ContactSet) {
+    fn detect(&self, t: f64, q: &[f64], margin: Reach<'_>, set: &mut ContactSet) {
         self.0.detect(t, q, margin, set);
     }
     fn evaluate_contacts(&self, t: f64, q: &[f64], set: &mut ContactSet) {

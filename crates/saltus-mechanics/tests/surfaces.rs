@@ -11,7 +11,7 @@ use saltus_mechanics::flexible::{
 };
 use saltus_mechanics::rotation;
 use saltus_system::{
-    ContactId, ContactLaw, ContactSet, Contacts, Dynamics, Kinematics, State, System, check,
+    ContactId, ContactLaw, ContactSet, Contacts, Dynamics, Kinematics, Reach, State, System, check,
 };
 use support::Random;
 
@@ -55,7 +55,7 @@ fn points(places: &[Vec<f64>], touching: usize, faces: &[Vec<usize>], radius: f6
 
 fn detected(system: &Assembly, q: &[f64], margin: f64) -> ContactSet {
     let mut set = ContactSet::default();
-    system.detect(0.0, q, margin, &mut set);
+    system.detect(0.0, q, Reach::Within(margin), &mut set);
     set
 }
 

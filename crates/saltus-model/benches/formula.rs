@@ -6,7 +6,7 @@
 use saltus_integrators::{Integrator, MoreauJean, MoreauJeanOptions};
 use saltus_model::FormulaSystem;
 use saltus_model::definition::{Definition, Formula, MassDefinition, Source, UnilateralDefinition};
-use saltus_system::{ContactSet, DynamicsParts, MatrixSink, Point, State, System, Tangents};
+use saltus_system::{ContactSet, DynamicsParts, MatrixSink, Point, Reach, State, System, Tangents};
 use saltus_zoo::SliderCrank;
 use std::hint::black_box;
 use std::time::Instant;
@@ -126,7 +126,7 @@ fn answers(system: &dyn System) -> Vec<(&'static str, f64)> {
     let (q, v) = ([0.4, -0.2, 0.01], [3.0, 1.0, -2.0]);
     let x = [0.3, 0.1, -0.4];
     let mut set = ContactSet::default();
-    system.detect(0.0, &q, 0.0, &mut set);
+    system.detect(0.0, &q, Reach::All, &mut set);
     let r = vec![0.7; set.directions.len()];
     let mut rows = vec![0.0; set.directions.len()];
     let mut force = [0.0; 3];
@@ -192,7 +192,7 @@ fn answers(system: &dyn System) -> Vec<(&'static str, f64)> {
     let mut other = set.clone();
     note(
         "detect",
-        time(|| system.detect(0.0, black_box(&q), 0.0, &mut other)),
+        time(|| system.detect(0.0, black_box(&q), Reach::All, &mut other)),
     );
     note(
         "evaluate contacts",

@@ -15,10 +15,45 @@ pub struct ContactLaw {
     pub e_n: f64,
     /// Tangential restitution, in [0, 1].
     pub e_t: f64,
-    /// Coulomb's coefficient, ≥ 0.
+    /// Coulomb's coefficient while the contact slips, ≥ 0.
     pub mu: f64,
+    /// Coulomb's coefficient while it sticks, ≥ `mu`.
+    pub mu_static: f64,
     /// Number of tangential directions: 0 (frictionless), 1 (planar) or 2 (spatial).
     pub tangents: u8,
+}
+
+/// How far to look for contacts.
+#[derive(Debug, Clone, Copy)]
+pub enum Reach<'a> {
+    /// Every pair, however far apart.
+    All,
+    /// Every pair whose gap is below this distance \[m\].
+    Within(f64),
+    /// Every pair whose gap may close within `h` \[s\] at speeds up to `|v| + |dv|`, body by body.
+    Swept {
+        /// Time to come \[s\].
+        h: f64,
+        /// Velocities (nv).
+        v: &'a [f64],
+        /// By how much they may still change (nv).
+        dv: &'a [f64],
+    },
+}
+
+impl Reach<'_> {
+    /// A distance \[m\] that no point of a system in flat coordinates can exceed: twice `h (‖v‖ + ‖dv‖)`.
+    ///
+    /// For systems that cannot tell the speeds of their bodies apart.
+    #[must_use]
+    pub fn margin(&self) -> f64 {
+        let size = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        match self {
+            Self::All => f64::INFINITY,
+            Self::Within(distance) => *distance,
+            Self::Swept { h, v, dv } => 2.0 * h * (size(v) + size(dv)),
+        }
+    }
 }
 
 impl ContactLaw {
@@ -29,7 +64,20 @@ impl ContactLaw {
             e_n: restitution,
             e_t: 0.0,
             mu: 0.0,
+            mu_static: 0.0,
             tangents: 0,
+        }
+    }
+
+    /// Coulomb's law with Newton's: one coefficient for stick and slip, no tangential restitution.
+    #[must_use]
+    pub fn coulomb(restitution: f64, mu: f64, tangents: u8) -> Self {
+        Self {
+            e_n: restitution,
+            e_t: 0.0,
+            mu,
+            mu_static: mu,
+            tangents,
         }
     }
 }
@@ -129,12 +177,24 @@ pub trait Contacts: Kinematics {
         true
     }
 
-    /// Fills `set` with every contact whose gap at `(t, q)` is below `margin` \[m\], evaluated there.
+    /// Fills `set` with every contact within `reach` at `(t, q)`, evaluated there.
     ///
     /// Contacts of fixed identity may be in the set whatever their gap.
-    fn detect(&self, t: f64, q: &[f64], margin: f64, set: &mut ContactSet) {
-        let _ = (t, q, margin);
+    fn detect(&self, t: f64, q: &[f64], reach: Reach<'_>, set: &mut ContactSet) {
+        let _ = (t, q, reach);
         set.clear();
+    }
+
+    /// Whether the numbers of the laws depend on the state, so that [`contact_laws`](Self::contact_laws) must be asked.
+    fn laws_vary(&self) -> bool {
+        false
+    }
+
+    /// Refreshes the numbers of the laws of the *same* contacts (restitution, friction) at another `(t, q, v)`.
+    ///
+    /// The number of tangential directions stays.
+    fn contact_laws(&self, at: Point<'_>, set: &mut ContactSet) {
+        let _ = (at, set);
     }
 
     /// Refreshes gap, directions and rate of the *same* contacts at another `(t, q)`.

@@ -24,8 +24,8 @@ mod kinematics;
 mod state;
 
 pub use by_rows::{ByRows, Window};
-pub use constraints::Constraints;
-pub use contacts::{ContactId, ContactLaw, ContactSet, Contacts};
+pub use constraints::{ConstraintKind, Constraints, FrictionBound, JointFriction};
+pub use contacts::{ContactId, ContactLaw, ContactSet, Contacts, Reach};
 pub use dynamics::{Dynamics, DynamicsParts, ForceKind, MassKind, Structure, Tangents};
 pub use kinematics::{Dims, Kinematics};
 pub use saltus_linear::{MatrixSink, SparseRows};

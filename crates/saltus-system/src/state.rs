@@ -1,5 +1,6 @@
 //! One point of the state space, owned and borrowed, and what its parts are called.
 
+use crate::contacts::ContactId;
 use crate::kinematics::Dims;
 
 /// A borrowed point of the state space.
@@ -53,6 +54,8 @@ pub struct Names {
     pub bilateral: Vec<String>,
     /// One per contact of fixed identity, in the order of their [`ContactId`](crate::ContactId)s.
     pub contacts: Vec<String>,
+    /// One per element of friction in joints.
+    pub friction: Vec<String>,
 }
 
 impl Names {
@@ -65,6 +68,16 @@ impl Names {
             velocities: list("", dims.nv),
             bilateral: list("bilateral", dims.ng),
             contacts: list("contact", contacts),
+            friction: Vec::new(),
         }
+    }
+
+    /// What the contact `id` is called; one without a name of its own is called by its number.
+    #[must_use]
+    pub fn contact(&self, id: ContactId) -> String {
+        let known = usize::try_from(id.0)
+            .ok()
+            .and_then(|i| self.contacts.get(i));
+        known.map_or_else(|| format!("contact{}", id.0), Clone::clone)
     }
 }

@@ -2,7 +2,7 @@
 
 use saltus_system::{
     ByRows, Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
-    MatrixSink, Point, Structure, System, Window,
+    MatrixSink, Point, Reach, Structure, System, Window,
 };
 use std::ops::Range;
 
@@ -163,7 +163,7 @@ impl Contacts for ElasticBar {
         1
     }
 
-    fn detect(&self, _: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+    fn detect(&self, _: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
         set.clear();
         set.push(
             ContactId(0),

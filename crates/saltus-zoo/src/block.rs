@@ -2,7 +2,7 @@
 
 use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, ForceKind,
-    Kinematics, MassKind, MatrixSink, Point, Structure, System,
+    Kinematics, MassKind, MatrixSink, Point, Reach, Structure, System,
 };
 
 /// A homogeneous block over a frictionless floor: centre of mass `x, y` and angle `θ` (Brüls, Acary, Cardona
@@ -95,7 +95,7 @@ impl Contacts for RockingBlock {
         2
     }
 
-    fn detect(&self, t: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+    fn detect(&self, t: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
         set.clear();
         for i in 0..2 {
             set.push(

@@ -2,7 +2,7 @@
 
 use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
-    MatrixSink, Point, Structure, System,
+    MatrixSink, Point, Reach, Structure, System,
 };
 
 /// Offset of the gap, entries of `W` by column, restitution.
@@ -96,7 +96,7 @@ impl Contacts for Linear {
         self.contacts.len()
     }
 
-    fn detect(&self, t: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+    fn detect(&self, t: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
         set.clear();
         for (i, (_, row, e)) in self.contacts.iter().enumerate() {
             set.push(ContactId(i as u64), ContactLaw::frictionless(*e), 0.0);
@@ -282,7 +282,7 @@ pub mod ball {
         fn contact_count(&self) -> usize {
             1
         }
-        fn detect(&self, _: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+        fn detect(&self, _: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
             set.clear();
             set.push(
                 ContactId(0),

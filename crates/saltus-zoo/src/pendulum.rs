@@ -2,7 +2,7 @@
 
 use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, ForceKind,
-    Kinematics, MassKind, MatrixSink, Point, Structure, System,
+    Kinematics, MassKind, MatrixSink, Point, Reach, Structure, System,
 };
 
 /// A rigid rod on a pin at the origin, in the coordinates `x, y, θ` of its far end, that hits the wall
@@ -140,7 +140,7 @@ impl Contacts for BouncingPendulum {
         self.walls
     }
 
-    fn detect(&self, t: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+    fn detect(&self, t: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
         set.clear();
         for i in 0..self.walls {
             set.push(

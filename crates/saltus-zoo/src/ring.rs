@@ -2,7 +2,7 @@
 
 use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, ForceKind,
-    Kinematics, MassKind, MatrixSink, Point, Structure, System,
+    Kinematics, MassKind, MatrixSink, Point, Reach, Structure, System,
 };
 
 /// A rigid rod, centre of mass `x, y` and angle `θ`, whose pin `p = (x − l sin θ, y + l cos θ)` moves freely inside a
@@ -157,7 +157,7 @@ impl Contacts for RingPendulum {
         1
     }
 
-    fn detect(&self, t: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+    fn detect(&self, t: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
         set.clear();
         set.push(
             ContactId(0),

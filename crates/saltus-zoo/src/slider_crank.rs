@@ -2,7 +2,7 @@
 
 use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, DynamicsParts,
-    Kinematics, MatrixSink, Point, System,
+    Kinematics, MatrixSink, Point, Reach, System,
 };
 
 /// The mechanism of Flores, Leine, Glocker (2010), Table 1, without friction.
@@ -161,7 +161,7 @@ impl Contacts for SliderCrank {
         4
     }
 
-    fn detect(&self, t: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+    fn detect(&self, t: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
         set.clear();
         for i in 0..4 {
             set.push(

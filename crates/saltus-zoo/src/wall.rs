@@ -3,7 +3,7 @@
 use crate::DoublePendulum;
 use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
-    MatrixSink, Point, System,
+    MatrixSink, Point, Reach, System,
 };
 
 /// [`DoublePendulum`] with the wall `x = wall` on the left of its tip: `gap = sin θ₁ + sin θ₂ − wall`.
@@ -60,7 +60,7 @@ impl Contacts for DoublePendulumAtWall {
         1
     }
 
-    fn detect(&self, t: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+    fn detect(&self, t: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
         set.clear();
         set.push(
             ContactId(0),

@@ -50,6 +50,7 @@ impl Frames {
             active: 0,
             redundant: 0,
             remedies: 0,
+            rejected: 0,
             energy,
             work_external: 0.0,
             work_contact: 0.0,
@@ -90,12 +91,14 @@ impl Frames {
             gap_velocity: &self.gap_velocity,
             impulse: &self.impulse,
             force: &[],
+            ..Reactions::of(&self.set)
         };
         Frame {
             step,
             state: &self.state,
             report: &self.report,
             reactions,
+            events: &[],
         }
     }
 }
@@ -116,6 +119,7 @@ fn pass(steps: u64, clock: fn() -> f64, observer: &mut dyn Observer) -> (f64, f6
         velocities: vec!["y".into()],
         bilateral: vec![],
         contacts: vec!["floor".into()],
+        ..Names::default()
     };
     let plan = Plan::new(0.0, 1e-3, steps as f64 * 1e-3);
     let info = RunInfo {
@@ -124,6 +128,7 @@ fn pass(steps: u64, clock: fn() -> f64, observer: &mut dyn Observer) -> (f64, f6
         plan,
         guarantees: Guarantees::default(),
         has_forces: false,
+        chooses_step: false,
     };
     let mut frames = Frames::new();
     observer.begin(&info, &frames.frame(0)).unwrap();

@@ -5,7 +5,7 @@
 
 use saltus::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
-    MatrixSink, Names, Point, Scheme, Simulation, State, System,
+    MatrixSink, Names, Point, Reach, Scheme, Simulation, State, System,
 };
 
 struct Ball;
@@ -35,7 +35,7 @@ impl Contacts for Ball {
         1
     }
 
-    fn detect(&self, _: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+    fn detect(&self, _: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
         set.clear();
         set.push(ContactId(0), ContactLaw::frictionless(0.8), q[0]);
         set.directions.push(&[0], &[1.0]);

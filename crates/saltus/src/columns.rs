@@ -378,6 +378,7 @@ mod tests {
             velocities: vec!["x".into()],
             bilateral: vec!["rod".into()],
             contacts: vec!["floor".into()],
+            ..Names::default()
         };
         let layout = Layout {
             positions: Choice::All(1),

@@ -26,8 +26,8 @@ pub use saltus_integrators::{
 };
 pub use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, DynamicsParts,
-    ForceKind, Kinematics, MassKind, MatrixSink, Names, Point, State, Structure, System, Tangents,
-    check,
+    ForceKind, Kinematics, MassKind, MatrixSink, Names, Point, Reach, State, Structure, System,
+    Tangents, check,
 };
 pub use simulation::{Method, Run, RunError, Simulation};
 pub use trajectory::{Series, Trajectory, UnknownColumn};

@@ -302,7 +302,7 @@ impl<'a> Simulation<'a> {
             &mut all,
         );
         let mut memory = Vec::new();
-        integrator.memory(&mut memory);
+        integrator.save(&mut memory);
         let closed = audit.log().closed().map(|id| id.0).collect();
         let stop = match stop {
             Ok(stop) => stop,

@@ -5,7 +5,7 @@
 mod support;
 
 use saltus::observe::EventKind;
-use saltus::{Checkpoint, Recorder, RunError, Simulation, State, Stop};
+use saltus::{Checkpoint, Reach, Recorder, RunError, Simulation, State, Stop};
 use saltus_zoo::newtons_cradle;
 use support::{Failing, LECTURE, lecture, scheme};
 
@@ -127,7 +127,7 @@ fn a_system_of_ones_own_needs_no_other_crate() {
         fn contact_count(&self) -> usize {
             1
         }
-        fn detect(&self, _: f64, q: &[f64], _: f64, set: &mut ContactSet) {
+        fn detect(&self, _: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
             set.clear();
             set.push(ContactId(0), ContactLaw::frictionless(0.0), q[0]);
             set.directions.push(&[0], &[1.0]);

@@ -148,6 +148,7 @@ impl Engine {
             gap_velocity: &self.start.velocity[ng..],
             impulse: &self.impulse[ng..],
             force: force.get(ng..).unwrap_or(&[]),
+            ..Reactions::of(&self.rows.set)
         }
     }
 
@@ -179,7 +180,7 @@ impl Engine {
     }
 
     #[allow(clippy::cast_precision_loss)]
-    fn memory(&self, memory: &mut Vec<f64>) {
+    fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
         memory.extend([self.scale, self.force_scale, self.bias_scale, self.epsilon]);
         let s = &self.start;
@@ -199,7 +200,7 @@ impl Engine {
         self.monolithic.remember(memory);
     }
 
-    fn restore(&mut self, memory: &[f64]) {
+    fn load(&mut self, memory: &[f64]) {
         let [scale, force_scale, bias_scale, epsilon, count, rest @ ..] = memory else {
             return;
         };
@@ -297,11 +298,11 @@ macro_rules! integrator {
             fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
                 self.0.interpolate(system, fraction, out);
             }
-            fn memory(&self, memory: &mut Vec<f64>) {
-                self.0.memory(memory);
+            fn save(&self, memory: &mut Vec<f64>) {
+                self.0.save(memory);
             }
-            fn restore(&mut self, memory: &[f64]) {
-                self.0.restore(memory);
+            fn load(&mut self, memory: &[f64]) {
+                self.0.load(memory);
             }
         }
     };

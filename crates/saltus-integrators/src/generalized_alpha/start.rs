@@ -11,7 +11,7 @@ use super::tangent::Tangent;
 use crate::integrator::{StepError, StepReport};
 use crate::one_step::OneStep;
 use saltus_linear::{DENSE_LIMIT, LinearError, MatrixSink, Schur, axpy, max_abs};
-use saltus_system::{Point, State, System};
+use saltus_system::{Point, Reach, State, System};
 
 impl Engine {
     /// Sizes every buffer for `system` and evaluates the initial state.
@@ -134,14 +134,8 @@ impl Engine {
             2.0 * h * (speed + fall)
         };
         let set = &mut self.rows.set;
-        system.detect(t, q, margin, set);
-        let name = |i: usize| {
-            let names = system.names().contacts;
-            names
-                .get(i)
-                .cloned()
-                .unwrap_or_else(|| format!("contact{i}"))
-        };
+        system.detect(t, q, Reach::Within(margin), set);
+        let name = |i: usize| system.names().contact(set.id[i]);
         for (i, law) in set.law.iter().enumerate() {
             if law.mu > 0.0 {
                 return Err(StepError::FrictionUnsupported {
@@ -199,7 +193,7 @@ impl Engine {
             return;
         }
         let (all, set) = (&mut self.rows.probe, &mut self.rows.set);
-        system.detect(self.start.t, &self.start.q, f64::INFINITY, all);
+        system.detect(self.start.t, &self.start.q, Reach::All, all);
         set.clear();
         for (id, feature) in self.start.ids.iter().zip(features) {
             let Ok(k) = all.id.binary_search(id) else {

@@ -328,6 +328,7 @@ impl Integrator for MoreauJean {
             gap_velocity: &self.contact.velocity,
             impulse: &self.contact.impulse,
             force: &[],
+            ..Reactions::of(&self.contact.set)
         }
     }
 
@@ -349,7 +350,7 @@ impl Integrator for MoreauJean {
         }
     }
 
-    fn memory(&self, memory: &mut Vec<f64>) {
+    fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
         memory.extend([self.epsilon, self.scale, self.impulse_scale]);
         if self.is_streamlined() {
@@ -375,7 +376,7 @@ impl Integrator for MoreauJean {
         }
     }
 
-    fn restore(&mut self, memory: &[f64]) {
+    fn load(&mut self, memory: &[f64]) {
         let [epsilon, scale, impulse_scale, rest @ ..] = memory else {
             return;
         };

@@ -3,7 +3,7 @@
 use super::{Bilateral, Contact, Evaluation, Forecast, MoreauJean, NAME, Smooth, Start, Trial};
 use crate::integrator::{StepError, StepReport};
 use saltus_linear::{Schur, axpy, max_abs};
-use saltus_system::{DynamicsParts, MassKind, Point, State, System, Tangents};
+use saltus_system::{DynamicsParts, MassKind, Point, Reach, State, System, Tangents};
 
 impl MoreauJean {
     /// Sizes every buffer for `system`.
@@ -98,14 +98,16 @@ impl MoreauJean {
         h: f64,
     ) -> Result<(), StepError> {
         let c = &mut self.contact;
-        let size = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let speed = size(&state.v) + size(&self.trial.increment);
-        let margin = if self.contacts_are_fixed {
-            f64::INFINITY
+        let reach = if self.contacts_are_fixed {
+            Reach::All
         } else {
-            2.0 * h * speed
+            Reach::Swept {
+                h,
+                v: &state.v,
+                dv: &self.trial.increment,
+            }
         };
-        system.detect(state.t, &state.q, margin, &mut c.set);
+        system.detect(state.t, &state.q, reach, &mut c.set);
         system.evaluate_contacts(state.t, &state.q, &mut c.set);
         let n = c.set.len();
         c.velocity.resize(n, 0.0);
@@ -119,12 +121,7 @@ impl MoreauJean {
         c.probe.clone_from(&c.set);
         for (i, law) in c.set.law.iter().enumerate() {
             if law.mu > 0.0 {
-                let name = system
-                    .names()
-                    .contacts
-                    .get(i)
-                    .cloned()
-                    .unwrap_or_else(|| format!("contact{i}"));
+                let name = system.names().contact(c.set.id[i]);
                 return Err(StepError::FrictionUnsupported {
                     contact: name,
                     mu: law.mu,

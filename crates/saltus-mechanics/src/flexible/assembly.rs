@@ -504,6 +504,7 @@ impl System for Assembly {
             velocities: vec![String::new(); self.places.nv],
             bilateral: Vec::new(),
             contacts: self.contact_names(),
+            ..Names::default()
         };
         for (n, kind) in self.places.kinds.iter().enumerate() {
             let (positions, velocities) = component_names(*kind);

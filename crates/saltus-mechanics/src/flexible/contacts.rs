@@ -9,7 +9,7 @@ use super::surfaces::{Touching, send_square};
 use crate::gap;
 use crate::signal::Signal;
 use saltus_linear::MatrixSink;
-use saltus_system::{Constraints, ContactId, ContactLaw, ContactSet, Contacts, Point};
+use saltus_system::{Constraints, ContactId, ContactLaw, ContactSet, Contacts, Point, Reach};
 
 /// What a contact is between.
 #[derive(Debug)]
@@ -254,7 +254,7 @@ impl Contacts for Assembly {
         self.touching.is_empty()
     }
 
-    fn detect(&self, t: f64, q: &[f64], margin: f64, set: &mut ContactSet) {
+    fn detect(&self, t: f64, q: &[f64], reach: Reach<'_>, set: &mut ContactSet) {
         set.clear();
         let view = self.view(q, &[]);
         for (i, pair) in self.contacts.iter().enumerate() {
@@ -272,7 +272,7 @@ impl Contacts for Assembly {
         }
         let mut first = self.contacts.len() as u64;
         for touching in &self.touching {
-            touching.detect(first, margin, &self.places, view, set);
+            touching.detect(first, reach.margin(), &self.places, view, set);
             first += touching.len() as u64;
         }
     }

@@ -485,6 +485,7 @@ impl Builder<'_> {
             e_n,
             e_t: 0.0,
             mu,
+            mu_static: mu,
             tangents,
         }
     }
@@ -532,6 +533,7 @@ impl Builder<'_> {
                 .iter()
                 .map(|c| c.name.clone())
                 .collect(),
+            ..Names::default()
         };
         FormulaSystem {
             n,

@@ -5,7 +5,7 @@ use super::rows::{Row, Rows};
 use super::{FormulaSystem, at, at_rest};
 use crate::expression::{Gradients, Graph, Id, Inputs};
 use saltus_linear::MatrixSink;
-use saltus_system::{ContactId, ContactLaw, ContactSet, Contacts, Point};
+use saltus_system::{ContactId, ContactLaw, ContactSet, Contacts, Point, Reach};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -135,8 +135,8 @@ impl Contacts for FormulaSystem {
         self.contacts.laws.len()
     }
 
-    fn detect(&self, t: f64, q: &[f64], margin: f64, set: &mut ContactSet) {
-        let _ = margin;
+    fn detect(&self, t: f64, q: &[f64], reach: Reach<'_>, set: &mut ContactSet) {
+        let _ = reach;
         let contacts = &self.contacts;
         set.clear();
         contacts.evaluate(t, q, |values| {

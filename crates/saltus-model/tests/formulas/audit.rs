@@ -7,7 +7,7 @@ use crate::models::{
 use saltus_model::FormulaSystem;
 use saltus_system::{
     Constraints, ContactId, ContactSet, Contacts, Dynamics, DynamicsParts, Kinematics, MatrixSink,
-    Point, Tangents,
+    Point, Reach, Tangents,
 };
 
 fn models() -> [(&'static str, Model); 5] {
@@ -299,7 +299,7 @@ fn along(rows: usize, t: f64, q: &[f64], v: &[f64], u: Velocity<'_>) -> Vec<f64>
 
 fn detected(system: &FormulaSystem, t: f64, q: &[f64]) -> ContactSet {
     let mut set = ContactSet::default();
-    system.detect(t, q, 0.0, &mut set);
+    system.detect(t, q, Reach::All, &mut set);
     set
 }
 

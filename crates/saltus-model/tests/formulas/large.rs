@@ -1,7 +1,7 @@
 //! Many coordinates: assembly stays quick and matrices sparse.
 
 use crate::models::{Dense, Model};
-use saltus_system::{Constraints, ContactSet, Contacts, Dynamics, Point};
+use saltus_system::{Constraints, ContactSet, Contacts, Dynamics, Point, Reach};
 use std::time::Instant;
 
 /// A chain of masses, springs and dampers between walls; neighbours may touch.
@@ -79,7 +79,7 @@ fn a_chain_is_sparse_and_right() {
     assert_eq!(count(&|m| system.mass_gradient(&q, &v, m)), 0);
     assert_eq!(count(&|m| system.g_jacobian(0.2, &q, m)), 2);
     let mut set = ContactSet::default();
-    system.detect(0.2, &q, 0.0, &mut set);
+    system.detect(0.2, &q, Reach::All, &mut set);
     assert_eq!(set.len(), n - 1);
     assert_eq!(set.directions.cols(0), [0, 1]);
     assert_eq!(set.directions.cols(1), [1]);

@@ -5,7 +5,7 @@ use crate::models::{
     slider_crank_by_energies,
 };
 use saltus_system::{
-    ContactSet, Contacts, Dynamics, ForceKind, Kinematics, MassKind, Point, System,
+    ContactSet, Contacts, Dynamics, ForceKind, Kinematics, MassKind, Point, Reach, System,
 };
 
 const STATES: [([f64; 3], [f64; 3]); 4] = [
@@ -112,7 +112,7 @@ fn slider_crank_has_the_corners_of_the_book() {
             [c0, c1, a * cos + b * sin],
             [s0, s1, -a * sin + b * cos],
         ];
-        system.detect(0.0, &q, -1.0, &mut set);
+        system.detect(0.0, &q, Reach::All, &mut set);
         assert_eq!(set.first_row, [0, 2, 4, 6]);
         assert_eq!(
             (

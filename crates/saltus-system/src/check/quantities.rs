@@ -1,6 +1,7 @@
 //! The quantities of the contract, one by one.
 
 use super::{Examiner, Variable};
+use crate::Reach;
 use crate::contacts::ContactSet;
 use crate::dynamics::{DynamicsParts, Tangents};
 use crate::state::Point;
@@ -326,7 +327,7 @@ impl Examiner<'_> {
         let at = self.at.clone();
         let (t, q) = (at.t, at.q.clone());
         let mut set = ContactSet::default();
-        system.detect(t, &q, f64::INFINITY, &mut set);
+        system.detect(t, &q, Reach::All, &mut set);
         if set.is_empty() {
             return;
         }

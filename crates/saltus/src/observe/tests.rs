@@ -44,6 +44,7 @@ fn with_energy<T>(
         active: 0,
         redundant: 0,
         remedies: 0,
+        rejected: 0,
         energy,
         work_external: 0.0,
         work_contact: 0.0,
@@ -58,12 +59,14 @@ fn with_energy<T>(
         gap_velocity: &gap_velocity,
         impulse: &impulse,
         force: &[],
+        ..Reactions::of(&set)
     };
     look(&Frame {
         step,
         state: &state,
         report: &report,
         reactions,
+        events: &[],
     })
 }
 
@@ -80,6 +83,7 @@ fn events(names: usize, frames: &[&[Contact]]) -> Events {
         plan,
         guarantees: Guarantees::default(),
         has_forces: false,
+        chooses_step: false,
     };
     let mut log = EventLog::default();
     for (k, contacts) in frames.iter().enumerate() {

@@ -3,7 +3,7 @@
 use crate::subjects::{Examination, everyone, run};
 use saltus_integrators::Entry;
 use saltus_linear::{Dense, max_abs};
-use saltus_system::{ContactSet, State, Structure, System};
+use saltus_system::{ContactSet, Reach, State, Structure, System};
 
 #[test]
 fn energy_identity_holds_to_round_off_in_linear_systems() {
@@ -149,7 +149,7 @@ struct Approach {
 impl Approach {
     fn of(system: &dyn System, state: &State) -> Self {
         let mut set = ContactSet::default();
-        system.detect(state.t, &state.q, f64::INFINITY, &mut set);
+        system.detect(state.t, &state.q, Reach::All, &mut set);
         system.evaluate_contacts(state.t, &state.q, &mut set);
         let mut bias = vec![0.0; set.rate.len()];
         system.contact_bias(state.point(), &set, &mut bias);

@@ -3,7 +3,7 @@
 
 use saltus_linear::Dense;
 use saltus_system::{
-    Constraints, ContactSet, Contacts, Dims, Dynamics, Kinematics, MatrixSink, Point, State,
+    Constraints, ContactSet, Contacts, Dims, Dynamics, Kinematics, MatrixSink, Point, Reach, State,
     Structure, System,
 };
 
@@ -112,7 +112,7 @@ impl<'a> Transformed<'a> {
     fn inner_set(&self, t: f64, q: &[f64], set: &ContactSet) -> ContactSet {
         let mut inner = ContactSet::default();
         if self.inner.contacts_are_fixed() {
-            self.inner.detect(t, q, f64::INFINITY, &mut inner);
+            self.inner.detect(t, q, Reach::All, &mut inner);
         } else {
             for i in 0..set.len() {
                 inner.push(set.id[i], set.law[i], 0.0);
@@ -295,10 +295,11 @@ impl Contacts for Transformed<'_> {
     fn contacts_are_fixed(&self) -> bool {
         self.inner.contacts_are_fixed()
     }
-    fn detect(&self, t: f64, q: &[f64], margin: f64, set: &mut ContactSet) {
+    fn detect(&self, t: f64, q: &[f64], reach: Reach<'_>, set: &mut ContactSet) {
         let mut inner = ContactSet::default();
         let q = self.inner_positions(q);
-        self.inner.detect(t, &q, margin / self.gap, &mut inner);
+        self.inner
+            .detect(t, &q, Reach::Within(reach.margin() / self.gap), &mut inner);
         set.clear();
         for i in 0..inner.len() {
             set.push(inner.id[i], inner.law[i], 0.0);

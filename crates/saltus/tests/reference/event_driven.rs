@@ -3,7 +3,7 @@
 
 use saltus_complementarity::{Mlcp, MlcpSolver, Tolerance};
 use saltus_linear::{Dense, SquareMatrix};
-use saltus_system::{ContactSet, Point, State, System};
+use saltus_system::{ContactSet, Point, Reach, State, System};
 
 /// Approach velocity below which an impact is taken as plastic [m/s].
 const SLOWEST: f64 = 1e-8;
@@ -75,8 +75,7 @@ impl<'a> Motion<'a> {
 
     fn contacts(&self, state: &State) -> ContactSet {
         let mut set = ContactSet::default();
-        self.system
-            .detect(state.t, &state.q, f64::INFINITY, &mut set);
+        self.system.detect(state.t, &state.q, Reach::All, &mut set);
         set
     }
 

@@ -114,11 +114,11 @@ impl Integrator for Failing {
         self.inner.interpolate(system, fraction, out);
     }
 
-    fn memory(&self, memory: &mut Vec<f64>) {
-        self.inner.memory(memory);
+    fn save(&self, memory: &mut Vec<f64>) {
+        self.inner.save(memory);
     }
 
-    fn restore(&mut self, memory: &[f64]) {
-        self.inner.restore(memory);
+    fn load(&mut self, memory: &[f64]) {
+        self.inner.load(memory);
     }
 }
