@@ -17,6 +17,8 @@ pub(super) enum Single<const D: usize> {
 
 /// Determinants below this share of their terms count as zero.
 const SINGULAR: f64 = 1e-12;
+/// A spatial matrix counts as regular where its determinant is above this share of the cube of its largest entry.
+const REGULAR: f64 = 1e-8;
 /// The last step of the ratio of slip, from a contact that slips already: the square of it is lost in rounding.
 const CONTINUED: f64 = 1e-8;
 /// A mode is refuted only by more than this, relative to its terms.
@@ -152,8 +154,21 @@ pub(super) fn space(m: &[[f64; 3]; 3], q: &[f64; 3], mu: f64, guess: &[f64; 3]) 
     }
 }
 
+/// All modes where several solutions, or none, are possible. Roots of a polynomial that nearly touches zero can be missed: that
+/// every mode is refuted is a proof only where other methods find nothing either.
 #[cold]
 fn all_of_space(m: &[[f64; 3]; 3], q: &[f64; 3], mu: f64) -> Single<3> {
+    let minor = |i: usize, j: usize| m[1][i] * m[2][j] - m[1][j] * m[2][i];
+    let terms = [
+        m[0][0] * minor(1, 2),
+        -m[0][1] * minor(0, 2),
+        m[0][2] * minor(0, 1),
+    ];
+    let det: f64 = terms.iter().sum();
+    let largest = saltus_linear::max_abs(m.as_flattened());
+    if det.abs() <= REGULAR * largest * largest * largest {
+        return Single::Degenerate;
+    }
     match contact_modes(m.as_flattened(), q, mu).as_deref() {
         Some([]) if q[0] < 0.0 => Single::Refuted,
         Some([first, rest @ ..]) => Single::Found(*first, !rest.is_empty()),

@@ -2,11 +2,14 @@
 
 use super::ContactOutcome;
 use super::block::Block;
+use super::canonical::Canonical;
 use super::closed_form::{self, Single};
+use super::enumeration::{self, Enumerated};
 use super::gauss_seidel;
 use super::islands::Part;
+use super::library;
 use super::matrix::Matrix;
-use super::newton::Newton;
+use super::newton::{Newton, NewtonEnd};
 use super::residual::View;
 use crate::mlcp::{Mlcp, MlcpSolver};
 use crate::outcome::{Outcome, Status, Tolerance};
@@ -16,6 +19,66 @@ use saltus_linear::Dense;
 const STEPS: u32 = 40;
 /// Sweeps between two runs of Newton's method.
 const SWEEPS: u32 = 50;
+/// Combinations of modes that cost less than other methods.
+const FEW: u32 = 64;
+/// Operations that one call of the solvers of frictional contact may take.
+const WORK: f64 = 2e9;
+
+/// What follows where Newton's method alone does not converge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Remedy {
+    /// All combinations of modes, if they are few.
+    FewModes,
+    /// Some sweeps of Gauss–Seidel.
+    Sweeps,
+    /// All combinations of modes, if they are not few.
+    Modes,
+    /// The solvers of frictional contact, to this tolerance.
+    Library(f64),
+}
+
+impl Remedy {
+    const ALL: [Self; 7] = [
+        Self::FewModes,
+        Self::Sweeps,
+        Self::Sweeps,
+        Self::Modes,
+        Self::Library(1e-6),
+        Self::Library(1e-10),
+        Self::Library(1e-13),
+    ];
+}
+
+/// The point of smallest residual.
+#[derive(Debug)]
+struct Best {
+    residual: f64,
+    z: Vec<f64>,
+}
+
+impl Default for Best {
+    fn default() -> Self {
+        Self {
+            residual: f64::INFINITY,
+            z: Vec::new(),
+        }
+    }
+}
+
+impl Best {
+    fn offer(&mut self, view: &View<'_>, z: &[f64], w: &[f64]) {
+        let residual = view.worst(z, w).1;
+        if residual < self.residual || self.residual == f64::INFINITY {
+            self.residual = residual;
+            self.z.clear();
+            self.z.extend_from_slice(z);
+        }
+    }
+
+    fn restore(&self, z: &mut [f64]) {
+        z.copy_from_slice(&self.z);
+    }
+}
 
 /// What is kept from one problem to the next: buffers only.
 #[derive(Debug, Default)]
@@ -24,7 +87,9 @@ pub(super) struct Solver {
     mlcp: MlcpSolver,
     ordered: Part,
     members: Vec<usize>,
-    start: Vec<f64>,
+    canonical: Canonical,
+    candidate: Vec<f64>,
+    best: Best,
 }
 
 impl Solver {
@@ -91,49 +156,141 @@ impl Solver {
             *v = 0.0;
         }
         self.newton.load(view);
-        let mut left = tolerance.max_iterations;
-        let mut iterations = 0;
-        let mut spend = |spent: u32| {
-            iterations += spent;
-            left = left.saturating_sub(spent);
-            left
-        };
-        self.start.clear();
-        self.start.extend_from_slice(z);
-        let mut end = self
-            .newton
-            .run(view, z, &tolerance, STEPS.min(tolerance.max_iterations));
-        let mut limit = spend(end.iterations);
-        let guessed = self.start.iter().any(|v| *v != 0.0);
-        if !end.solved && guessed && limit > 0 {
-            z.fill(0.0);
-            end = self.newton.run(view, z, &tolerance, STEPS.min(limit));
-            limit = spend(end.iterations);
+        let mut spent = 0;
+        let mut end = self.newton_from(view, z, &tolerance, &mut spent);
+        let mut status = Status::Stalled;
+        if !end.solved {
+            (status, end) = self.fall_back(view, z, &tolerance, &mut spent);
         }
-        for _ in 0..4 {
-            if end.solved || limit == 0 {
-                break;
-            }
-            let sweeps = gauss_seidel::sweep(view, z, SWEEPS.min(limit), 1e-13);
-            limit = spend(sweeps);
-            if limit == 0 {
-                break;
-            }
-            end = self.newton.run(view, z, &tolerance, STEPS.min(limit));
-            limit = spend(end.iterations);
+        let mut redundant = 0;
+        if end.solved {
+            status = Status::Solved;
+            redundant = self.settle(view, z, end.regular, &tolerance);
         }
         let residual = view.worst(z, &self.newton.w).1;
-        let status = if end.solved {
-            Status::Solved
-        } else if residual.is_nan() {
+        if residual.is_nan() {
             z.fill(0.0);
-            Status::NotFinite
-        } else if limit == 0 {
-            Status::IterationLimit
-        } else {
-            Status::Stalled
-        };
-        failed(status, iterations, residual)
+            status = Status::NotFinite;
+        } else if status == Status::Stalled && spent >= tolerance.max_iterations {
+            status = Status::IterationLimit;
+        }
+        ContactOutcome {
+            redundant,
+            ..failed(status, spent, residual)
+        }
+    }
+
+    /// Newton's method from `z`, with what is left of the iterations.
+    fn newton_from(
+        &mut self,
+        view: &View<'_>,
+        z: &mut [f64],
+        tolerance: &Tolerance,
+        spent: &mut u32,
+    ) -> NewtonEnd {
+        let limit = STEPS.min(tolerance.max_iterations.saturating_sub(*spent));
+        let end = self.newton.run(view, z, tolerance, limit);
+        *spent += end.iterations;
+        end
+    }
+
+    /// What is tried where Newton's method from the guess fails, in this order: Newton's method from zero, all modes where they are
+    /// few, sweeps of Gauss–Seidel between runs of Newton's method, all modes where they are not too many, the solvers of frictional
+    /// contact. The point of smallest residual is kept.
+    #[cold]
+    fn fall_back(
+        &mut self,
+        view: &View<'_>,
+        z: &mut [f64],
+        tolerance: &Tolerance,
+        spent: &mut u32,
+    ) -> (Status, NewtonEnd) {
+        let mut best = std::mem::take(&mut self.best);
+        best.residual = f64::INFINITY;
+        best.offer(view, z, &self.newton.w);
+        z.fill(0.0);
+        let mut end = self.newton_from(view, z, tolerance, spent);
+        let mut status = Status::Stalled;
+        let modes = enumeration::combinations(view);
+        for attempt in Remedy::ALL {
+            if end.solved || *spent >= tolerance.max_iterations {
+                break;
+            }
+            best.offer(view, z, &self.newton.w);
+            let left = tolerance.max_iterations - *spent;
+            match attempt {
+                Remedy::FewModes | Remedy::Modes => {
+                    let few = modes.is_some_and(|m| m <= FEW);
+                    if modes.is_none() || few != (attempt == Remedy::FewModes) {
+                        continue;
+                    }
+                    let (found, tried) =
+                        enumeration::search(&mut self.newton, view, z, tolerance, left);
+                    *spent += tried;
+                    if found == Enumerated::Refuted {
+                        status = Status::Infeasible;
+                        break;
+                    }
+                }
+                Remedy::Sweeps => {
+                    *spent += gauss_seidel::sweep(view, z, SWEEPS.min(left), 1e-13);
+                }
+                Remedy::Library(eta) => {
+                    best.restore(z);
+                    let s = self.newton.scales();
+                    let Some(found) = library::solve(view, s, z, eta, (left, WORK)) else {
+                        continue;
+                    };
+                    *spent = spent.saturating_add(found.iterations);
+                    self.newton.velocity(view, z);
+                    best.offer(view, z, &self.newton.w);
+                    if found.status == Status::Infeasible {
+                        status = found.status;
+                        break;
+                    }
+                }
+            }
+            end = self.newton_from(view, z, tolerance, spent);
+        }
+        if !end.solved {
+            best.offer(view, z, &self.newton.w);
+            best.restore(z);
+            self.newton.velocity(view, z);
+            // A point that Newton's method left may be a solution.
+            end.solved = view.holds(z, &self.newton.w, tolerance);
+            end.regular = false;
+            if !end.solved && status == Status::Stalled && no_mode_of_space(view) {
+                status = Status::Infeasible;
+            }
+        }
+        self.best = best;
+        (status, end)
+    }
+
+    /// Chooses the canonical impulses of a solution where they are not unique; returns how many are not.
+    fn settle(
+        &mut self,
+        view: &View<'_>,
+        z: &mut [f64],
+        regular: bool,
+        tolerance: &Tolerance,
+    ) -> u32 {
+        let s = self.newton.scales();
+        if regular && !Canonical::touches(view, s, z, &self.newton.w) {
+            return 0;
+        }
+        let (redundant, found) =
+            self.canonical
+                .find(view, s, z, &self.newton.w, &mut self.candidate);
+        if found {
+            self.newton.velocity(view, &self.candidate);
+            if view.holds(&self.candidate, &self.newton.w, tolerance) {
+                z.copy_from_slice(&self.candidate);
+            } else {
+                self.newton.velocity(view, z);
+            }
+        }
+        redundant
     }
 }
 
@@ -185,14 +342,27 @@ fn take<const D: usize>(
                 ..failed(Status::Solved, 0, residual)
             })
         }
-        Single::Refuted => {
+        Single::Refuted if D == 2 => {
             z.fill(0.0);
             let mut w = [0.0; D];
             view.velocity(z, &mut w);
             Some(failed(Status::Infeasible, 0, view.miss(0, z, &w)))
         }
-        Single::Degenerate => None,
+        _ => None,
     }
+}
+
+/// Whether the problem is one spatial contact of which every mode is refuted.
+fn no_mode_of_space(view: &View<'_>) -> bool {
+    let (&[Block::Coulomb { mu, .. }], &[n, t1, t2], Matrix::Dense(matrix)) =
+        (view.blocks, view.q, view.matrix)
+    else {
+        return false;
+    };
+    let (rows, _) = matrix.as_slice().as_chunks::<3>();
+    rows.try_into().is_ok_and(|m: &[[f64; 3]; 3]| {
+        closed_form::space(m, &[n, t1, t2], mu, &[0.0; 3]) == Single::Refuted
+    })
 }
 
 pub(super) fn failed(status: Status, iterations: u32, residual: f64) -> ContactOutcome {

@@ -87,11 +87,6 @@ impl Storage {
         }
     }
 
-    /// The product of a matrix that is known by its products only.
-    pub fn product(&self) -> Option<&Arc<dyn Product>> {
-        self.free.as_ref().filter(|_| self.form == Form::Free)
-    }
-
     /// Brings the matrix into the form that is solved; false where its size is not `n`.
     #[inline]
     pub fn prepare(&mut self, n: usize) -> bool {

@@ -3,10 +3,13 @@
 
 mod archive;
 mod block;
+mod canonical;
 mod closed_form;
+mod enumeration;
 mod gauss_seidel;
 mod general;
 mod islands;
+mod library;
 mod matrix;
 mod memory;
 mod newton;

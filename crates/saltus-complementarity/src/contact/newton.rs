@@ -127,6 +127,11 @@ impl Newton {
         &self.s
     }
 
+    /// Brings `w` up to date.
+    pub fn velocity(&mut self, view: &View<'_>, z: &[f64]) {
+        view.velocity(z, &mut self.w);
+    }
+
     /// Runs from `z` and leaves the best point there; [`load`](Self::load) comes first. `w` is up to date at the end.
     pub fn run(
         &mut self,
@@ -319,6 +324,46 @@ impl Newton {
     fn set_fixed(&mut self, i: usize, change: f64) {
         self.part[i] = Part::Fixed;
         self.step[i] = change;
+    }
+
+    /// Forgets all branches: from here on they are prescribed by [`close`](Self::close), [`hold`](Self::hold) and
+    /// [`lead`](Self::lead), one for each row.
+    pub fn at_rest(&mut self, view: &View<'_>) {
+        self.free.clear();
+        self.w.copy_from_slice(view.q);
+    }
+
+    /// Prescribes `w = 0` in row `i`.
+    pub fn close(&mut self, i: usize) {
+        self.set_free(i, Law::Velocity);
+    }
+
+    /// Prescribes the impulse of row `i`.
+    pub fn hold(&mut self, i: usize, value: f64) {
+        self.set_fixed(i, value);
+    }
+
+    /// Prescribes the impulse of row `i` as a multiple of that of `leader`.
+    pub fn lead(&mut self, i: usize, leader: usize, factor: f64) {
+        self.part[i] = Part::Follows(leader, factor);
+        self.step[i] = 0.0;
+    }
+
+    /// Rows in which `w = 0` is prescribed.
+    pub fn closed_rows(&self) -> impl Iterator<Item = usize> + '_ {
+        self.free.iter().copied()
+    }
+
+    /// The point of the prescribed branches, by least squares where their system is singular. Returns the smallest over the
+    /// largest pivot of a regular system.
+    pub fn point_of_branches(&mut self, view: &View<'_>, z: &mut [f64]) -> Option<f64> {
+        z.fill(0.0);
+        self.assemble(view, z);
+        if !self.solve() {
+            return None;
+        }
+        z.copy_from_slice(&self.step);
+        self.regular.then(|| self.lu.pivot_ratio())
     }
 
     /// The scaled linear system of the free unknowns.

@@ -35,6 +35,7 @@ mod twofold;
 mod units;
 
 pub(crate) use local::{solve as solve_contact, spatial as slipping_contact};
+pub(crate) use minimum_norm::Place;
 pub(crate) use modes::of_contact as contact_modes;
 
 pub use cases::CASES_LIMIT;
