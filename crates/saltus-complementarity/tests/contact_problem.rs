@@ -4,6 +4,8 @@
 
 mod support;
 
+use saltus_complementarity::archive::{Problem, read};
+use saltus_complementarity::friction::FrictionContact;
 use saltus_complementarity::{Block, BlockState, ContactProblem, Status, Tolerance};
 use serde_json::Value;
 use support::shared;
@@ -137,4 +139,82 @@ fn one_contact_without_solution_is_refuted() {
         problem.z()
     );
     assert_eq!(problem.worst_block().0, 0);
+}
+
+/// A file of frictional contact as a contact problem.
+fn from_friction(p: &FrictionContact) -> ContactProblem {
+    let mut problem = ContactProblem::default();
+    problem.begin();
+    for (i, &mu) in p.friction().iter().enumerate() {
+        let block = match p.dimension() {
+            5 => Block::Rolling {
+                mu,
+                length: p.rolling()[i],
+            },
+            d => coulomb(mu, d as u8 - 1),
+        };
+        problem.push(i as u64, block);
+    }
+    if problem.rows() > 200 {
+        problem.begin_sparse();
+    }
+    for (i, j, v) in p.delassus().triplets() {
+        problem.add(i, j, v);
+    }
+    problem.q_mut().copy_from_slice(p.free_velocity());
+    problem
+}
+
+/// Problems that have stopped other solvers.
+#[test]
+fn hard_files_are_solved() {
+    let Some(folder) = shared("cases/friction") else {
+        return;
+    };
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    files.sort();
+    let mut solved = 0;
+    for path in &files {
+        let problem = match read(path).unwrap() {
+            Problem::Friction(p) => p,
+            Problem::Global(p) => p.reduce().unwrap(),
+            other => panic!("{other:?}"),
+        };
+        let mut posed = from_friction(&problem);
+        let start = std::time::Instant::now();
+        let outcome = posed.solve(Tolerance::default());
+        let time = start.elapsed().as_secs_f64();
+        let eta = problem.residual(posed.z()).eta;
+        println!(
+            "{}: {} rows, {:?}, {} iterations, residual {:.1e}, eta {eta:.1e}, redundant {}, {:.1} ms",
+            path.file_name().unwrap().to_str().unwrap(),
+            posed.rows(),
+            outcome.status,
+            outcome.iterations,
+            outcome.residual,
+            outcome.redundant,
+            1e3 * time
+        );
+        solved += usize::from(outcome.is_solved());
+    }
+    println!("{solved} of {}", files.len());
+    assert_eq!(solved, files.len());
+}
+
+#[test]
+fn debug_heavy() {
+    let path = shared("cases/friction/heavy-on-light-1e9.json").unwrap();
+    let Problem::Global(p) = read(&path).unwrap() else { panic!() };
+    let p = p.reduce().unwrap();
+    println!("{:?} {:?}", p.delassus(), p.free_velocity());
+    let mut posed = from_friction(&p);
+    let outcome = posed.solve(Tolerance::default());
+    println!("{outcome:?} {:?}", posed.z());
+    posed.z_mut().copy_from_slice(&[1e7+0.01,0.0,0.0,1e7,0.0,0.0]);
+    println!("{:?} ", posed.worst_block());
+    let outcome = posed.solve(Tolerance::default());
+    println!("{outcome:?} {:?}", posed.z());
 }

@@ -11,6 +11,7 @@ use super::library;
 use super::matrix::Matrix;
 use super::newton::{Newton, NewtonEnd};
 use super::residual::View;
+use crate::friction::{FrictionSolver, NewtonFunction};
 use crate::mlcp::{Mlcp, MlcpSolver};
 use crate::outcome::{Outcome, Status, Tolerance};
 use saltus_linear::Dense;
@@ -33,19 +34,32 @@ enum Remedy {
     Sweeps,
     /// All combinations of modes, if they are not few.
     Modes,
-    /// The solvers of frictional contact, to this tolerance.
-    Library(f64),
+    /// A sequence of regularised problems.
+    Proximal,
+    /// A solver of frictional contact from the best point, to this tolerance, with this share of the iterations that are left.
+    Library(FrictionSolver, f64, u32),
+    /// The same from zero.
+    Afresh(FrictionSolver, f64, u32),
 }
 
 impl Remedy {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 12] = [
         Self::FewModes,
         Self::Sweeps,
         Self::Sweeps,
         Self::Modes,
-        Self::Library(1e-6),
-        Self::Library(1e-10),
-        Self::Library(1e-13),
+        Self::Proximal,
+        Self::Library(FrictionSolver::Auto, 1e-6, 8),
+        Self::Afresh(
+            FrictionSolver::ProximalNewton(NewtonFunction::NaturalMap),
+            1e-9,
+            4,
+        ),
+        Self::Afresh(FrictionSolver::ProjectedGradient, 1e-6, 2),
+        Self::Proximal,
+        Self::Afresh(FrictionSolver::InteriorPoint, 1e-9, 4),
+        Self::Library(FrictionSolver::Auto, 1e-11, 2),
+        Self::Library(FrictionSolver::Auto, 1e-13, 1),
     ];
 }
 
@@ -235,10 +249,18 @@ impl Solver {
                 Remedy::Sweeps => {
                     *spent += gauss_seidel::sweep(view, z, SWEEPS.min(left), 1e-13);
                 }
-                Remedy::Library(eta) => {
+                Remedy::Proximal => {
                     best.restore(z);
-                    let s = self.newton.scales();
-                    let Some(found) = library::solve(view, s, z, eta, (left, WORK)) else {
+                    *spent += self.newton.proximal(view, z, left);
+                }
+                Remedy::Library(method, eta, share) | Remedy::Afresh(method, eta, share) => {
+                    if matches!(attempt, Remedy::Library(..)) {
+                        best.restore(z);
+                    } else {
+                        z.fill(0.0);
+                    }
+                    let (s, limits) = (self.newton.scales(), (left / share, WORK));
+                    let Some(found) = library::solve(view, s, z, (method, eta), limits) else {
                         continue;
                     };
                     *spent = spent.saturating_add(found.iterations);

@@ -10,6 +10,7 @@ mod gauss_seidel;
 mod general;
 mod islands;
 mod library;
+mod linearise;
 mod matrix;
 mod memory;
 mod newton;

@@ -8,8 +8,10 @@ use crate::outcome::Tolerance;
 
 /// Rounding of a velocity, relative to the terms it is the sum of.
 pub(super) const ROUND_OFF: f64 = 1e-14;
-/// Terms beyond this multiple of the data hide them: such a point proves nothing.
-const HIDDEN: f64 = 1e9;
+/// Rounding is excused up to this share of the data,
+const HIDDEN: f64 = 1e-6;
+/// and terms beyond this multiple of the data hide them: such a point proves nothing.
+const RUNAWAY: f64 = 1e13;
 /// Impulses beyond this multiple of what the data ask for are looked at more closely.
 const LARGE: f64 = 1e6;
 
@@ -162,11 +164,10 @@ impl View<'_> {
                 terms = terms.max(size);
                 data = data.max(row_compliance(block, i, &d).sqrt() * energy);
             }
-            let allowed =
-                tolerance.floor + tolerance.residual * terms.min(data) + ROUND_OFF * terms;
-            if terms > HIDDEN * data + tolerance.floor / ROUND_OFF
-                || !(self.miss(k, z, w) <= allowed)
-            {
+            let rounding = (ROUND_OFF * terms).min(HIDDEN * data);
+            let allowed = tolerance.floor + tolerance.residual * terms.min(data) + rounding;
+            let hidden = terms > RUNAWAY * data + tolerance.floor / ROUND_OFF;
+            if hidden || !(self.miss(k, z, w) <= allowed) {
                 return false;
             }
         }
