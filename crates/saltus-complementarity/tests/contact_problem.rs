@@ -207,13 +207,17 @@ fn hard_files_are_solved() {
 #[test]
 fn debug_heavy() {
     let path = shared("cases/friction/heavy-on-light-1e9.json").unwrap();
-    let Problem::Global(p) = read(&path).unwrap() else { panic!() };
+    let Problem::Global(p) = read(&path).unwrap() else {
+        panic!()
+    };
     let p = p.reduce().unwrap();
     println!("{:?} {:?}", p.delassus(), p.free_velocity());
     let mut posed = from_friction(&p);
     let outcome = posed.solve(Tolerance::default());
     println!("{outcome:?} {:?}", posed.z());
-    posed.z_mut().copy_from_slice(&[1e7+0.01,0.0,0.0,1e7,0.0,0.0]);
+    posed
+        .z_mut()
+        .copy_from_slice(&[1e7 + 0.01, 0.0, 0.0, 1e7, 0.0, 0.0]);
     println!("{:?} ", posed.worst_block());
     let outcome = posed.solve(Tolerance::default());
     println!("{outcome:?} {:?}", posed.z());

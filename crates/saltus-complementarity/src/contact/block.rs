@@ -81,6 +81,20 @@ impl Block {
         }
     }
 
+    /// The same law with a share of its friction.
+    pub(super) fn with_friction(self, share: f64) -> Self {
+        let mut block = self;
+        match &mut block {
+            Self::Coulomb { mu, .. } | Self::JointCoulomb { mu, .. } => *mu *= share,
+            Self::Rolling { mu, length } => {
+                *mu *= share;
+                *length *= share;
+            }
+            _ => {}
+        }
+        block
+    }
+
     /// The discs of friction: offset of the first row in the block, number of rows, coefficient.
     #[inline]
     pub(super) fn discs(self) -> [(usize, usize, f64); 2] {

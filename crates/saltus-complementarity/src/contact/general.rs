@@ -22,6 +22,10 @@ const STEPS: u32 = 40;
 const SWEEPS: u32 = 50;
 /// Combinations of modes that cost less than other methods.
 const FEW: u32 = 64;
+/// Problems with less friction that are solved on the way to the full one.
+const GROWTH: u32 = 20;
+/// Most steps of a proximal sequence.
+const PROXIMAL: u32 = 600;
 /// Operations that one call of the solvers of frictional contact may take.
 const WORK: f64 = 2e9;
 
@@ -34,6 +38,8 @@ enum Remedy {
     Sweeps,
     /// All combinations of modes, if they are not few.
     Modes,
+    /// The coefficients of friction grow from zero to their values.
+    Friction,
     /// A sequence of regularised problems.
     Proximal,
     /// A solver of frictional contact from the best point, to this tolerance, with this share of the iterations that are left.
@@ -43,12 +49,13 @@ enum Remedy {
 }
 
 impl Remedy {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::FewModes,
         Self::Sweeps,
         Self::Sweeps,
         Self::Modes,
         Self::Proximal,
+        Self::Friction,
         Self::Library(FrictionSolver::Auto, 1e-6, 8),
         Self::Afresh(
             FrictionSolver::ProximalNewton(NewtonFunction::NaturalMap),
@@ -104,6 +111,8 @@ pub(super) struct Solver {
     canonical: Canonical,
     candidate: Vec<f64>,
     best: Best,
+    /// The laws with less friction.
+    blocks: Vec<Block>,
 }
 
 impl Solver {
@@ -251,7 +260,11 @@ impl Solver {
                 }
                 Remedy::Proximal => {
                     best.restore(z);
-                    *spent += self.newton.proximal(view, z, left);
+                    *spent += self.newton.proximal(view, z, left.min(PROXIMAL));
+                }
+                Remedy::Friction => {
+                    z.fill(0.0);
+                    *spent += self.grow_friction(view, z, tolerance, left);
                 }
                 Remedy::Library(method, eta, share) | Remedy::Afresh(method, eta, share) => {
                     if matches!(attempt, Remedy::Library(..)) {
@@ -287,6 +300,39 @@ impl Solver {
         }
         self.best = best;
         (status, end)
+    }
+
+    /// Follows the solution from zero to full friction; returns the Newton steps.
+    fn grow_friction(
+        &mut self,
+        view: &View<'_>,
+        z: &mut [f64],
+        tolerance: &Tolerance,
+        limit: u32,
+    ) -> u32 {
+        let mut spent = 0;
+        let mut blocks = std::mem::take(&mut self.blocks);
+        for step in 0..GROWTH {
+            let share = f64::from(step) / f64::from(GROWTH);
+            blocks.clear();
+            blocks.extend(view.blocks.iter().map(|b| b.with_friction(share)));
+            let partial = View {
+                blocks: &blocks,
+                ..*view
+            };
+            let left = limit.saturating_sub(spent);
+            let end = self.newton.run(&partial, z, tolerance, STEPS.min(left));
+            spent += end.iterations;
+            if !end.solved {
+                let left = limit.saturating_sub(spent).min(limit / GROWTH);
+                spent += self.newton.proximal(&partial, z, left);
+            }
+        }
+        self.blocks = blocks;
+        spent
+            + self
+                .newton
+                .proximal(view, z, limit.saturating_sub(spent).min(PROXIMAL))
     }
 
     /// Chooses the canonical impulses of a solution where they are not unique; returns how many are not.
