@@ -362,6 +362,13 @@ impl Solver {
     }
 }
 
+/// Whether there are contacts only, and all of them open by themselves.
+#[inline]
+pub(super) fn opens(view: &View<'_>) -> bool {
+    let opens = |(block, &first): (&Block, &usize)| block.is_contact() && view.q[first] >= 0.0;
+    view.blocks.iter().zip(view.first).all(opens) && view.q.iter().all(|q| q.is_finite())
+}
+
 /// One contact with friction alone; `None` where the closed forms do not apply.
 #[inline]
 pub(super) fn single(

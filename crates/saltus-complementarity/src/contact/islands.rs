@@ -1,6 +1,7 @@
 //! The parts of a problem that do not act on each other.
 
 use super::block::Block;
+use super::matrix::Matrix;
 use super::residual::View;
 use saltus_linear::Dense;
 
@@ -37,12 +38,36 @@ impl Islands {
                 }
             }
         }
-        let block_of = std::mem::take(&mut self.block_of);
-        view.matrix.visit(|i, j, _| {
-            self.unite(block_of[i], block_of[j]);
-        });
-        self.block_of = block_of;
+        self.unite_coupled(view);
         self.sort(count);
+    }
+
+    fn unite_coupled(&mut self, view: &View<'_>) {
+        let block_of = std::mem::take(&mut self.block_of);
+        let mut apart = self.parent.len();
+        for (i, &k) in block_of.iter().enumerate() {
+            match view.matrix {
+                Matrix::Dense(m) => {
+                    for (v, &l) in m.row(i).iter().zip(&block_of) {
+                        if *v != 0.0 && l != k {
+                            apart -= usize::from(self.unite(k, l));
+                        }
+                    }
+                }
+                Matrix::Rows(m) => {
+                    let (cols, values) = m.row(i);
+                    for (&j, v) in cols.iter().zip(values) {
+                        if *v != 0.0 {
+                            apart -= usize::from(self.unite(k, block_of[j]));
+                        }
+                    }
+                }
+            }
+            if apart == 1 {
+                break;
+            }
+        }
+        self.block_of = block_of;
     }
 
     fn root(&mut self, mut k: usize) -> usize {
@@ -54,13 +79,15 @@ impl Islands {
     }
 
     /// The smaller root stays one, so that the islands do not depend on the order of the entries.
-    fn unite(&mut self, a: usize, b: usize) {
+    /// Says whether they were apart.
+    fn unite(&mut self, a: usize, b: usize) -> bool {
         if self.parent[a] == self.parent[b] {
-            return;
+            return false;
         }
         let (a, b) = (self.root(a), self.root(b));
         let (low, high) = (a.min(b), a.max(b));
         self.parent[high] = low;
+        low != high
     }
 
     fn sort(&mut self, count: usize) {
@@ -155,13 +182,13 @@ impl Part {
             self.z.push(z[row]);
             let to = self.matrix.row_mut(i);
             match view.matrix {
-                super::matrix::Matrix::Dense(m) => {
+                Matrix::Dense(m) => {
                     let from = m.row(row);
                     for (to, &j) in to.iter_mut().zip(&self.rows) {
                         *to = from[j];
                     }
                 }
-                super::matrix::Matrix::Rows(m) => {
+                Matrix::Rows(m) => {
                     let (cols, values) = m.row(row);
                     for (&j, &v) in cols.iter().zip(values) {
                         if v != 0.0 {

@@ -5,12 +5,16 @@ use super::matrix::Matrix;
 use super::newton::Newton;
 use super::residual::View;
 use crate::cone::norm;
-use saltus_linear::RANK_TOLERANCE;
+use saltus_linear::{RANK_TOLERANCE, max_abs};
 
-/// Rows up to which singular systems are solved by an orthogonal factorisation.
-const ORTHOGONAL: usize = 80;
-/// Regularisation of larger singular systems, relative to their scaled diagonal.
+/// Regularisation of singular systems, relative to their scaled diagonal.
 const RIDGE: f64 = 1e-8;
+/// A singular system whose equations hold to this, relative, is consistent.
+const CONSISTENT: f64 = 1e-8;
+/// Its solution is at most this many times as large as its right-hand side.
+const LARGEST: f64 = 1e5;
+/// Unknowns up to which contradictory systems are solved by an orthogonal factorisation.
+const ORTHOGONAL: usize = 100;
 
 /// How an unknown takes part in a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +34,17 @@ pub(super) enum Law {
     Velocity,
     /// Slip of a disc with two rows, or of a joint.
     Slip,
+}
+
+/// What the last linear system was factorised into.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) enum Factors {
+    #[default]
+    Regular,
+    /// Singular, with a small multiple of the identity added.
+    Ridge,
+    /// Singular and contradictory.
+    Orthogonal,
 }
 
 impl Newton {
@@ -303,37 +318,91 @@ impl Newton {
         }
     }
 
-    /// Solves the linear system and completes the step; the smallest step where it is singular.
-    fn solve(&mut self) -> bool {
+    /// Solves the linear system and completes the step; a least-squares step where it is singular.
+    pub(super) fn solve(&mut self) -> bool {
+        self.factors = Factors::Regular;
         self.regular =
             self.lu.factorise(&self.jacobian).is_ok() && self.lu.pivot_ratio() > RANK_TOLERANCE;
-        self.y.clear();
-        if self.regular {
-            self.y.extend_from_slice(&self.rhs);
-            self.lu.solve(&mut self.y);
-        } else {
-            self.solve_singular();
+        if !self.regular {
+            self.factors = Factors::Ridge;
+            for a in 0..self.free.len() {
+                self.jacobian[(a, a)] += RIDGE;
+            }
+            let consistent = self.lu.factorise(&self.jacobian).is_ok() && self.solve_with_ridge();
+            if consistent {
+                return self.complete();
+            }
+            self.factors = Factors::Orthogonal;
+            if self.free.len() > ORTHOGONAL {
+                return self.y.len() == self.free.len() && self.complete();
+            }
+            for a in 0..self.free.len() {
+                self.jacobian[(a, a)] -= RIDGE;
+            }
+            self.rank.factorise(&self.jacobian);
         }
+        self.solve_with_factors();
         self.complete()
     }
 
-    fn solve_singular(&mut self) {
-        let m = self.free.len();
-        if m <= ORTHOGONAL {
-            self.rank.factorise(&self.jacobian);
-            self.y.resize(m, 0.0);
-            self.rank.solve(&mut self.rhs, &mut self.y);
-            return;
+    /// `y` from `rhs` with the last factorisation.
+    fn solve_with_factors(&mut self) {
+        match self.factors {
+            Factors::Regular => {
+                self.y.clone_from(&self.rhs);
+                self.lu.solve(&mut self.y);
+            }
+            Factors::Ridge => {
+                self.solve_with_ridge();
+            }
+            Factors::Orthogonal => {
+                self.y.clear();
+                self.y.resize(self.rhs.len(), 0.0);
+                self.defect.clone_from(&self.rhs);
+                self.rank.solve(&mut self.defect, &mut self.y);
+            }
         }
-        for a in 0..m {
-            self.jacobian[(a, a)] += RIDGE;
+    }
+
+    /// `y` from `rhs` with the regularised matrix and corrections that take the regularisation back. Says whether the equations hold
+    /// and the solution is not too large to be one of the singular system.
+    fn solve_with_ridge(&mut self) -> bool {
+        let size = max_abs(&self.rhs);
+        self.y.clone_from(&self.rhs);
+        self.lu.solve(&mut self.y);
+        for round in 0..3 {
+            self.defect.clone_from(&self.rhs);
+            self.jacobian.apply_add(-1.0, &self.y, &mut self.defect);
+            saltus_linear::axpy(RIDGE, &self.y, &mut self.defect);
+            let missed = max_abs(&self.defect);
+            if missed <= 1e-12 * size {
+                return max_abs(&self.y) <= LARGEST * size;
+            }
+            if round == 2 || !missed.is_finite() {
+                return missed <= CONSISTENT * size && max_abs(&self.y) <= LARGEST * size;
+            }
+            self.lu.solve(&mut self.defect);
+            saltus_linear::axpy(1.0, &self.defect, &mut self.y);
         }
-        self.y.extend_from_slice(&self.rhs);
-        if self.lu.factorise(&self.jacobian).is_ok() {
-            self.lu.solve(&mut self.y);
-        } else {
-            self.y.fill(f64::NAN);
+        false
+    }
+
+    /// The step of the last branches and factors from `z`, where all branches are linear and what they fix is met already.
+    pub(super) fn chord(&mut self) -> bool {
+        if self.free.iter().any(|&i| self.law[i] == Law::Slip) {
+            return false;
         }
+        self.rhs.clear();
+        for &i in &self.free {
+            self.rhs.push(-self.s[i] * self.w[i]);
+        }
+        for (i, part) in self.part.iter().enumerate() {
+            if !matches!(part, Part::Free(_)) {
+                self.step[i] = 0.0;
+            }
+        }
+        self.solve_with_factors();
+        self.complete()
     }
 
     /// The changes of all impulses from those of the scaled free unknowns `y`.

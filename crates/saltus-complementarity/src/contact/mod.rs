@@ -281,6 +281,10 @@ impl ContactProblem {
                 return self.solver.linear(&view, matrix, &mut self.z, tolerance);
             }
         }
+        if general::opens(&view) {
+            self.z.fill(0.0);
+            return general::failed(Status::Solved, 0, 0.0);
+        }
         self.islands.find(&view);
         if self.islands.count() == 1 && matches!(view.matrix, Matrix::Dense(_)) {
             return self.solver.solve(&view, &mut self.z, tolerance);

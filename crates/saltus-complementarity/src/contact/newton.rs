@@ -8,7 +8,7 @@
 //! Source: Alart & Curnier, *Comput. Methods Appl. Mech. Engrg.* 92 (1991) 353–375.
 
 use super::block::Block;
-use super::linearise::{Law, Part};
+use super::linearise::{Factors, Law, Part};
 use super::residual::{View, row_compliance};
 use crate::outcome::Tolerance;
 use saltus_linear::{Dense, Lu, MinimumNorm};
@@ -51,6 +51,8 @@ pub(super) struct Newton {
     pub(super) y: Vec<f64>,
     pub(super) lu: Lu,
     pub(super) rank: MinimumNorm,
+    pub(super) factors: Factors,
+    pub(super) defect: Vec<f64>,
     best: Vec<f64>,
     trial: Vec<f64>,
     /// Whether the last linear system was regular.
@@ -126,7 +128,8 @@ impl Newton {
     ) -> NewtonEnd {
         self.shift = 0.0;
         let (residual, iterations) = self.descend(view, z, GOAL * self.energy, limit);
-        if iterations > 0 && residual <= NEAR * self.energy {
+        let goal = GOAL * self.energy;
+        if iterations > 0 && residual > goal && residual <= NEAR * self.energy {
             self.refine(view, z);
         }
         view.velocity(z, &mut self.w);
@@ -273,14 +276,10 @@ impl Newton {
         self.evaluate(view, z)
     }
 
-    /// One more step with the last factorisation, where that reduces the residual.
+    /// One more step from the best point, with the last factors where all branches are linear, if it reduces the residual.
     fn refine(&mut self, view: &View<'_>, z: &mut [f64]) {
         let before = self.evaluate(view, z);
-        let m = self.free.len();
-        if before == 0.0 || self.jacobian.rows() != m {
-            return;
-        }
-        if !self.linearise(view, z) {
+        if !(self.chord() || self.linearise(view, z)) {
             return;
         }
         for (z, step) in z.iter_mut().zip(&self.step) {
