@@ -8,6 +8,7 @@ pub mod archive;
 pub mod batch;
 mod block;
 pub mod cone;
+mod contact;
 mod definite;
 mod elimination;
 mod enumeration;
@@ -26,6 +27,10 @@ pub mod table;
 mod verdict;
 
 pub use block::BlockMatrix;
+pub use contact::{
+    Block, BlockState, CONTACT_ASSEMBLY_LIMIT, ContactArchive, ContactArchiveError, ContactOutcome,
+    ContactProblem,
+};
 pub use enumeration::{ENUMERATION_LIMIT, Enumeration, enumerate, enumeration_refusal};
 pub use mlcp::{Mlcp, MlcpSolver};
 pub use operator::{Operator, Product};

@@ -56,7 +56,7 @@ pub(crate) fn solve<const D: usize>(
     first
         .or_else(|| match D {
             2 => plane(w, b, mu),
-            3 => spatial(w, b, mu, guess),
+            3 => spatial(w, b, mu, guess, CONTINUED),
             _ => rolling::solve(w, b, mu, rolling, guess, work)
                 .or_else(|| newton(w, b, mu, rolling, guess, work)),
         })
@@ -120,12 +120,18 @@ fn plane<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Option<[f6
     (wrong <= 1e-10 * (w[1][1].abs() * r[1].abs() + b[1].abs())).then_some(r)
 }
 
+/// The last step on one contact in a sweep over many: the next sweep goes on where this one ends, and both converge together.
+const CONTINUED: f64 = 1e-4;
+
 /// Three components: stick in closed form, slip as the root of one function of `a = |u_t|/|r_t|`.
-fn spatial<const D: usize>(
+///
+/// From a reaction that slips already the iteration ends with a step below `continued`, relative to `a`.
+pub(crate) fn spatial<const D: usize>(
     w: &[[f64; D]; D],
     b: &[f64; D],
     mu: f64,
     guess: &[f64; D],
+    continued: f64,
 ) -> Option<[f64; D]> {
     let mut r = [0.0; D];
     let inverse = 1.0 / w[0][0];
@@ -166,9 +172,8 @@ fn spatial<const D: usize>(
     let known = ratio_of(w, b, mu, guess);
     let mut a = known
         .unwrap_or_else(|| (size * w[0][0] / (mu * -b[0]) - 0.5 * trace).max(1e-3 * trace.abs()));
-    // After a step that small Newton's convergence leaves nothing to correct. From a reaction that slips already, the next
-    // sweep goes on where this one ends, and both converge together.
-    let small = if known.is_some() { 1e-4 } else { 1e-9 };
+    // After a step that small Newton's convergence leaves nothing to correct.
+    let small = if known.is_some() { continued } else { 1e-9 };
     let mut last = false;
     for _ in 0..100 {
         let (n, t1, t2, scale) = at(a);

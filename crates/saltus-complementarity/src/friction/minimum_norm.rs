@@ -22,7 +22,7 @@ use saltus_linear::{Dense, axpy, dot};
 
 /// Where the reaction of a contact may lie once the velocities are known.
 #[derive(Debug, Clone, Copy)]
-enum Place<const D: usize> {
+pub(crate) enum Place<const D: usize> {
     Zero,
     /// Multiples of a unit vector: everything that can slip does.
     Ray([f64; D]),
@@ -38,7 +38,7 @@ enum Place<const D: usize> {
 
 impl<const D: usize> Place<D> {
     /// Of a contact with velocity `u`, of which parts below `small` count as zero.
-    fn new(u: &[f64; D], mu: f64, rolling: f64, small: f64) -> Self {
+    pub(crate) fn new(u: &[f64; D], mu: f64, rolling: f64, small: f64) -> Self {
         if u[0] > small {
             return Self::Zero;
         }
@@ -75,7 +75,7 @@ impl<const D: usize> Place<D> {
     }
 
     /// The nearest point to `a`.
-    fn project(&self, a: &[f64; D], mu: f64, rolling: f64) -> [f64; D] {
+    pub(crate) fn project(&self, a: &[f64; D], mu: f64, rolling: f64) -> [f64; D] {
         match self {
             Self::Zero => [0.0; D],
             Self::Cone => project(a, mu, rolling).0,
@@ -99,7 +99,7 @@ impl<const D: usize> Place<D> {
     }
 
     /// An element of the generalised Jacobian of the projection at `a`.
-    fn slope(&self, a: &[f64; D], mu: f64, rolling: f64) -> Block<D> {
+    pub(crate) fn slope(&self, a: &[f64; D], mu: f64, rolling: f64) -> Block<D> {
         let mut m = [[0.0; D]; D];
         match self {
             Self::Zero => {}

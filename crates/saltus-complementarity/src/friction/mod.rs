@@ -34,6 +34,10 @@ mod tangent;
 mod twofold;
 mod units;
 
+pub(crate) use local::{solve as solve_contact, spatial as slipping_contact};
+pub(crate) use minimum_norm::Place;
+pub(crate) use modes::of_contact as contact_modes;
+
 pub use cases::CASES_LIMIT;
 pub use convex::solve_convex;
 pub use diagnosis::{

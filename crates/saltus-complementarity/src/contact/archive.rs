@@ -1,0 +1,109 @@
+//! A contact problem as plain data, to be written to disk and solved again.
+
+use super::block::Block;
+use super::{ContactProblem, matrix::Matrix};
+use serde::{Deserialize, Serialize};
+
+/// All that a [`ContactProblem`] is made of.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContactArchive {
+    /// Ids of the blocks.
+    pub ids: Vec<u64>,
+    /// The blocks in the order of their rows.
+    pub blocks: Vec<Block>,
+    /// Entries `(row, column, value)` of `A` that are not zero, row by row.
+    pub matrix: Vec<(usize, usize, f64)>,
+    /// Whether the matrix was given by its entries, not as a dense one.
+    #[serde(default)]
+    pub sparse: bool,
+    /// Free velocities `q` (rows) [m/s].
+    pub q: Vec<f64>,
+    /// Impulses `z` (rows) [N s]: the guess, or the answer.
+    pub z: Vec<f64>,
+}
+
+/// The parts of an archive do not fit together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContactArchiveError {
+    /// A list has the wrong length.
+    #[error("{what} has {found} entries, the blocks ask for {expected}")]
+    Size {
+        /// Which list.
+        what: &'static str,
+        /// What is there.
+        found: usize,
+        /// What the blocks ask for.
+        expected: usize,
+    },
+    /// An entry of the matrix is outside of it.
+    #[error("entry ({row}, {column}) of the matrix is outside its {rows} rows and columns")]
+    Entry {
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+        /// Rows of the problem.
+        rows: usize,
+    },
+}
+
+impl ContactProblem {
+    /// The problem as plain data: what [`from_archive`](Self::from_archive) makes the same problem of.
+    #[must_use]
+    pub fn archive(&self) -> ContactArchive {
+        let mut matrix = Vec::new();
+        let stored = self.matrix();
+        stored.visit(|i, j, v| matrix.push((i, j, v)));
+        ContactArchive {
+            ids: self.ids.clone(),
+            blocks: self.blocks.clone(),
+            matrix,
+            sparse: matches!(stored, Matrix::Rows(_)),
+            q: self.q.clone(),
+            z: self.z.clone(),
+        }
+    }
+
+    /// The problem of an archive.
+    ///
+    /// # Errors
+    /// [`ContactArchiveError`] where the parts do not fit together.
+    pub fn from_archive(archive: &ContactArchive) -> Result<Self, ContactArchiveError> {
+        let mut problem = Self::default();
+        let expected = archive.blocks.len();
+        let size = |what, found, expected| {
+            if found == expected {
+                Ok(())
+            } else {
+                Err(ContactArchiveError::Size {
+                    what,
+                    found,
+                    expected,
+                })
+            }
+        };
+        size("ids", archive.ids.len(), expected)?;
+        problem.begin();
+        for (&id, &block) in archive.ids.iter().zip(&archive.blocks) {
+            problem.push(id, block);
+        }
+        let rows = problem.rows();
+        size("q", archive.q.len(), rows)?;
+        size("z", archive.z.len(), rows)?;
+        if archive.sparse {
+            problem.begin_sparse();
+        }
+        for &(row, column, value) in &archive.matrix {
+            if row >= rows || column >= rows {
+                return Err(ContactArchiveError::Entry { row, column, rows });
+            }
+            problem.add(row, column, value);
+        }
+        problem.q.copy_from_slice(&archive.q);
+        problem.z.copy_from_slice(&archive.z);
+        problem.prepare();
+        Ok(problem)
+    }
+}

@@ -1,0 +1,130 @@
+//! All modes of a few planar contacts, unilateral rows and boxes: each is a linear system.
+
+use super::block::Block;
+use super::newton::Newton;
+use super::residual::View;
+use crate::outcome::Tolerance;
+
+/// Most combinations of modes: six planar contacts with friction.
+pub(super) const LIMIT: u32 = 4096;
+/// Most rows.
+const ROWS: usize = 32;
+/// A combination counts as refuted only if its point misses a law by more than this, relative to the terms,
+const CLEAR: f64 = 1e-7;
+/// and its system has pivots no smaller than this, relative to the largest.
+const CERTAIN: f64 = 1e-8;
+
+/// What the search through all modes found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Enumerated {
+    Found,
+    /// Every combination is refuted by more than rounding.
+    Refuted,
+    /// No combination works, but some could not be refuted.
+    Open,
+}
+
+/// Number of combinations of modes; `None` where there are too many, or a law is not piecewise linear.
+pub(super) fn combinations(view: &View<'_>) -> Option<u32> {
+    if view.q.len() > ROWS {
+        return None;
+    }
+    let mut product = 1_u32;
+    for &block in view.blocks {
+        product = product.checked_mul(u32::from(modes(block)?))?;
+    }
+    (product <= LIMIT).then_some(product)
+}
+
+fn modes(block: Block) -> Option<u8> {
+    match block {
+        Block::Equality => Some(1),
+        Block::Unilateral | Block::Coulomb { tangents: 0, .. } => Some(2),
+        Block::Coulomb { mu, .. } if mu == 0.0 => Some(2),
+        Block::Coulomb { tangents: 1, .. } => Some(4),
+        Block::Box { lo, hi } => Some(1 + u8::from(lo.is_finite()) + u8::from(hi.is_finite())),
+        _ => None,
+    }
+}
+
+/// Tries all combinations in a fixed order and leaves the first solution in `z`; `z` is arbitrary otherwise. `newton` has
+/// [loaded](Newton::load) the problem.
+pub(super) fn search(
+    newton: &mut Newton,
+    view: &View<'_>,
+    z: &mut [f64],
+    tolerance: &Tolerance,
+    limit: u32,
+) -> (Enumerated, u32) {
+    let Some(count) = combinations(view) else {
+        return (Enumerated::Open, 0);
+    };
+    let mut refuted = true;
+    for number in 0..count.min(limit) {
+        newton.at_rest(view);
+        let mut rest = number;
+        for (k, &block) in view.blocks.iter().enumerate() {
+            let base = u32::from(modes(block).unwrap_or(1));
+            choose(newton, block, view.first[k], rest % base);
+            rest /= base;
+        }
+        let pivots = newton.point_of_branches(view, z);
+        newton.velocity(view, z);
+        if view.holds(z, &newton.w, tolerance) {
+            return (Enumerated::Found, number + 1);
+        }
+        refuted &= is_refuted(newton, view, z, pivots);
+    }
+    if refuted && count <= limit {
+        (Enumerated::Refuted, count)
+    } else {
+        (Enumerated::Open, count.min(limit))
+    }
+}
+
+/// Prescribes mode `mode` of a block whose first row is `i`.
+fn choose(newton: &mut Newton, block: Block, i: usize, mode: u32) {
+    match block {
+        Block::Box { lo, hi } => match mode {
+            0 => newton.close(i),
+            1 if lo.is_finite() => newton.hold(i, lo),
+            _ => newton.hold(i, hi),
+        },
+        Block::Equality => newton.close(i),
+        _ if mode == 0 => (i..i + block.rows()).for_each(|i| newton.hold(i, 0.0)),
+        Block::Coulomb { mu, tangents } if mu > 0.0 && tangents > 0 => {
+            newton.close(i);
+            match mode {
+                1 => newton.close(i + 1),
+                2 => newton.lead(i + 1, i, mu),
+                _ => newton.lead(i + 1, i, -mu),
+            }
+        }
+        _ => {
+            newton.close(i);
+            (i + 1..i + block.rows()).for_each(|i| newton.hold(i, 0.0));
+        }
+    }
+}
+
+/// Whether the point of a combination clearly is no solution, and the only point of the combination. The linear system of a
+/// singular combination may have other points, but none at all if it is contradictory: then an equation that the combination
+/// prescribes misses by far.
+fn is_refuted(newton: &Newton, view: &View<'_>, z: &[f64], pivots: Option<f64>) -> bool {
+    let w = &newton.w;
+    let clear = |i: usize, miss: f64| {
+        let terms = view.q[i].abs() + view.matrix.row_size(i, z);
+        miss > CLEAR * terms
+    };
+    match pivots {
+        Some(ratio) if ratio < CERTAIN => false,
+        Some(_) => (0..view.blocks.len()).any(|k| {
+            let i = view.first[k];
+            let rows = i..i + view.blocks[k].rows();
+            let miss = view.miss(k, z, w);
+            let largest = rows.map(|i| view.q[i].abs() + view.matrix.row_size(i, z));
+            miss > CLEAR * largest.fold(0.0, f64::max)
+        }),
+        None => newton.closed_rows().any(|i| clear(i, w[i].abs())),
+    }
+}

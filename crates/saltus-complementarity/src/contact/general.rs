@@ -1,0 +1,460 @@
+//! The solvers of one connected problem with a dense matrix, in the order in which they are tried.
+
+use super::ContactOutcome;
+use super::block::Block;
+use super::canonical::Canonical;
+use super::closed_form::{self, Single};
+use super::enumeration::{self, Enumerated};
+use super::gauss_seidel;
+use super::islands::Part;
+use super::library;
+use super::matrix::Matrix;
+use super::newton::{Newton, NewtonEnd};
+use super::residual::View;
+use crate::friction::{FrictionSolver, NewtonFunction};
+use crate::mlcp::{Mlcp, MlcpSolver};
+use crate::outcome::{Outcome, Status, Tolerance};
+use saltus_linear::Dense;
+
+/// Most Newton steps of one run.
+const STEPS: u32 = 40;
+/// Sweeps between two runs of Newton's method.
+const SWEEPS: u32 = 50;
+/// Combinations of modes that cost less than other methods.
+const FEW: u32 = 64;
+/// Problems with less friction that are solved on the way to the full one.
+const GROWTH: u32 = 20;
+/// Most steps of a proximal sequence.
+const PROXIMAL: u32 = 600;
+/// Operations that one call of the solvers of frictional contact may take.
+const WORK: f64 = 2e9;
+
+/// What follows where Newton's method alone does not converge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Remedy {
+    /// All combinations of modes, if they are few.
+    FewModes,
+    /// Some sweeps of Gauss–Seidel.
+    Sweeps,
+    /// All combinations of modes, if they are not few.
+    Modes,
+    /// The coefficients of friction grow from zero to their values.
+    Friction,
+    /// A sequence of regularised problems.
+    Proximal,
+    /// A solver of frictional contact from the best point, to this tolerance, with this share of the iterations that are left.
+    Library(FrictionSolver, f64, u32),
+    /// The same from zero.
+    Afresh(FrictionSolver, f64, u32),
+}
+
+impl Remedy {
+    const ALL: [Self; 13] = [
+        Self::FewModes,
+        Self::Sweeps,
+        Self::Sweeps,
+        Self::Modes,
+        Self::Proximal,
+        Self::Friction,
+        Self::Library(FrictionSolver::Auto, 1e-6, 8),
+        Self::Afresh(
+            FrictionSolver::ProximalNewton(NewtonFunction::NaturalMap),
+            1e-9,
+            4,
+        ),
+        Self::Afresh(FrictionSolver::ProjectedGradient, 1e-6, 2),
+        Self::Proximal,
+        Self::Afresh(FrictionSolver::InteriorPoint, 1e-9, 4),
+        Self::Library(FrictionSolver::Auto, 1e-11, 2),
+        Self::Library(FrictionSolver::Auto, 1e-13, 1),
+    ];
+}
+
+/// The point of smallest residual.
+#[derive(Debug)]
+struct Best {
+    residual: f64,
+    z: Vec<f64>,
+}
+
+impl Default for Best {
+    fn default() -> Self {
+        Self {
+            residual: f64::INFINITY,
+            z: Vec::new(),
+        }
+    }
+}
+
+impl Best {
+    fn offer(&mut self, view: &View<'_>, z: &[f64], w: &[f64]) {
+        let residual = view.worst(z, w).1;
+        if residual < self.residual || self.residual == f64::INFINITY {
+            self.residual = residual;
+            self.z.clear();
+            self.z.extend_from_slice(z);
+        }
+    }
+
+    fn restore(&self, z: &mut [f64]) {
+        z.copy_from_slice(&self.z);
+    }
+}
+
+/// What is kept from one problem to the next: buffers only.
+#[derive(Debug, Default)]
+pub(super) struct Solver {
+    newton: Newton,
+    mlcp: MlcpSolver,
+    ordered: Part,
+    members: Vec<usize>,
+    canonical: Canonical,
+    candidate: Vec<f64>,
+    best: Best,
+    /// The laws with less friction.
+    blocks: Vec<Block>,
+}
+
+impl Solver {
+    /// Solves a connected problem whose matrix is dense.
+    pub fn solve(
+        &mut self,
+        view: &View<'_>,
+        z: &mut [f64],
+        tolerance: Tolerance,
+    ) -> ContactOutcome {
+        let Matrix::Dense(matrix) = view.matrix else {
+            return failed(Status::NotApplicable, 0, f64::NAN);
+        };
+        if let [block] = *view.blocks
+            && let Some(outcome) = single(view, block, matrix, z, &tolerance)
+        {
+            return outcome;
+        }
+        let linear = |b: &Block| matches!(b, Block::Equality | Block::Unilateral);
+        if view.blocks.iter().all(linear) {
+            return self.linear(view, matrix, z, tolerance);
+        }
+        self.general(view, z, tolerance)
+    }
+
+    /// Equalities and unilateral rows only.
+    pub fn linear(
+        &mut self,
+        view: &View<'_>,
+        matrix: &Dense,
+        z: &mut [f64],
+        tolerance: Tolerance,
+    ) -> ContactOutcome {
+        let equality = |b: &Block| *b == Block::Equality;
+        let equalities = view.blocks.iter().filter(|b| equality(b)).count();
+        if view.blocks[..equalities].iter().all(equality) {
+            let problem = Mlcp {
+                equalities,
+                matrix,
+                q: view.q,
+            };
+            return self.mlcp.solve(&problem, z, tolerance).into();
+        }
+        self.members.clear();
+        let all = 0..view.blocks.len();
+        self.members
+            .extend(all.clone().filter(|&k| equality(&view.blocks[k])));
+        self.members
+            .extend(all.filter(|&k| !equality(&view.blocks[k])));
+        let part = &mut self.ordered;
+        part.gather(view, &self.members, z);
+        let problem = Mlcp {
+            equalities,
+            matrix: &part.matrix,
+            q: &part.q,
+        };
+        let outcome = self.mlcp.solve(&problem, &mut part.z, tolerance);
+        part.scatter(z);
+        outcome.into()
+    }
+
+    fn general(&mut self, view: &View<'_>, z: &mut [f64], tolerance: Tolerance) -> ContactOutcome {
+        for v in z.iter_mut().filter(|v| !v.is_finite()) {
+            *v = 0.0;
+        }
+        self.newton.load(view);
+        let mut spent = 0;
+        let mut end = self.newton_from(view, z, &tolerance, &mut spent);
+        let mut status = Status::Stalled;
+        if !end.solved {
+            (status, end) = self.fall_back(view, z, &tolerance, &mut spent);
+        }
+        let mut redundant = 0;
+        if end.solved {
+            status = Status::Solved;
+            redundant = self.settle(view, z, end.regular, &tolerance);
+        }
+        let residual = view.worst(z, &self.newton.w).1;
+        if residual.is_nan() {
+            z.fill(0.0);
+            status = Status::NotFinite;
+        } else if status == Status::Stalled && spent >= tolerance.max_iterations {
+            status = Status::IterationLimit;
+        }
+        ContactOutcome {
+            redundant,
+            ..failed(status, spent, residual)
+        }
+    }
+
+    /// Newton's method from `z`, with what is left of the iterations.
+    fn newton_from(
+        &mut self,
+        view: &View<'_>,
+        z: &mut [f64],
+        tolerance: &Tolerance,
+        spent: &mut u32,
+    ) -> NewtonEnd {
+        let limit = STEPS.min(tolerance.max_iterations.saturating_sub(*spent));
+        let end = self.newton.run(view, z, tolerance, limit);
+        *spent += end.iterations;
+        end
+    }
+
+    /// What is tried where Newton's method from the guess fails, in this order: Newton's method from zero, all modes where they are
+    /// few, sweeps of Gauss–Seidel between runs of Newton's method, all modes where they are not too many, the solvers of frictional
+    /// contact. The point of smallest residual is kept.
+    #[cold]
+    fn fall_back(
+        &mut self,
+        view: &View<'_>,
+        z: &mut [f64],
+        tolerance: &Tolerance,
+        spent: &mut u32,
+    ) -> (Status, NewtonEnd) {
+        let mut best = std::mem::take(&mut self.best);
+        best.residual = f64::INFINITY;
+        best.offer(view, z, &self.newton.w);
+        z.fill(0.0);
+        let mut end = self.newton_from(view, z, tolerance, spent);
+        let mut status = Status::Stalled;
+        let modes = enumeration::combinations(view);
+        for attempt in Remedy::ALL {
+            if end.solved || *spent >= tolerance.max_iterations {
+                break;
+            }
+            best.offer(view, z, &self.newton.w);
+            let left = tolerance.max_iterations - *spent;
+            match attempt {
+                Remedy::FewModes | Remedy::Modes => {
+                    let few = modes.is_some_and(|m| m <= FEW);
+                    if modes.is_none() || few != (attempt == Remedy::FewModes) {
+                        continue;
+                    }
+                    let (found, tried) =
+                        enumeration::search(&mut self.newton, view, z, tolerance, left);
+                    *spent += tried;
+                    if found == Enumerated::Refuted {
+                        status = Status::Infeasible;
+                        break;
+                    }
+                }
+                Remedy::Sweeps => {
+                    *spent += gauss_seidel::sweep(view, z, SWEEPS.min(left), 1e-13);
+                }
+                Remedy::Proximal => {
+                    best.restore(z);
+                    *spent += self.newton.proximal(view, z, left.min(PROXIMAL));
+                }
+                Remedy::Friction => {
+                    z.fill(0.0);
+                    *spent += self.grow_friction(view, z, tolerance, left);
+                }
+                Remedy::Library(method, eta, share) | Remedy::Afresh(method, eta, share) => {
+                    if matches!(attempt, Remedy::Library(..)) {
+                        best.restore(z);
+                    } else {
+                        z.fill(0.0);
+                    }
+                    let (s, limits) = (self.newton.scales(), (left / share, WORK));
+                    let Some(found) = library::solve(view, s, z, (method, eta), limits) else {
+                        continue;
+                    };
+                    *spent = spent.saturating_add(found.iterations);
+                    self.newton.velocity(view, z);
+                    best.offer(view, z, &self.newton.w);
+                    if found.status == Status::Infeasible {
+                        status = found.status;
+                        break;
+                    }
+                }
+            }
+            end = self.newton_from(view, z, tolerance, spent);
+        }
+        if !end.solved {
+            best.offer(view, z, &self.newton.w);
+            best.restore(z);
+            self.newton.velocity(view, z);
+            // A point that Newton's method left may be a solution.
+            end.solved = view.holds(z, &self.newton.w, tolerance);
+            end.regular = false;
+            if !end.solved && status == Status::Stalled && no_mode_of_space(view) {
+                status = Status::Infeasible;
+            }
+        }
+        self.best = best;
+        (status, end)
+    }
+
+    /// Follows the solution from zero to full friction; returns the Newton steps.
+    fn grow_friction(
+        &mut self,
+        view: &View<'_>,
+        z: &mut [f64],
+        tolerance: &Tolerance,
+        limit: u32,
+    ) -> u32 {
+        let mut spent = 0;
+        let mut blocks = std::mem::take(&mut self.blocks);
+        for step in 0..GROWTH {
+            let share = f64::from(step) / f64::from(GROWTH);
+            blocks.clear();
+            blocks.extend(view.blocks.iter().map(|b| b.with_friction(share)));
+            let partial = View {
+                blocks: &blocks,
+                ..*view
+            };
+            let left = limit.saturating_sub(spent);
+            let end = self.newton.run(&partial, z, tolerance, STEPS.min(left));
+            spent += end.iterations;
+            if !end.solved {
+                let left = limit.saturating_sub(spent).min(limit / GROWTH);
+                spent += self.newton.proximal(&partial, z, left);
+            }
+        }
+        self.blocks = blocks;
+        spent
+            + self
+                .newton
+                .proximal(view, z, limit.saturating_sub(spent).min(PROXIMAL))
+    }
+
+    /// Chooses the canonical impulses of a solution where they are not unique; returns how many are not.
+    fn settle(
+        &mut self,
+        view: &View<'_>,
+        z: &mut [f64],
+        regular: bool,
+        tolerance: &Tolerance,
+    ) -> u32 {
+        let s = self.newton.scales();
+        if regular && !Canonical::touches(view, s, z, &self.newton.w) {
+            return 0;
+        }
+        let (redundant, found) =
+            self.canonical
+                .find(view, s, z, &self.newton.w, &mut self.candidate);
+        if found {
+            self.newton.velocity(view, &self.candidate);
+            if view.holds(&self.candidate, &self.newton.w, tolerance) {
+                z.copy_from_slice(&self.candidate);
+            } else {
+                self.newton.velocity(view, z);
+            }
+        }
+        redundant
+    }
+}
+
+/// Whether there are contacts only, and all of them open by themselves.
+#[inline]
+pub(super) fn opens(view: &View<'_>) -> bool {
+    let opens = |(block, &first): (&Block, &usize)| block.is_contact() && view.q[first] >= 0.0;
+    view.blocks.iter().zip(view.first).all(opens) && view.q.iter().all(|q| q.is_finite())
+}
+
+/// One contact with friction alone; `None` where the closed forms do not apply.
+#[inline]
+pub(super) fn single(
+    view: &View<'_>,
+    block: Block,
+    matrix: &Dense,
+    z: &mut [f64],
+    tolerance: &Tolerance,
+) -> Option<ContactOutcome> {
+    let Block::Coulomb { mu, .. } = block else {
+        return None;
+    };
+    match (matrix.as_slice(), view.q, &mut *z) {
+        (&[a, b, c, d], &[n, t], z @ &mut [_, _]) => {
+            let found = closed_form::plane(&[[a, b], [c, d]], &[n, t], mu);
+            take(found, view, z, tolerance)
+        }
+        (entries, &[n, t1, t2], z @ &mut [z0, z1, z2]) => {
+            let (rows, _) = entries.as_chunks::<3>();
+            let m: &[[f64; 3]; 3] = rows.try_into().ok()?;
+            let found = closed_form::space(m, &[n, t1, t2], mu, &[z0, z1, z2]);
+            take(found, view, z, tolerance)
+        }
+        _ => None,
+    }
+}
+
+#[inline]
+fn take<const D: usize>(
+    found: Single<D>,
+    view: &View<'_>,
+    z: &mut [f64],
+    tolerance: &Tolerance,
+) -> Option<ContactOutcome> {
+    match found {
+        Single::Found(impulse, multiple) => {
+            let mut w = [0.0; D];
+            view.velocity(&impulse, &mut w);
+            let residual = view.miss(0, &impulse, &w);
+            if !view.holds(&impulse, &w, tolerance) {
+                return None;
+            }
+            z.copy_from_slice(&impulse);
+            Some(ContactOutcome {
+                multiple,
+                ..failed(Status::Solved, 0, residual)
+            })
+        }
+        Single::Refuted if D == 2 => {
+            z.fill(0.0);
+            let mut w = [0.0; D];
+            view.velocity(z, &mut w);
+            Some(failed(Status::Infeasible, 0, view.miss(0, z, &w)))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the problem is one spatial contact of which every mode is refuted.
+fn no_mode_of_space(view: &View<'_>) -> bool {
+    let (&[Block::Coulomb { mu, .. }], &[n, t1, t2], Matrix::Dense(matrix)) =
+        (view.blocks, view.q, view.matrix)
+    else {
+        return false;
+    };
+    let (rows, _) = matrix.as_slice().as_chunks::<3>();
+    rows.try_into().is_ok_and(|m: &[[f64; 3]; 3]| {
+        closed_form::space(m, &[n, t1, t2], mu, &[0.0; 3]) == Single::Refuted
+    })
+}
+
+pub(super) fn failed(status: Status, iterations: u32, residual: f64) -> ContactOutcome {
+    ContactOutcome {
+        status,
+        iterations,
+        residual,
+        redundant: 0,
+        multiple: false,
+    }
+}
+
+impl From<Outcome> for ContactOutcome {
+    fn from(outcome: Outcome) -> Self {
+        Self {
+            redundant: outcome.redundant,
+            ..failed(outcome.status, outcome.iterations, outcome.residual)
+        }
+    }
+}

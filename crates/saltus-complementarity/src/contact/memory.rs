@@ -1,0 +1,67 @@
+//! The impulses of the last solved problem, found again by the ids of their blocks.
+
+use super::block::Block;
+
+/// Blocks and impulses of the problem that was solved last.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// Whether `ids`, `blocks` and `first` are those of the present problem.
+    current: bool,
+    ids: Vec<u64>,
+    blocks: Vec<Block>,
+    first: Vec<usize>,
+    z: Vec<f64>,
+    /// Positions sorted by id, where they are needed.
+    order: Vec<usize>,
+    sorted: bool,
+}
+
+impl Memory {
+    /// The present problem is no longer the one that is remembered.
+    #[inline]
+    pub fn begin(&mut self) {
+        self.current = false;
+    }
+
+    /// Remembers a solved problem.
+    #[inline]
+    pub fn store(&mut self, ids: &[u64], blocks: &[Block], first: &[usize], z: &[f64]) {
+        if !self.current || self.ids.len() != ids.len() {
+            self.ids.clear();
+            self.ids.extend_from_slice(ids);
+            self.blocks.clear();
+            self.blocks.extend_from_slice(blocks);
+            self.first.clear();
+            self.first.extend_from_slice(first);
+            self.current = true;
+            self.sorted = false;
+        }
+        self.z.clear();
+        self.z.extend_from_slice(z);
+    }
+
+    /// The impulses of the block with this id, if it had the same shape. `position` is where it is looked for first.
+    pub fn recall(&mut self, id: u64, block: Block, position: usize) -> Option<&[f64]> {
+        let k = if self.ids.get(position) == Some(&id) {
+            position
+        } else {
+            self.find(id)?
+        };
+        let first = self.first[k];
+        self.blocks[k]
+            .same_shape(block)
+            .then(|| &self.z[first..first + block.rows()])
+    }
+
+    fn find(&mut self, id: u64) -> Option<usize> {
+        if !self.sorted {
+            self.order.clear();
+            self.order.extend(0..self.ids.len());
+            let ids = &self.ids;
+            self.order.sort_unstable_by_key(|&k| (ids[k], k));
+            self.sorted = true;
+        }
+        let found = self.order.binary_search_by_key(&id, |&k| self.ids[k]);
+        found.ok().map(|place| self.order[place])
+    }
+}
