@@ -51,11 +51,11 @@ impl Contacts for Shaft {
     fn contacts_are_fixed(&self) -> bool {
         self.always
     }
-    fn detect(&self, t: f64, q: &[f64], margin: Reach<'_>, set: &mut ContactSet) {
+    fn detect(&self, t: f64, q: &[f64], reach: Reach<'_>, set: &mut ContactSet) {
         set.clear();
         for (id, direction) in [(3, 1.0), (7, -1.0)] {
             let id = ContactId(id);
-            if self.always || Self::gap(id, q) < margin {
+            if self.always || Self::gap(id, q) < reach.margin() {
                 set.push(id, ContactLaw::frictionless(0.6), 0.0);
                 set.directions.push(&[0], &[direction]);
                 set.rate.push(0.0);
