@@ -280,6 +280,36 @@ pub enum StepError {
         /// The problem itself, to be kept and solved by other means.
         problem: Box<FailedProblem>,
     },
+    /// The contact problem of the step, with friction, was not solved.
+    #[error(
+        "the contact problem of {contacts} contacts with friction and {bilateral} bilateral constraints was not solved ({status}, residual {residual:.3e} m/s, largest at `{place}`); {cure}"
+    )]
+    FrictionProblem {
+        /// Contacts in the problem.
+        contacts: usize,
+        /// Bilateral constraints in the problem.
+        bilateral: usize,
+        /// The solver's word.
+        status: String,
+        /// Residual of its natural map [m/s].
+        residual: f64,
+        /// The constraint or contact with the largest residual.
+        place: String,
+        /// What usually helps.
+        cure: &'static str,
+    },
+    /// A coefficient of friction is negative or no number.
+    #[error(
+        "the friction coefficient of contact `{contact}` is {mu} at t = {t} s; it must be 0 or greater wherever the motion leads"
+    )]
+    Friction {
+        /// Name of the contact.
+        contact: String,
+        /// Its coefficient.
+        mu: f64,
+        /// Time \[s\].
+        t: f64,
+    },
     /// The iteration matrix cannot be factored.
     #[error(
         "the iteration matrix of the step is singular ({source}); {}",

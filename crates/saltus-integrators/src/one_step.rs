@@ -7,7 +7,9 @@
 //! `A` equals `Bᵀ` unless the rows turn with the unknown velocity.
 
 use crate::integrator::FailedProblem;
-use saltus_complementarity::{Mlcp, MlcpSolver, Outcome, Tolerance};
+use saltus_complementarity::{
+    Block, BlockState, ContactOutcome, ContactProblem, Mlcp, MlcpSolver, Outcome, Tolerance,
+};
 use saltus_linear::{Dense, SparseRows, SquareMatrix, max_abs};
 
 /// What the constants of the rows are known to, relative to the largest and to the unit of velocity: they are differences of
@@ -27,6 +29,8 @@ pub(crate) struct OneStep {
     /// Constant part of `w` (m).
     q: Vec<f64>,
     solver: MlcpSolver,
+    /// The same problem with friction.
+    problem: ContactProblem,
 }
 
 /// Where row `i` of the one-step problem comes from: the matrix and the row in it.
@@ -131,6 +135,52 @@ impl OneStep {
             ..Tolerance::default()
         };
         self.solver.solve(&problem, z, tolerance)
+    }
+
+    /// Poses the problem with laws, block by block: `(id, block)` in the order of the rows.
+    pub(crate) fn pose(&mut self, blocks: impl Iterator<Item = (u64, Block)>) {
+        self.problem.begin();
+        for (id, block) in blocks {
+            self.problem.push(id, block);
+        }
+        let matrix = self.problem.matrix_mut();
+        if matrix.rows() == self.delassus.rows() {
+            matrix
+                .as_mut_slice()
+                .copy_from_slice(self.delassus.as_slice());
+        }
+        self.problem.q_mut().copy_from_slice(&self.q);
+    }
+
+    /// Changes the numbers of the law of block `k` of the problem posed.
+    pub(crate) fn set_block(&mut self, k: usize, block: Block) {
+        self.problem.set_block(k, block);
+    }
+
+    /// What block `k` of the problem posed does.
+    pub(crate) fn block_state(&self, k: usize) -> BlockState {
+        self.problem.state(k)
+    }
+
+    /// The block that is satisfied least.
+    pub(crate) fn worst_block(&self) -> usize {
+        self.problem.worst_block().0
+    }
+
+    /// Solves the problem posed from the guess in `z`, or from the impulses of the last one where that is zero.
+    pub(crate) fn solve_posed(&mut self, z: &mut [f64]) -> ContactOutcome {
+        if saltus_linear::is_zero(z) {
+            self.problem.guess_from_memory();
+        } else {
+            self.problem.z_mut().copy_from_slice(z);
+        }
+        let tolerance = Tolerance {
+            floor: ROUND_OFF * (1.0 + max_abs(&self.q)),
+            ..Tolerance::default()
+        };
+        let outcome = self.problem.solve(tolerance);
+        z.copy_from_slice(self.problem.z());
+        outcome
     }
 
     /// The row that `z` satisfies least, and whether a push on any contact pulls it in, so that no push keeps it out.

@@ -137,8 +137,8 @@ impl Scheme {
     #[must_use]
     pub fn solves_friction(&self) -> bool {
         match self {
-            Self::MoreauJean(_)
-            | Self::GeneralizedAlpha(_)
+            Self::MoreauJean(_) => true,
+            Self::GeneralizedAlpha(_)
             | Self::NonsmoothGeneralizedAlpha(_)
             | Self::NonsmoothNewmark(_)
             | Self::NonsmoothHht(_) => false,

@@ -292,9 +292,9 @@ impl Contacts for Near {
     fn contacts_are_fixed(&self) -> bool {
         false
     }
-    fn detect(&self, t: f64, q: &[f64], margin: Reach<'_>, set: &mut ContactSet) {
-        self.0.detect(t, q, margin, set);
-        if set.gap[0] >= margin {
+    fn detect(&self, t: f64, q: &[f64], reach: Reach<'_>, set: &mut ContactSet) {
+        self.0.detect(t, q, reach, set);
+        if set.gap[0] >= reach.margin() {
             set.clear();
         }
     }

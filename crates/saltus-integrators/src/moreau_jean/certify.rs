@@ -132,8 +132,8 @@ impl MoreauJean {
             .map(|(i, p)| p * rows.dot(i, &t.v_phi))
             .sum();
         let c = &self.contact;
-        for &i in &c.active {
-            contact += c.impulse[i] * c.law.directions.dot(c.law.first_row[i], &t.v_phi);
+        for &(_, row) in &c.list {
+            contact += c.impulse_rows[row] * c.law.directions.dot(row, &t.v_phi);
         }
         (external, contact)
     }
@@ -168,11 +168,19 @@ impl MoreauJean {
             return;
         }
         let mut worst = 0.0_f64;
-        for k in 0..self.contact.active.len() {
-            let i = self.contact.active[k];
-            worst = worst.max(self.law_residual(self.dims.ng + k, i).abs());
+        let mut row = self.dims.ng;
+        for &i in &self.contact.active {
+            worst = worst.max(self.law_residual(row, i).abs());
+            let rows = self.rows_of(i);
+            if rows > 1 {
+                worst = worst.max(self.friction_residual(row, i));
+            }
+            row += rows;
         }
         certificate.set(Entry::ComplementarityVelocity, worst);
+        if self.has_friction {
+            self.certify_friction(certificate);
+        }
     }
 
     /// Splits `v_{k+1} − v_k` into the jump that contacts made and the rest, which predicts the next step.
@@ -182,7 +190,7 @@ impl MoreauJean {
         t.jump.fill(0.0);
         if c.active.iter().any(|&i| c.impulse[i] != 0.0) {
             self.one_step
-                .add_response(ng..ng + c.active.len(), &c.multipliers, &mut t.jump);
+                .add_response(ng..ng + c.list.len(), &c.multipliers, &mut t.jump);
         }
         for i in 0..t.v.len() {
             t.increment[i] = t.v[i] - state.v[i] - t.jump[i];
@@ -260,6 +268,13 @@ impl MoreauJean {
                 carrying = carrying.max(c.set.gap[i].abs());
                 let before = c.set.normal_velocity(i, v_start);
                 law = law.max((c.velocity[i] + c.set.law[i].e_n * before).abs());
+            }
+        }
+        if self.has_friction {
+            for (i, first) in c.set.first_row.iter().enumerate() {
+                for row in *first..=first + usize::from(c.set.law[i].tangents) {
+                    c.row_velocity[row] = c.set.directions.dot(row, at.v) + c.set.rate[row];
+                }
             }
         }
         certificate.set(Entry::Penetration, penetration);

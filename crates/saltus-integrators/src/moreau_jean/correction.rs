@@ -41,10 +41,6 @@ impl MoreauJean {
         }
         let c = &mut self.contact;
         if directions_turn && !c.active.is_empty() {
-            c.impulse_rows.fill(0.0);
-            for &i in &c.active {
-                c.impulse_rows[c.law.first_row[i]] = c.impulse[i];
-            }
             let mut sink = Shifted {
                 sink: gradient,
                 factor: -turn,
@@ -97,7 +93,7 @@ impl MoreauJean {
         end: f64,
     ) -> Result<(), StepError> {
         let (nv, ng) = (self.dims.nv, self.dims.ng);
-        let m = ng + self.contact.active.len();
+        let m = ng + self.contact.list.len();
         let s = &mut self.smooth;
         for (d, r) in s.delta.iter_mut().zip(&s.residual) {
             *d = -r;
@@ -123,8 +119,13 @@ impl MoreauJean {
             let z = &mut self.contact.multipliers;
             z.clear();
             z.extend_from_slice(&self.bilateral.impulse);
-            z.extend(self.contact.active.iter().map(|&i| self.contact.impulse[i]));
-            let outcome = self.one_step.solve(ng, z);
+            let (list, impulse) = (&self.contact.list, &self.contact.impulse_rows);
+            z.extend(list.iter().map(|&(_, row)| impulse[row]));
+            let outcome = if self.has_friction {
+                self.solve_friction(system, end)?
+            } else {
+                self.one_step.solve(ng, z)
+            };
             if !outcome.is_solved() {
                 return Err(self.contact_problem(system, outcome));
             }
@@ -132,8 +133,11 @@ impl MoreauJean {
             self.one_step
                 .add_response(0..m, &c.multipliers, &mut self.smooth.delta);
             self.bilateral.impulse.copy_from_slice(&c.multipliers[..ng]);
-            for (k, &i) in c.active.iter().enumerate() {
-                c.impulse[i] = c.multipliers[ng + k];
+            for (k, &(i, row)) in c.list.iter().enumerate() {
+                c.impulse_rows[row] = c.multipliers[ng + k];
+                if row == c.law.first_row[i] {
+                    c.impulse[i] = c.multipliers[ng + k];
+                }
             }
             self.redundant = outcome.redundant;
         }
@@ -170,12 +174,12 @@ impl MoreauJean {
             if i < ng {
                 (b.jacobian.rows(), i)
             } else {
-                (&c.law.directions, c.law.first_row[c.active[i - ng]])
+                (&c.law.directions, c.list[i - ng].1)
             }
         };
         let rows = |i: usize| match (i < ng, turning_constraints, turning_contacts) {
             (true, true, _) => (b.rows.rows(), i),
-            (false, _, true) => (c.rows.rows(), c.law.first_row[c.active[i - ng]]),
+            (false, _, true) => (c.rows.rows(), c.list[i - ng].1),
             _ => forces(i),
         };
         self.one_step
@@ -218,8 +222,14 @@ impl MoreauJean {
         system.contact_rate_gradient(t_eval, q, &c.law, &mut sink);
         if theta_point {
             c.restitution.fill(0.0);
-            for &i in &c.active {
-                c.restitution[c.law.first_row[i]] = turn * c.law.law[i].e_n;
+            for &(i, row) in &c.list {
+                let law = c.law.law[i];
+                let e = if row == c.law.first_row[i] {
+                    law.e_n
+                } else {
+                    law.e_t
+                };
+                c.restitution[row] = turn * e;
             }
             let mut sink = RowScaled {
                 sink: &mut c.rows,
@@ -247,14 +257,19 @@ impl MoreauJean {
                 )
             } else {
                 let c = &self.contact;
-                let contact = c.active[i - ng];
+                let (contact, row) = c.list[i - ng];
                 let rows = if self.directions_turn() {
                     c.rows.rows()
                 } else {
                     &c.law.directions
                 };
-                let response = rows.dot(c.law.first_row[contact], &self.smooth.delta);
-                (c.velocity[contact] + self.rebound(contact), response)
+                let response = rows.dot(row, &self.smooth.delta);
+                let rebound = if row == c.law.first_row[contact] {
+                    self.rebound(contact)
+                } else {
+                    self.tangential_rebound(contact, row)
+                };
+                (c.row_velocity[row] + rebound, response)
             };
             self.one_step.q_mut()[i] = constant + response;
         }

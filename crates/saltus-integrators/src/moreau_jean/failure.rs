@@ -26,7 +26,7 @@ impl MoreauJean {
         };
         StepError::NotFinite {
             quantity,
-            place: place_name(system, place),
+            place: self.place_name(system, place),
             t,
         }
     }
@@ -46,7 +46,7 @@ impl MoreauJean {
             iterations,
             residual: defect.ratio * tolerance,
             tolerance,
-            place: place_name(system, defect.place),
+            place: self.place_name(system, defect.place),
             problem: None,
         }
     }
@@ -76,17 +76,30 @@ impl MoreauJean {
         let contacts = contacts.map(|&i| ("impact law", Place::Contact(i)));
         let rows = bilateral
             .chain(contacts)
-            .map(|(what, place)| format!("{what} of {}", place_name(system, place)))
+            .map(|(what, place)| format!("{what} of {}", self.place_name(system, place)))
             .collect();
         StepError::ContactProblem {
             contacts: self.contact.active.len(),
             bilateral: ng,
             status: format!("{:?}", outcome.status).to_lowercase(),
             residual: outcome.residual,
-            place: place_name(system, worst),
+            place: self.place_name(system, worst),
             cure,
             problem: Box::new(self.one_step.failed(ng, rows)),
         }
+    }
+    /// What a residual belongs to; contacts are named by their identity.
+    fn place_name(&self, system: &dyn System, place: Place) -> String {
+        let names = system.names();
+        let (list, i) = match place {
+            Place::Velocity(i) => (&names.velocities, i),
+            Place::Bilateral(i) => (&names.bilateral, i),
+            Place::Contact(i) => {
+                let id = self.contact.set.id.get(i);
+                return id.map_or_else(|| i.to_string(), |id| names.contact(*id));
+            }
+        };
+        list.get(i).cloned().unwrap_or_else(|| i.to_string())
     }
 }
 
@@ -97,14 +110,4 @@ pub(super) fn singular(source: LinearError, mass: &mut SquareMatrix) -> StepErro
         scheme: NAME,
         mass_is_regular: mass.factorise().is_ok(),
     }
-}
-
-fn place_name(system: &dyn System, place: Place) -> String {
-    let names = system.names();
-    let (list, i) = match place {
-        Place::Velocity(i) => (&names.velocities, i),
-        Place::Bilateral(i) => (&names.bilateral, i),
-        Place::Contact(i) => (&names.contacts, i),
-    };
-    list.get(i).cloned().unwrap_or_else(|| i.to_string())
 }

@@ -24,6 +24,7 @@ mod by_rows;
 mod certify;
 mod correction;
 mod failure;
+mod friction;
 mod linear;
 mod newton;
 mod options;
@@ -32,7 +33,7 @@ mod start;
 pub use options::{Evaluation, Forecast, MoreauJeanOptions, Variant};
 
 use crate::certificate::{Entry, Guarantees};
-use crate::integrator::{Integrator, Reactions, StepError, StepReport};
+use crate::integrator::{ContactState, Integrator, Reactions, StepError, StepReport};
 use crate::one_step::OneStep;
 use crate::passes::Fingerprint;
 use crate::scheme::OptionsError;
@@ -52,6 +53,10 @@ pub struct MoreauJean {
     structure: Structure,
     is_flat: bool,
     contacts_are_fixed: bool,
+    /// Whether any contact of the set has friction.
+    has_friction: bool,
+    /// Whether the numbers of the contact laws depend on the state.
+    laws_vary: bool,
     /// Step length the factored iteration matrix of a time-invariant system belongs to.
     factored_for: f64,
     /// ε of the forecast \[m\].
@@ -166,8 +171,12 @@ struct Contact {
     velocity: Vec<f64>,         // u_{k+1} (nc)
     impulse: Vec<f64>,          // R (nc)
     active: Vec<usize>,         // contacts the forecast activated, increasing
+    list: Vec<(usize, usize)>,  // contact and row of `law` of each row of the one-step problem
     restitution: Vec<f64>,      // e, one per row of `law`
     impulse_rows: Vec<f64>,     // R, one per row of `law`
+    row_velocity: Vec<f64>,     // u, one per row of `law`; at the end of a step, of `set`
+    sticking: Vec<bool>,        // contacts that stuck when the step began
+    state: Vec<ContactState>,   // what each contact does
     multipliers: Vec<f64>,      // z of the one-step problem
     answers: Vec<f64>,          // what forces alone do along the active contacts
     touched: Vec<(usize, f64)>, // forces that reactions are added to for a while
@@ -188,6 +197,8 @@ impl MoreauJean {
             structure: Structure::GENERAL,
             is_flat: true,
             contacts_are_fixed: true,
+            has_friction: false,
+            laws_vary: false,
             factored_for: f64::NAN,
             epsilon: 0.0,
             scale: 0.0,
@@ -225,6 +236,7 @@ impl MoreauJean {
             && self.structure.linear_contacts
             && self.contacts_are_fixed
             && self.dims.ng == 0
+            && !self.has_friction
     }
 
     /// Whether the columns of all contacts are made in advance.
@@ -306,9 +318,12 @@ impl Integrator for MoreauJean {
         }
         self.start_velocities(&state.v);
         self.forecast(system, state, h);
+        self.list_rows();
+        self.begin_friction(&state.v);
         self.predict(h);
         let mut iterations = self.newton(system, state, h, end)?;
         if self.options.forecast == Forecast::Smooth && self.forecast_from_end(system, end) {
+            self.list_rows();
             iterations += self.newton(system, state, h, end)?;
         }
         let report = self.finish(system, state, h, end, iterations)?;
@@ -319,7 +334,15 @@ impl Integrator for MoreauJean {
     }
 
     fn reactions(&self) -> Reactions<'_> {
+        let (rows, states): (usize, usize) = if self.has_friction {
+            (self.contact.set.rate.len(), self.contact.set.len())
+        } else {
+            (0, 0)
+        };
         Reactions {
+            row_velocity: &self.contact.row_velocity[..rows],
+            row_impulse: &self.contact.impulse_rows[..rows],
+            state: &self.contact.state[..states],
             bilateral_gap: &self.bilateral.gap,
             bilateral_velocity: &self.bilateral.velocity,
             bilateral_impulse: &self.bilateral.impulse,

@@ -252,11 +252,23 @@ impl MoreauJean {
         if self.options.forecast != Forecast::Predicted {
             system.evaluate_contacts(t_eval, &self.trial.q_eval, &mut c.law);
         }
-        for &i in &c.active {
-            c.velocity[i] = c.law.normal_velocity(i, &self.trial.v);
+        if self.laws_vary {
+            let at = Point {
+                t: t_eval,
+                q: &self.trial.q_eval,
+                v: &self.trial.v_eval,
+            };
+            system.contact_laws(at, &mut c.law);
+        }
+        for &(i, row) in &c.list {
+            let u = c.law.directions.dot(row, &self.trial.v) + c.law.rate[row];
+            c.row_velocity[row] = u;
+            if row == c.law.first_row[i] {
+                c.velocity[i] = u;
+            }
             c.law
                 .directions
-                .axpy(c.law.first_row[i], -c.impulse[i], &mut self.smooth.defect);
+                .axpy(row, -c.impulse_rows[row], &mut self.smooth.defect);
         }
     }
 
@@ -328,11 +340,22 @@ impl MoreauJean {
             defect.worse(u.abs(), tolerance, Place::Bilateral(i));
         }
         let c = &self.contact;
-        for (k, &i) in c.active.iter().enumerate() {
+        let mut problem_row = self.dims.ng;
+        for &i in &c.active {
             let row = c.law.first_row[i];
             let (cols, values) = (c.law.directions.cols(row), c.law.directions.values(row));
-            let tolerance = self.velocity_tolerance(cols, values);
-            let residual = self.law_residual(self.dims.ng + k, i).abs();
+            let mut tolerance = self.velocity_tolerance(cols, values);
+            let mut residual = self.law_residual(problem_row, i).abs();
+            let rows = self.rows_of(i);
+            for tangent in row + 1..row + rows {
+                let d = &c.law.directions;
+                let along = self.velocity_tolerance(d.cols(tangent), d.values(tangent));
+                tolerance = tolerance.max(along);
+            }
+            if rows > 1 {
+                residual = residual.max(self.friction_residual(problem_row, i));
+            }
+            problem_row += rows;
             defect.worse(residual, tolerance, Place::Contact(i));
         }
         defect

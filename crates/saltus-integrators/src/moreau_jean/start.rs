@@ -1,7 +1,7 @@
 //! Before the first step and before every step: buffers, the state as it is, forecast and prediction.
 
 use super::{Bilateral, Contact, Evaluation, Forecast, MoreauJean, NAME, Smooth, Start, Trial};
-use crate::integrator::{StepError, StepReport};
+use crate::integrator::{ContactState, StepError, StepReport};
 use saltus_linear::{Schur, axpy, max_abs};
 use saltus_system::{DynamicsParts, MassKind, Point, Reach, State, System, Tangents};
 
@@ -12,6 +12,8 @@ impl MoreauJean {
         self.structure = system.structure();
         self.is_flat = system.is_flat();
         self.contacts_are_fixed = system.contacts_are_fixed();
+        self.has_friction = false;
+        self.laws_vary = system.laws_vary();
         self.factored_for = f64::NAN;
         self.redundant = 0;
         let (nq, nv, ng) = (self.dims.nq, self.dims.nv, self.dims.ng);
@@ -64,7 +66,8 @@ impl MoreauJean {
         self.detect(system, state, h)?;
         let c = &mut self.contact;
         c.active.reserve(c.set.len());
-        c.multipliers.resize(self.dims.ng + c.set.len(), 0.0);
+        c.multipliers.reserve(self.dims.ng + c.set.rate.len());
+        c.list.reserve(c.set.rate.len());
 
         self.smooth.mass.clear();
         system.mass(&state.q, &mut self.smooth.mass);
@@ -119,16 +122,14 @@ impl MoreauJean {
         // The same contacts, to be evaluated elsewhere.
         c.law.clone_from(&c.set);
         c.probe.clone_from(&c.set);
-        for (i, law) in c.set.law.iter().enumerate() {
-            if law.mu > 0.0 {
-                let name = system.names().contact(c.set.id[i]);
-                return Err(StepError::FrictionUnsupported {
-                    contact: name,
-                    mu: law.mu,
-                    scheme: NAME,
-                });
-            }
-        }
+        c.row_velocity.resize(rows, 0.0);
+        c.sticking.resize(n, false);
+        c.state.resize(n, ContactState::Open);
+        self.has_friction = self.laws_vary && rows > n
+            || c.set
+                .law
+                .iter()
+                .any(|law| law.tangents > 0 && !(law.mu == 0.0 && law.mu_static == 0.0));
         Ok(())
     }
 
@@ -284,6 +285,7 @@ impl MoreauJean {
                 .copy_from_slice(&self.bilateral.guess);
         }
         self.contact.impulse.fill(0.0);
+        self.contact.impulse_rows.fill(0.0);
     }
 
     /// `1/√Mᵢᵢ`, and the mean of the others where a diagonal entry vanishes.
