@@ -90,6 +90,8 @@ pub struct RunInfo<'a> {
     pub guarantees: Guarantees,
     /// Whether the scheme splits a non-impulsive force off the impulses.
     pub has_forces: bool,
+    /// Tangential directions of each named contact with friction, by contact id; 0, or nothing, where it has none.
+    pub tangents: &'a [u8],
     /// Whether the scheme chooses the length of its steps; `plan.step` is then the largest one.
     pub chooses_step: bool,
 }
@@ -199,6 +201,7 @@ pub fn drive(
     if let Some(memory) = restore {
         integrator.load(memory);
     }
+    let tangents = tangents(&integrator.reactions());
     let info = RunInfo {
         scheme: integrator.name(),
         names: &names,
@@ -206,6 +209,7 @@ pub fn drive(
         guarantees: integrator.guarantees(),
         has_forces: !integrator.reactions().force.is_empty()
             || !integrator.reactions().bilateral_force.is_empty(),
+        tangents: &tangents,
         chooses_step: integrator.chooses_step(),
     };
     let first = Frame {
@@ -284,6 +288,26 @@ pub fn drive(
         Stop::StepFailed { step, t, error } => Err(DriveError::Step { step, t, error }),
         other => Ok(other),
     }
+}
+
+/// Tangential directions of the contacts with friction, by contact id.
+fn tangents(reactions: &Reactions<'_>) -> Vec<u8> {
+    let mut tangents = Vec::new();
+    if reactions.state.is_empty() {
+        return tangents;
+    }
+    let contacts = reactions.contacts;
+    for (id, law) in contacts.id.iter().zip(&contacts.law) {
+        let has_friction = !(law.mu == 0.0 && law.mu_static == 0.0);
+        if let Ok(i) = usize::try_from(id.0)
+            && has_friction
+            && i <= contacts.len()
+        {
+            tangents.resize(tangents.len().max(i + 1), 0);
+            tangents[i] = law.tangents;
+        }
+    }
+    tangents
 }
 
 /// What is wrong with a step that no scheme can see: a kinetic energy below zero by more than round-off of

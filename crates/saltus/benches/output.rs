@@ -128,6 +128,7 @@ fn pass(steps: u64, clock: fn() -> f64, observer: &mut dyn Observer) -> (f64, f6
         plan,
         guarantees: Guarantees::default(),
         has_forces: false,
+        tangents: &[],
         chooses_step: false,
     };
     let mut frames = Frames::new();

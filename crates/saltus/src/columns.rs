@@ -2,7 +2,7 @@
 //!
 //! Every output (memory, CSV, NumPy, HDF5, report) reads the same row, so that they cannot differ.
 
-use saltus_integrators::{Frame, RunInfo};
+use saltus_integrators::{ContactState, Frame, RunInfo};
 use saltus_mechanics::flexible::{Assembly, NodeId, Probe};
 use saltus_system::Names;
 use std::sync::Arc;
@@ -25,6 +25,12 @@ pub enum Quantity {
     Impulse,
     /// Non-impulsive force of a constraint \[N\].
     Force,
+    /// Slip velocity of a contact with friction \[m/s\].
+    Slip,
+    /// Tangential impulse of a contact with friction over the step \[N·s\].
+    TangentialImpulse,
+    /// What a contact with friction does: 0 open, 1 stick, 2 slip; in CSV the word.
+    State,
     /// Kinetic energy \[J\].
     KineticEnergy,
     /// Potential energy \[J\].
@@ -48,13 +54,13 @@ impl Quantity {
         match self {
             Self::Time => "s",
             Self::Gap => "m",
-            Self::GapVelocity => "m/s",
-            Self::Impulse => "N·s",
+            Self::GapVelocity | Self::Slip => "m/s",
+            Self::Impulse | Self::TangentialImpulse => "N·s",
             Self::Force => "N",
             Self::KineticEnergy | Self::PotentialEnergy | Self::TotalEnergy => "J",
             Self::Iterations | Self::Strain => "1",
             Self::Stress => "Pa",
-            Self::Position | Self::Velocity | Self::Other => "",
+            Self::Position | Self::Velocity | Self::State | Self::Other => "",
         }
     }
 
@@ -73,6 +79,9 @@ impl Quantity {
                 Some("gap_velocity") => Self::GapVelocity,
                 Some("impulse") => Self::Impulse,
                 Some("force") => Self::Force,
+                Some("slip") => Self::Slip,
+                Some("impulse_t") => Self::TangentialImpulse,
+                Some("state") => Self::State,
                 Some(p) if p.starts_with("stress_") || p == "von_mises" => Self::Stress,
                 Some(p) if p.starts_with("strain_") => Self::Strain,
                 _ => Self::Other,
@@ -234,6 +243,10 @@ pub(crate) struct Layout {
     velocities: Choice,
     ng: usize,
     contacts: usize,
+    /// Contact id, tangential directions and first cell among the frictional ones, of each contact with friction.
+    friction: Vec<(usize, usize, usize)>,
+    /// Number of cells of them all.
+    friction_cells: usize,
     fields: Option<Fields>,
     /// What stands for a contact that is not near: 0 N, or nothing where the scheme has no forces.
     no_force: f64,
@@ -243,7 +256,17 @@ impl Layout {
     /// The layout of a run, and its columns.
     pub(crate) fn new(info: &RunInfo<'_>, selection: &Selection) -> (Self, Vec<Column>) {
         let names = info.names;
+        let mut friction = Vec::new();
+        let mut friction_cells = 0;
+        for (id, &tangents) in info.tangents.iter().enumerate().take(names.contacts.len()) {
+            if tangents > 0 {
+                friction.push((id, usize::from(tangents), friction_cells));
+                friction_cells += 2 * usize::from(tangents) + 1;
+            }
+        }
         let layout = Self {
+            friction,
+            friction_cells,
             positions: Choice::new(selection.positions.as_ref(), names.positions.len()),
             velocities: Choice::new(selection.velocities.as_ref(), names.velocities.len()),
             ng: names.bilateral.len(),
@@ -260,6 +283,7 @@ impl Layout {
         1 + self.positions.len()
             + self.velocities.len()
             + PER_CONSTRAINT * (self.ng + self.contacts)
+            + self.friction_cells
             + self.fields.as_ref().map_or(0, Fields::len)
             + 4
     }
@@ -273,6 +297,8 @@ impl Layout {
         let (velocities, row) = row.split_at_mut(self.velocities.len());
         let (bilateral, row) = row.split_at_mut(PER_CONSTRAINT * self.ng);
         let (contacts, row) = row.split_at_mut(PER_CONSTRAINT * self.contacts);
+        let (friction, row) = row.split_at_mut(self.friction_cells);
+        self.fill_friction(frame, friction);
         self.positions.copy(positions, &frame.state.q);
         self.velocities.copy(velocities, &frame.state.v);
         for (i, cells) in bilateral.chunks_exact_mut(PER_CONSTRAINT).enumerate() {
@@ -316,6 +342,34 @@ impl Layout {
 }
 
 impl Layout {
+    /// Slip, tangential impulse and state of the contacts with friction; a contact that is not near is open.
+    fn fill_friction(&self, frame: &Frame<'_>, cells: &mut [f64]) {
+        if self.friction.is_empty() {
+            return;
+        }
+        let reactions = &frame.reactions;
+        let set = reactions.contacts;
+        for &(id, tangents, first) in &self.friction {
+            let cells = &mut cells[first..=first + 2 * tangents];
+            let found = set.id.binary_search_by(|own| own.0.cmp(&(id as u64)));
+            let known = found.ok().filter(|&i| i < reactions.state.len());
+            let Some(i) = known else {
+                cells.fill(0.0);
+                cells[..tangents].fill(f64::NAN);
+                continue;
+            };
+            let row = set.first_row[i] + 1;
+            cells[..tangents].copy_from_slice(&reactions.row_velocity[row..row + tangents]);
+            cells[tangents..2 * tangents]
+                .copy_from_slice(&reactions.row_impulse[row..row + tangents]);
+            cells[2 * tangents] = match reactions.state[i] {
+                ContactState::Open => 0.0,
+                ContactState::Closed | ContactState::Stick => 1.0,
+                ContactState::Slip => 2.0,
+            };
+        }
+    }
+
     /// All columns of a run, in their order.
     fn columns(&self, names: &Names) -> Vec<Column> {
         let mut columns = vec![Column::new("t")];
@@ -334,6 +388,19 @@ impl Layout {
                 ["gap", "gap_velocity", "impulse", "force"]
                     .map(|p| Column::new(format!("{p}.{name}"))),
             );
+        }
+        for &(id, tangents, _) in &self.friction {
+            let name = &names.contacts[id];
+            for prefix in ["slip", "impulse_t"] {
+                if tangents == 1 {
+                    columns.push(Column::new(format!("{prefix}.{name}")));
+                } else {
+                    columns.extend(
+                        (1..=tangents).map(|k| Column::new(format!("{prefix}.{name}.{k}"))),
+                    );
+                }
+            }
+            columns.push(Column::new(format!("state.{name}")));
         }
         columns.extend(self.fields.iter().flat_map(Fields::columns));
         columns.extend(

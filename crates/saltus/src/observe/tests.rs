@@ -83,6 +83,7 @@ fn events(names: usize, frames: &[&[Contact]]) -> Events {
         plan,
         guarantees: Guarantees::default(),
         has_forces: false,
+        tangents: &[],
         chooses_step: false,
     };
     let mut log = EventLog::default();

@@ -16,14 +16,25 @@ const BLOCK: usize = 1 << 18;
 /// Longest time a row waits to be written.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// The words of a state column, by the number that stands for each elsewhere.
+const STATES: [(f64, &str); 3] = [(0.0, "open"), (1.0, "stick"), (2.0, "slip")];
+
+/// How the values of a column are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Number,
+    Whole,
+    State,
+}
+
 /// Writes rows as CSV, in constant memory.
 #[derive(Debug)]
 pub struct CsvWriter {
     path: PathBuf,
     file: Option<File>,
     text: Vec<u8>,
-    /// Whether a column holds whole numbers.
-    whole: Vec<bool>,
+    /// How each column is written.
+    forms: Vec<Form>,
     clock: Clock,
 }
 
@@ -35,7 +46,7 @@ impl CsvWriter {
             path: path.into(),
             file: None,
             text: Vec::new(),
-            whole: Vec::new(),
+            forms: Vec::new(),
             clock: Clock::new(),
         }
     }
@@ -53,10 +64,14 @@ impl CsvWriter {
 impl RowSink for CsvWriter {
     fn begin(&mut self, header: &Header) -> Result<(), OutputError> {
         self.file = Some(File::create(&self.path).map_err(OutputError::io("create", &self.path))?);
-        self.whole = header
+        self.forms = header
             .columns
             .iter()
-            .map(|c| c.quantity() == Quantity::Iterations)
+            .map(|c| match c.quantity() {
+                Quantity::Iterations => Form::Whole,
+                Quantity::State => Form::State,
+                _ => Form::Number,
+            })
             .collect();
         self.text = Vec::with_capacity(BLOCK + 32 * header.columns.len());
         let mut line = csv::Writer::from_writer(&mut self.text);
@@ -71,11 +86,15 @@ impl RowSink for CsvWriter {
     #[inline]
     fn row(&mut self, row: &[f64]) -> Result<(), OutputError> {
         let mut buffer = zmij::Buffer::new();
-        for (value, whole) in row.iter().zip(&self.whole) {
-            if *whole && (0.0..10.0).contains(value) {
+        for (value, form) in row.iter().zip(&self.forms) {
+            if *form == Form::State {
+                let word = STATES.iter().find(|(code, _)| code == value);
+                let word = word.map_or("", |(_, word)| word);
+                self.text.extend_from_slice(word.as_bytes());
+            } else if *form == Form::Whole && (0.0..10.0).contains(value) {
                 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
                 self.text.push(b'0' + *value as u8);
-            } else if *whole {
+            } else if *form == Form::Whole {
                 let _ = write!(self.text, "{value}"); // writing to memory does not fail
             } else if value.is_finite() {
                 self.text
@@ -177,8 +196,13 @@ pub fn read_csv(path: impl AsRef<Path>) -> Result<Trajectory, OutputError> {
         }
         row.clear();
         for (cell, column) in record.iter().zip(trajectory.columns()) {
+            let state = STATES.iter().find(|(_, word)| *word == cell);
             let value = if cell.is_empty() {
                 Ok(f64::NAN)
+            } else if let Some((code, _)) = state
+                && column.quantity() == Quantity::State
+            {
+                Ok(*code)
             } else {
                 cell.parse()
             };
