@@ -4,6 +4,7 @@
 mod balls;
 mod flexible;
 mod folders;
+mod friction;
 mod impacts;
 mod mechanisms;
 mod oscillators;
