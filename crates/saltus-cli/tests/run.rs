@@ -263,6 +263,8 @@ fn wrong_input_runs_nothing() {
         "system.unilateral.floor.friction=0.3",
         "--set",
         "system.unilateral.floor.tangential=y",
+        "--scheme",
+        "nonsmooth-newmark",
     ];
     let cases: [&[&str]; 6] = [
         &["run", &ball, "--step", "0"],
