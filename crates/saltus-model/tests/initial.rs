@@ -120,6 +120,7 @@ fn what_is_wrong_at_the_start_is_said_together() {
         "system.unilateral.table.tangential=x",
         "system.unilateral.table.friction='1/L'",
         "initial.v.y=0",
+        "simulation.scheme=nonsmooth-newmark",
     ]));
     assert_eq!(found.len(), 3, "{found:?}");
     for part in [
@@ -204,6 +205,7 @@ fn a_scheme_that_cannot_run_the_system_says_so_before_the_run() {
     let model = load(&[
         "system.unilateral.table.tangential=x",
         "system.unilateral.table.friction=0.3",
+        "simulation.scheme=nonsmooth-newmark",
     ])
     .unwrap();
     let errors = model.ready().unwrap_err();
