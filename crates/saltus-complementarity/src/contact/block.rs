@@ -72,7 +72,7 @@ impl Block {
 
     /// Whether the numbers of the law make sense.
     pub(super) fn is_valid(self) -> bool {
-        let coefficient = |c: f64| c >= 0.0 && c < f64::INFINITY;
+        let coefficient = |c: f64| (0.0..f64::INFINITY).contains(&c);
         match self {
             Self::Equality | Self::Unilateral => true,
             Self::Coulomb { mu, .. } | Self::JointCoulomb { mu, .. } => coefficient(mu),

@@ -40,7 +40,7 @@ fn modes(block: Block) -> Option<u8> {
     match block {
         Block::Equality => Some(1),
         Block::Unilateral | Block::Coulomb { tangents: 0, .. } => Some(2),
-        Block::Coulomb { mu, .. } if mu == 0.0 => Some(2),
+        Block::Coulomb { mu: 0.0, .. } => Some(2),
         Block::Coulomb { tangents: 1, .. } => Some(4),
         Block::Box { lo, hi } => Some(1 + u8::from(lo.is_finite()) + u8::from(hi.is_finite())),
         _ => None,
