@@ -23,7 +23,7 @@ pub enum Block {
     Rolling {
         /// Coefficient of friction, `≥ 0` and finite.
         mu: f64,
-        /// Coefficient of rolling friction [m], `≥ 0` and finite.
+        /// Coefficient of rolling friction \[m\], `≥ 0` and finite.
         length: f64,
     },
     /// One row: `lo ≤ z ≤ hi`, `w = 0` inside, `w ≥ 0` at `lo`, `w ≤ 0` at `hi` (dry friction with a fixed bound).
