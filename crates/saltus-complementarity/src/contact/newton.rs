@@ -9,11 +9,12 @@
 
 use super::block::Block;
 use super::linearise::{Factors, Law, Part};
+use super::matrix::Matrix;
 use super::residual::{View, row_compliance};
 use crate::outcome::Tolerance;
-use saltus_linear::{Dense, Lu, MinimumNorm};
+use saltus_linear::{Dense, Lu, MinimumNorm, SquareMatrix};
 
-/// Steps taken in full before the search along the step begins.
+/// Steps taken in full without a new best point before the search along the step begins.
 const FULL: u32 = 8;
 /// Halvings of a step.
 const HALVINGS: u32 = 6;
@@ -47,6 +48,8 @@ pub(super) struct Newton {
     /// Rows of the free unknowns.
     pub(super) free: Vec<usize>,
     pub(super) jacobian: Dense,
+    /// The linear system of a sparse problem.
+    pub(super) sparse: Option<Box<SquareMatrix>>,
     pub(super) rhs: Vec<f64>,
     pub(super) y: Vec<f64>,
     pub(super) lu: Lu,
@@ -60,7 +63,7 @@ pub(super) struct Newton {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct NewtonEnd {
     pub solved: bool,
     pub iterations: u32,
@@ -102,6 +105,11 @@ impl Newton {
             buffer.clear();
             buffer.resize(n, 0.0);
         }
+        // A new one for each problem, so that the order of elimination does not depend on those before.
+        self.sparse = match view.matrix {
+            Matrix::Dense(_) => None,
+            Matrix::Rows(_) => Some(Box::new(SquareMatrix::new(n))),
+        };
         self.part.clear();
         self.part.resize(n, Part::Fixed);
         self.law.clear();
@@ -111,6 +119,16 @@ impl Newton {
     /// Scales `1/√d` of the impulses of the problem loaded last.
     pub fn scales(&self) -> &[f64] {
         &self.s
+    }
+
+    /// The size of the data, `√(Σ q² s²)`.
+    pub fn energy(&self) -> f64 {
+        self.energy
+    }
+
+    /// The smallest scale.
+    pub fn least_scale(&self) -> f64 {
+        self.s.iter().fold(f64::INFINITY, |least, s| least.min(*s))
     }
 
     /// Brings `w` up to date.
@@ -181,7 +199,7 @@ impl Newton {
 
     /// Steps from `z` to the best point until the residual is at most `goal`, or rounding; returns it and the number of steps.
     fn descend(&mut self, view: &View<'_>, z: &mut [f64], goal: f64, limit: u32) -> (f64, u32) {
-        let mut steps = 0;
+        let (mut steps, mut idle) = (0, 0);
         let mut residual = self.evaluate(view, z);
         let mut least = residual;
         self.regular = true;
@@ -189,11 +207,12 @@ impl Newton {
         self.best.extend_from_slice(z);
         while residual > goal && steps < limit && self.linearise(view, z) {
             steps += 1;
-            let next = self.advance(view, z, residual, steps <= FULL);
+            idle += 1;
+            let next = self.advance(view, z, residual, idle <= FULL);
             let stuck = next > 0.25 * residual && next <= NEAR * self.energy;
             residual = next;
             if residual < least {
-                least = residual;
+                (least, idle) = (residual, 0);
                 self.best.copy_from_slice(z);
             }
             if stuck {
