@@ -254,7 +254,7 @@ impl Solver {
         let mut redundant = 0;
         if end.solved {
             status = Status::Solved;
-            redundant = self.settle(view, z, end.regular, &tolerance);
+            redundant = self.settle(view, z, end.regular, &tolerance, &mut spent);
         }
         ContactOutcome {
             redundant,
@@ -403,11 +403,21 @@ impl Solver {
         z: &mut [f64],
         regular: bool,
         tolerance: &Tolerance,
+        spent: &mut u32,
     ) -> u32 {
-        let s = self.newton.scales();
-        if regular && !Canonical::touches(view, s, z, &self.newton.w) {
+        let weak = Canonical::is_weak(view, self.newton.scales(), z, &self.newton.w);
+        if regular && !weak {
             return 0;
         }
+        self.candidate.clear();
+        self.candidate.extend_from_slice(z);
+        *spent += self.newton.settle(view, &mut self.candidate, weak);
+        if view.holds(&self.candidate, &self.newton.w, tolerance) {
+            z.copy_from_slice(&self.candidate);
+        } else {
+            self.newton.velocity(view, z);
+        }
+        let s = self.newton.scales();
         let (redundant, found) =
             self.canonical
                 .find(view, s, z, &self.newton.w, &mut self.candidate);

@@ -7,12 +7,15 @@ use super::residual::View;
 use crate::cone::norm;
 use saltus_linear::{Lu, MatrixSink, RANK_TOLERANCE, SquareMatrix, axpy, max_abs};
 
-/// Regularisation of singular systems, relative to their scaled diagonal.
-const RIDGE: f64 = 1e-8;
+/// Regularisation of singular systems, relative to their scaled diagonal: one that costs few digits, and one for ill-conditioned
+/// systems.
+const RIDGES: [f64; 2] = [1e-4, 1e-8];
+/// Regularisation of sparse systems.
+const SPARSE_RIDGE: f64 = 1e-8;
 /// A singular system whose equations hold to this, relative, is consistent.
 const CONSISTENT: f64 = 1e-8;
 /// Corrections that take the regularisation back.
-const CORRECTIONS: u32 = 10;
+const CORRECTIONS: u32 = 20;
 /// Its solution is at most this many times as large as its right-hand side.
 const LARGEST: f64 = 1e5;
 /// Unknowns up to which contradictory systems are solved by an orthogonal factorisation.
@@ -57,7 +60,7 @@ impl Newton {
             self.branch(view, k, block, z);
         }
         self.assemble(view, z);
-        self.solve()
+        self.solve(z)
     }
 
     /// Decides how the rows of one block take part.
@@ -189,7 +192,7 @@ impl Newton {
     pub fn point_of_branches(&mut self, view: &View<'_>, z: &mut [f64]) -> Option<f64> {
         z.fill(0.0);
         self.assemble(view, z);
-        if !self.solve() {
+        if !self.solve(z) {
             return None;
         }
         z.copy_from_slice(&self.step);
@@ -371,46 +374,106 @@ impl Newton {
     }
 
     /// Solves the linear system and completes the step; a least-squares step where it is singular.
-    pub(super) fn solve(&mut self) -> bool {
+    pub(super) fn solve(&mut self, z: &[f64]) -> bool {
         if self.sparse.is_some() {
-            return self.solve_sparse() && self.complete();
+            return self.solve_sparse(z) && self.complete();
         }
         self.factors = Factors::Regular;
+        self.ridge = 0.0;
         self.regular =
             self.lu.factorise(&self.jacobian).is_ok() && self.lu.pivot_ratio() > RANK_TOLERANCE;
         if !self.regular {
-            self.factors = Factors::Ridge;
-            for a in 0..self.free.len() {
-                self.jacobian[(a, a)] += RIDGE;
+            self.ask_for_point(z);
+            if !self.solve_singular() {
+                return false;
             }
-            let consistent = self.lu.factorise(&self.jacobian).is_ok() && self.solve_with_ridge();
-            if consistent {
-                return self.complete();
-            }
-            self.factors = Factors::Orthogonal;
-            if self.free.len() > ORTHOGONAL {
-                return self.y.len() == self.free.len() && self.complete();
-            }
-            for a in 0..self.free.len() {
-                self.jacobian[(a, a)] -= RIDGE;
-            }
-            self.rank.factorise(&self.jacobian);
+            self.subtract_point(z);
+            return self.complete();
         }
         self.solve_with_factors();
         self.complete()
     }
 
+    /// `y` from `rhs` where the matrix is singular: the limit of solutions with a vanishing multiple of the identity added, or the
+    /// least-squares solution of least norm where that does not exist.
+    fn solve_singular(&mut self) -> bool {
+        let m = self.free.len();
+        self.factors = Factors::Ridge;
+        for ridge in RIDGES {
+            self.add_to_diagonal(ridge - self.ridge);
+            if self.lu.factorise(&self.jacobian).is_ok() && self.solve_with_ridge() {
+                return true;
+            }
+        }
+        if m > ORTHOGONAL {
+            return self.y.len() == m;
+        }
+        self.add_to_diagonal(-self.ridge);
+        self.factors = Factors::Orthogonal;
+        self.rank.factorise(&self.jacobian);
+        self.solve_with_factors();
+        true
+    }
+
+    fn add_to_diagonal(&mut self, change: f64) {
+        self.ridge += change;
+        for a in 0..self.free.len() {
+            self.jacobian[(a, a)] += change;
+        }
+    }
+
+    /// Turns the right-hand side of the step into that of the point it leads to, where that is asked for.
+    fn ask_for_point(&mut self, z: &[f64]) {
+        if !self.absolute {
+            return;
+        }
+        self.defect.clear();
+        self.defect.resize(self.rhs.len(), 0.0);
+        for &i in &self.free {
+            if let Part::Free(a) = self.part[i] {
+                self.defect[a] = z[i] / self.s[i];
+            }
+        }
+        // Of a sparse matrix the regularisation is in it already.
+        axpy(-self.ridge, &self.defect, &mut self.rhs);
+        match &self.sparse {
+            Some(sparse) => sparse.apply_add(1.0, &self.defect, &mut self.rhs),
+            None => self.jacobian.apply_add(1.0, &self.defect, &mut self.rhs),
+        }
+    }
+
+    /// Turns the point in `y` into the step to it.
+    fn subtract_point(&mut self, z: &[f64]) {
+        if !self.absolute {
+            return;
+        }
+        for &i in &self.free {
+            if let Part::Free(a) = self.part[i] {
+                self.y[a] -= z[i] / self.s[i];
+            }
+        }
+    }
+
     /// A sparse system is regularised in any case: nothing says whether it is singular.
-    fn solve_sparse(&mut self) -> bool {
+    fn solve_sparse(&mut self, z: &[f64]) -> bool {
         self.factors = Factors::Ridge;
         self.regular = false;
+        self.ridge = SPARSE_RIDGE;
         let Some(sparse) = &mut self.sparse else {
             return false;
         };
         for a in 0..self.part.len() {
-            sparse.entry(a, a, RIDGE);
+            sparse.entry(a, a, SPARSE_RIDGE);
         }
-        sparse.factorise().is_ok() && self.solve_with_ridge()
+        if sparse.factorise().is_err() {
+            return false;
+        }
+        self.ask_for_point(z);
+        if !self.solve_with_ridge() {
+            return false;
+        }
+        self.subtract_point(z);
+        true
     }
 
     /// `x ← (J + ε)⁻¹ x`.
@@ -459,9 +522,9 @@ impl Newton {
                 Some(sparse) => sparse.apply_add(-1.0, &self.y, &mut self.defect),
                 None => self.jacobian.apply_add(-1.0, &self.y, &mut self.defect),
             }
-            axpy(RIDGE, &self.y, &mut self.defect);
+            axpy(self.ridge, &self.y, &mut self.defect);
             let missed = max_abs(&self.defect);
-            if missed <= 1e-14 * size || !(missed <= 0.1 * before) {
+            if missed <= 1e-14 * size || !(missed <= 0.5 * before) {
                 before = before.min(missed);
                 break;
             }

@@ -25,6 +25,12 @@ const ROUNDS: u32 = 60;
 const INNER: u32 = 30;
 /// A proximal sequence ends at this residual, relative to the data.
 const SHARP: f64 = 1e-10;
+/// Last step of impulses that are not unique, relative.
+const SETTLED: f64 = 1e-7;
+/// Compliance that decides of the mode of contacts between two, relative.
+const SOFT: f64 = 1e-6;
+/// Most steps to them.
+const SETTLING: u32 = 12;
 /// Below this residual, relative to the data, a step without progress is a matter of rounding.
 const NEAR: f64 = 1e-9;
 /// The method, with buffers that outlive the problem.
@@ -56,6 +62,11 @@ pub(super) struct Newton {
     pub(super) rank: MinimumNorm,
     pub(super) factors: Factors,
     pub(super) defect: Vec<f64>,
+    /// What was added to the diagonal of the linear system.
+    pub(super) ridge: f64,
+    /// Whether singular systems are solved for the point and not for the step.
+    pub(super) absolute: bool,
+    start: Vec<f64>,
     best: Vec<f64>,
     trial: Vec<f64>,
     /// Whether the last linear system was regular.
@@ -221,6 +232,73 @@ impl Newton {
         }
         z.copy_from_slice(&self.best);
         (least, steps)
+    }
+
+    /// Moves a solution that is not unique to one that does not depend on where the search for it began: the limit of solutions with a
+    /// vanishing compliance added, as the linear system of the last branches has it. With slip in space, where friction follows
+    /// normal impulses that are not unique, other velocities belong to it. If some contacts are `weak`, between two modes, a small
+    /// compliance decides of their mode first. Where that does not lead to a solution, `z` stays as it is. Returns the steps.
+    pub fn settle(&mut self, view: &View<'_>, z: &mut [f64], weak: bool) -> u32 {
+        if self.sparse.is_some() {
+            return 0;
+        }
+        let before = self.evaluate(view, z);
+        let bound = before.max(10.0 * GOAL * self.energy);
+        self.start.clear();
+        self.start.extend_from_slice(z);
+        let mut spent = 0;
+        for softened in [false, true] {
+            if !softened && weak {
+                continue;
+            }
+            if softened {
+                spent += self.soften(view, z);
+            }
+            let (settled, steps) = self.to_least_norm(view, z, bound);
+            spent += steps;
+            if settled {
+                view.velocity(z, &mut self.w);
+                return spent;
+            }
+            z.copy_from_slice(&self.start);
+        }
+        view.velocity(z, &mut self.w);
+        spent
+    }
+
+    /// Solves the problem with a small compliance added, from `z`.
+    fn soften(&mut self, view: &View<'_>, z: &mut [f64]) -> u32 {
+        self.centre.clear();
+        self.centre.resize(z.len(), 0.0);
+        self.shift = SOFT;
+        let (_, steps) = self.descend(view, z, 1e-2 * SOFT * self.energy, INNER);
+        self.shift = 0.0;
+        steps
+    }
+
+    /// Newton's method for points of least norm: whether it ends with a residual of at most `bound`, and its steps.
+    fn to_least_norm(&mut self, view: &View<'_>, z: &mut [f64], bound: f64) -> (bool, u32) {
+        let mut residual = self.evaluate(view, z);
+        self.absolute = true;
+        let (mut settled, mut steps) = (false, 0);
+        while !settled && steps < SETTLING && self.linearise(view, z) {
+            steps += 1;
+            residual = self.advance(view, z, residual, true);
+            let slips = self.free.iter().any(|&i| self.law[i] == Law::Slip);
+            settled = residual <= bound && (self.regular || !slips || !self.moves(z));
+        }
+        self.absolute = false;
+        (settled, steps)
+    }
+
+    /// Whether the last step changed the impulses by more than what its square leaves to rounding.
+    fn moves(&self, z: &[f64]) -> bool {
+        let (mut step, mut size) = (0.0, 0.0);
+        for ((change, z), s) in self.step.iter().zip(z).zip(&self.s) {
+            step += (change / s).powi(2);
+            size += (z / s).powi(2);
+        }
+        step > SETTLED * SETTLED * size
     }
 
     /// The residual `√(Σ s² f²)` at `z`, with `w` and `f`.
