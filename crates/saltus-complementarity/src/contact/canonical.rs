@@ -64,13 +64,27 @@ pub(super) struct Canonical {
 }
 
 impl Canonical {
-    /// Whether contacts without impulse touch: they could share the load of others.
-    pub fn touches(view: &View<'_>, s: &[f64], z: &[f64], w: &[f64]) -> bool {
+    /// Whether some contact is between two modes, so that a regular system of the modes chosen does not make impulses unique: without
+    /// impulse but not moving apart, or with friction at its bound but not slipping.
+    pub fn is_weak(view: &View<'_>, s: &[f64], z: &[f64], w: &[f64]) -> bool {
         let small = SMALL * size(view, s, z);
-        view.blocks
-            .iter()
-            .zip(view.first)
-            .any(|(block, &i)| block.is_contact() && z[i] <= 0.0 && w[i] * s[i] <= small)
+        view.blocks.iter().enumerate().any(|(k, block)| {
+            let i = view.first[k];
+            if block.is_contact() && z[i] <= 0.0 {
+                return w[i] * s[i] <= small;
+            }
+            let load = if block.is_contact() {
+                z[i]
+            } else {
+                view.carried(k, z)
+            };
+            block.discs().into_iter().any(|(from, count, mu)| {
+                let rows = i + from..i + from + count;
+                mu * load > 0.0
+                    && norm(&w[rows.clone()]) * s[i + from] <= small
+                    && norm(&z[rows]) >= INSIDE * mu * load
+            })
+        })
     }
 
     /// Replaces the solution `z` with velocities `w` by the canonical one in `candidate`, where that differs; `s` are the scales

@@ -6,7 +6,7 @@ use super::canonical::Canonical;
 use super::closed_form::{self, Single};
 use super::enumeration::{self, Enumerated};
 use super::gauss_seidel;
-use super::islands::Part;
+use super::islands::{DENSE_LIMIT, Part};
 use super::library;
 use super::matrix::Matrix;
 use super::newton::{Newton, NewtonEnd};
@@ -16,8 +16,9 @@ use crate::mlcp::{Mlcp, MlcpSolver};
 use crate::outcome::{Outcome, Status, Tolerance};
 use saltus_linear::Dense;
 
-/// Most Newton steps of one run.
+/// Most Newton steps of one run, and how many more for a row.
 const STEPS: u32 = 40;
+const STEPS_PER_ROW: f64 = 0.125;
 /// Sweeps between two runs of Newton's method.
 const SWEEPS: u32 = 50;
 /// Combinations of modes that cost less than other methods.
@@ -28,6 +29,11 @@ const GROWTH: u32 = 20;
 const PROXIMAL: u32 = 600;
 /// Operations that one call of the solvers of frictional contact may take.
 const WORK: f64 = 2e9;
+
+/// Rows up to which many linear systems are factorised.
+const FACTORISED: usize = 3000;
+/// The same of large problems.
+const LARGE_WORK: f64 = 1e11;
 
 /// What follows where Newton's method alone does not converge.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -116,7 +122,7 @@ pub(super) struct Solver {
 }
 
 impl Solver {
-    /// Solves a connected problem whose matrix is dense.
+    /// Solves a connected problem.
     pub fn solve(
         &mut self,
         view: &View<'_>,
@@ -124,7 +130,7 @@ impl Solver {
         tolerance: Tolerance,
     ) -> ContactOutcome {
         let Matrix::Dense(matrix) = view.matrix else {
-            return failed(Status::NotApplicable, 0, f64::NAN);
+            return self.large(view, z, tolerance);
         };
         if let [block] = *view.blocks
             && let Some(outcome) = single(view, block, matrix, z, &tolerance)
@@ -135,7 +141,67 @@ impl Solver {
         if view.blocks.iter().all(linear) {
             return self.linear(view, matrix, z, tolerance);
         }
+        if z.len() > DENSE_LIMIT {
+            return self.large(view, z, tolerance);
+        }
         self.general(view, z, tolerance)
+    }
+
+    /// A connected problem of many rows: contacts alone are left to the solvers of frictional contact, which choose by counted work,
+    /// before Newton's method; other problems the other way round.
+    #[cold]
+    fn large(&mut self, view: &View<'_>, z: &mut [f64], tolerance: Tolerance) -> ContactOutcome {
+        for v in z.iter_mut().filter(|v| !v.is_finite()) {
+            *v = 0.0;
+        }
+        self.newton.load(view);
+        let contacts =
+            view.blocks.iter().all(|b| b.is_contact()) && view.blocks.iter().any(|b| b.rows() > 1);
+        let mut spent = 0;
+        let mut end = NewtonEnd::default();
+        let mut status = Status::Stalled;
+        if contacts {
+            let floor = tolerance.floor * self.newton.least_scale() / self.newton.energy();
+            let eta = (0.1 * tolerance.residual).max(0.5 * floor).max(1e-15);
+            let limits = (tolerance.max_iterations, LARGE_WORK);
+            let s = self.newton.scales();
+            let method = (FrictionSolver::Auto, eta);
+            if let Some(found) = library::solve(view, s, z, method, limits) {
+                spent = found.iterations;
+                status = found.status;
+            }
+            self.newton.velocity(view, z);
+            end.solved = view.holds(z, &self.newton.w, &tolerance);
+        }
+        if !end.solved && status != Status::Infeasible {
+            end = self.newton_from(view, z, &tolerance, &mut spent);
+        }
+        if !end.solved && status != Status::Infeasible {
+            (status, end) = self.fall_back(view, z, &tolerance, &mut spent);
+        }
+        if end.solved {
+            status = Status::Solved;
+        }
+        self.conclude(view, z, status, spent, &tolerance)
+    }
+
+    /// The outcome of a search that left its point in `z`.
+    fn conclude(
+        &mut self,
+        view: &View<'_>,
+        z: &mut [f64],
+        mut status: Status,
+        spent: u32,
+        tolerance: &Tolerance,
+    ) -> ContactOutcome {
+        let residual = view.worst(z, &self.newton.w).1;
+        if residual.is_nan() {
+            z.fill(0.0);
+            status = Status::NotFinite;
+        } else if status == Status::Stalled && spent >= tolerance.max_iterations {
+            status = Status::IterationLimit;
+        }
+        failed(status, spent, residual)
     }
 
     /// Equalities and unilateral rows only.
@@ -166,7 +232,7 @@ impl Solver {
         part.gather(view, &self.members, z);
         let problem = Mlcp {
             equalities,
-            matrix: &part.matrix,
+            matrix: &part.dense,
             q: &part.q,
         };
         let outcome = self.mlcp.solve(&problem, &mut part.z, tolerance);
@@ -188,18 +254,11 @@ impl Solver {
         let mut redundant = 0;
         if end.solved {
             status = Status::Solved;
-            redundant = self.settle(view, z, end.regular, &tolerance);
-        }
-        let residual = view.worst(z, &self.newton.w).1;
-        if residual.is_nan() {
-            z.fill(0.0);
-            status = Status::NotFinite;
-        } else if status == Status::Stalled && spent >= tolerance.max_iterations {
-            status = Status::IterationLimit;
+            redundant = self.settle(view, z, end.regular, &tolerance, &mut spent);
         }
         ContactOutcome {
             redundant,
-            ..failed(status, spent, residual)
+            ..self.conclude(view, z, status, spent, &tolerance)
         }
     }
 
@@ -211,7 +270,8 @@ impl Solver {
         tolerance: &Tolerance,
         spent: &mut u32,
     ) -> NewtonEnd {
-        let limit = STEPS.min(tolerance.max_iterations.saturating_sub(*spent));
+        let most = STEPS + (STEPS_PER_ROW * z.len() as f64) as u32;
+        let limit = most.min(tolerance.max_iterations.saturating_sub(*spent));
         let end = self.newton.run(view, z, tolerance, limit);
         *spent += end.iterations;
         end
@@ -258,6 +318,7 @@ impl Solver {
                 Remedy::Sweeps => {
                     *spent += gauss_seidel::sweep(view, z, SWEEPS.min(left), 1e-13);
                 }
+                Remedy::Proximal | Remedy::Friction if z.len() > FACTORISED => continue,
                 Remedy::Proximal => {
                     best.restore(z);
                     *spent += self.newton.proximal(view, z, left.min(PROXIMAL));
@@ -342,11 +403,21 @@ impl Solver {
         z: &mut [f64],
         regular: bool,
         tolerance: &Tolerance,
+        spent: &mut u32,
     ) -> u32 {
-        let s = self.newton.scales();
-        if regular && !Canonical::touches(view, s, z, &self.newton.w) {
+        let weak = Canonical::is_weak(view, self.newton.scales(), z, &self.newton.w);
+        if regular && !weak {
             return 0;
         }
+        self.candidate.clear();
+        self.candidate.extend_from_slice(z);
+        *spent += self.newton.settle(view, &mut self.candidate, weak);
+        if view.holds(&self.candidate, &self.newton.w, tolerance) {
+            z.copy_from_slice(&self.candidate);
+        } else {
+            self.newton.velocity(view, z);
+        }
+        let s = self.newton.scales();
         let (redundant, found) =
             self.canonical
                 .find(view, s, z, &self.newton.w, &mut self.candidate);

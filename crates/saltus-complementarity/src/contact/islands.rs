@@ -1,7 +1,7 @@
 //! The parts of a problem that do not act on each other.
 
 use super::block::Block;
-use super::matrix::Matrix;
+use super::matrix::{CompressedRows, Matrix};
 use super::residual::View;
 use saltus_linear::Dense;
 
@@ -131,12 +131,19 @@ impl Islands {
     }
 }
 
-/// A part of a problem, with its own numbering and a dense matrix.
+/// Rows up to which the matrix of a part is dense.
+pub(super) const DENSE_LIMIT: usize = 300;
+
+/// A part of a problem, with its own numbering.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub blocks: Vec<Block>,
     pub first: Vec<usize>,
-    pub matrix: Dense,
+    /// The matrix of a part of at most [`DENSE_LIMIT`] rows, or of one that was dense.
+    pub dense: Dense,
+    /// The matrix of a larger one.
+    pub sparse: CompressedRows,
+    is_dense: bool,
     pub q: Vec<f64>,
     pub z: Vec<f64>,
     /// Rows of the whole problem.
@@ -146,8 +153,47 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Copies the blocks `members` of `view`, in that order, and their impulses from `z`.
+    /// Copies the blocks `members` of `view`, in that order, and their impulses from `z`. The members of a large part ascend.
     pub fn gather(&mut self, view: &View<'_>, members: &[usize], z: &[f64]) {
+        self.number(view, members);
+        let n = self.rows.len();
+        self.is_dense = n <= DENSE_LIMIT || matches!(view.matrix, Matrix::Dense(_));
+        self.q.clear();
+        self.z.clear();
+        for &row in &self.rows {
+            self.q.push(view.q[row]);
+            self.z.push(z[row]);
+        }
+        if self.is_dense {
+            self.dense.reset(n, n);
+        } else {
+            self.sparse.begin();
+        }
+        for (i, &row) in self.rows.iter().enumerate() {
+            match view.matrix {
+                Matrix::Dense(m) => {
+                    let from = m.row(row);
+                    for (to, &j) in self.dense.row_mut(i).iter_mut().zip(&self.rows) {
+                        *to = from[j];
+                    }
+                }
+                Matrix::Rows(m) => {
+                    let (cols, values) = m.row(row);
+                    let entries = cols.iter().zip(values).filter(|(_, v)| **v != 0.0);
+                    let entries = entries.map(|(&j, &v)| (self.local[j], v));
+                    if self.is_dense {
+                        let to = self.dense.row_mut(i);
+                        entries.for_each(|(j, v)| to[j] = v);
+                    } else {
+                        self.sparse.push_row(entries);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Numbers the rows of the blocks `members`.
+    fn number(&mut self, view: &View<'_>, members: &[usize]) {
         self.blocks.clear();
         self.first.clear();
         self.rows.clear();
@@ -173,31 +219,21 @@ impl Part {
                 *first_normal = self.local[*first_normal];
             }
         }
-        let n = self.rows.len();
-        self.matrix.reset(n, n);
-        self.q.clear();
-        self.z.clear();
-        for (i, &row) in self.rows.iter().enumerate() {
-            self.q.push(view.q[row]);
-            self.z.push(z[row]);
-            let to = self.matrix.row_mut(i);
-            match view.matrix {
-                Matrix::Dense(m) => {
-                    let from = m.row(row);
-                    for (to, &j) in to.iter_mut().zip(&self.rows) {
-                        *to = from[j];
-                    }
-                }
-                Matrix::Rows(m) => {
-                    let (cols, values) = m.row(row);
-                    for (&j, &v) in cols.iter().zip(values) {
-                        if v != 0.0 {
-                            to[self.local[j]] = v;
-                        }
-                    }
-                }
-            }
-        }
+    }
+
+    /// The part as a problem of its own, and its impulses.
+    pub fn view(&mut self) -> (View<'_>, &mut [f64]) {
+        let view = View {
+            blocks: &self.blocks,
+            first: &self.first,
+            matrix: if self.is_dense {
+                Matrix::Dense(&self.dense)
+            } else {
+                Matrix::Rows(&self.sparse)
+            },
+            q: &self.q,
+        };
+        (view, &mut self.z)
     }
 
     /// Writes the impulses back.

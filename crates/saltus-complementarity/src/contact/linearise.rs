@@ -5,12 +5,17 @@ use super::matrix::Matrix;
 use super::newton::Newton;
 use super::residual::View;
 use crate::cone::norm;
-use saltus_linear::{RANK_TOLERANCE, max_abs};
+use saltus_linear::{Lu, MatrixSink, RANK_TOLERANCE, SquareMatrix, axpy, max_abs};
 
-/// Regularisation of singular systems, relative to their scaled diagonal.
-const RIDGE: f64 = 1e-8;
+/// Regularisation of singular systems, relative to their scaled diagonal: one that costs few digits, and one for ill-conditioned
+/// systems.
+const RIDGES: [f64; 2] = [1e-4, 1e-8];
+/// Regularisation of sparse systems.
+const SPARSE_RIDGE: f64 = 1e-8;
 /// A singular system whose equations hold to this, relative, is consistent.
 const CONSISTENT: f64 = 1e-8;
+/// Corrections that take the regularisation back.
+const CORRECTIONS: u32 = 20;
 /// Its solution is at most this many times as large as its right-hand side.
 const LARGEST: f64 = 1e5;
 /// Unknowns up to which contradictory systems are solved by an orthogonal factorisation.
@@ -55,7 +60,7 @@ impl Newton {
             self.branch(view, k, block, z);
         }
         self.assemble(view, z);
-        self.solve()
+        self.solve(z)
     }
 
     /// Decides how the rows of one block take part.
@@ -139,7 +144,11 @@ impl Newton {
     }
 
     fn set_free(&mut self, i: usize, law: Law) {
-        self.part[i] = Part::Free(self.free.len());
+        self.part[i] = Part::Free(if self.sparse.is_some() {
+            i
+        } else {
+            self.free.len()
+        });
         self.law[i] = law;
         self.step[i] = 0.0;
         self.free.push(i);
@@ -183,22 +192,34 @@ impl Newton {
     pub fn point_of_branches(&mut self, view: &View<'_>, z: &mut [f64]) -> Option<f64> {
         z.fill(0.0);
         self.assemble(view, z);
-        if !self.solve() {
+        if !self.solve(z) {
             return None;
         }
         z.copy_from_slice(&self.step);
         self.regular.then(|| self.lu.pivot_ratio())
     }
 
-    /// The scaled linear system of the free unknowns.
+    /// The scaled linear system of the free unknowns; of a sparse problem of all unknowns, so that its pattern stays.
     fn assemble(&mut self, view: &View<'_>, z: &[f64]) {
-        let m = self.free.len();
-        self.jacobian.reset(m, m);
+        let mut m = self.free.len();
+        if let Some(sparse) = &mut self.sparse {
+            m = self.part.len();
+            sparse.clear();
+            for (i, part) in self.part.iter().enumerate() {
+                if !matches!(part, Part::Free(_)) {
+                    sparse.entry(i, i, 1.0);
+                }
+            }
+        } else {
+            self.jacobian.reset(m, m);
+        }
         self.rhs.clear();
         self.rhs.resize(m, 0.0);
-        for a in 0..m {
-            let i = self.free[a];
-            if self.law[i] == Law::Velocity {
+        for n in 0..self.free.len() {
+            let i = self.free[n];
+            if self.law[i] == Law::Velocity
+                && let Part::Free(a) = self.part[i]
+            {
                 let known = self.velocity_row(view, i, a, self.s[i]);
                 self.rhs[a] -= self.s[i] * (self.w[i] + known);
             }
@@ -221,14 +242,39 @@ impl Newton {
         matches!(self.part[i], Part::Free(_)) && self.law[i] == Law::Slip
     }
 
+    /// Adds to entry `(a, b)` of the linear system.
+    #[inline]
+    fn put(&mut self, a: usize, b: usize, value: f64) {
+        match &mut self.sparse {
+            Some(sparse) => sparse.entry(a, b, value),
+            None => self.jacobian[(a, b)] += value,
+        }
+    }
+
     /// Adds `factor` times row `i` of the matrix to row `a` of the system; returns what the known changes contribute.
     fn velocity_row(&mut self, view: &View<'_>, i: usize, a: usize, factor: f64) -> f64 {
-        let Matrix::Dense(matrix) = view.matrix else {
-            return 0.0;
+        let mut known = match view.matrix {
+            Matrix::Dense(matrix) => self.dense_row(matrix.row(i), a, factor),
+            Matrix::Rows(matrix) => {
+                let (cols, values) = matrix.row(i);
+                self.sparse_row(cols, values, a, factor)
+            }
         };
+        if self.shift > 0.0 {
+            let own = self.shift / (self.s[i] * self.s[i]);
+            match self.part[i] {
+                Part::Free(b) => self.put(a, b, factor * self.s[i] * own),
+                Part::Fixed => known += own * self.step[i],
+                Part::Follows(..) => {}
+            }
+        }
+        known
+    }
+
+    fn dense_row(&mut self, row: &[f64], a: usize, factor: f64) -> f64 {
         let to = self.jacobian.row_mut(a);
         let mut known = 0.0;
-        let columns = matrix.row(i).iter().zip(&self.part);
+        let columns = row.iter().zip(&self.part);
         for ((value, part), (s, step)) in columns.zip(self.s.iter().zip(&self.step)) {
             match *part {
                 Part::Free(b) => to[b] += factor * s * value,
@@ -241,12 +287,21 @@ impl Newton {
                 }
             }
         }
-        if self.shift > 0.0 {
-            let own = self.shift / (self.s[i] * self.s[i]);
-            match self.part[i] {
-                Part::Free(b) => self.jacobian[(a, b)] += factor * self.s[i] * own,
-                Part::Fixed => known += own * self.step[i],
-                Part::Follows(..) => {}
+        known
+    }
+
+    fn sparse_row(&mut self, cols: &[usize], values: &[f64], a: usize, factor: f64) -> f64 {
+        let mut known = 0.0;
+        for (&j, value) in cols.iter().zip(values) {
+            match self.part[j] {
+                Part::Free(b) => self.put(a, b, factor * self.s[j] * value),
+                Part::Fixed => known += value * self.step[j],
+                Part::Follows(leader, c) => {
+                    known += value * self.step[j];
+                    if let Part::Free(b) = self.part[leader] {
+                        self.put(a, b, factor * self.s[leader] * c * value);
+                    }
+                }
             }
         }
         known
@@ -288,7 +343,7 @@ impl Newton {
                 let tangent = if r == c { 1.0 } else { 0.0 } - e[r] * e[c];
                 let own = if r == c { d } else { 0.0 } - share * tangent * d;
                 if let Part::Free(b) = self.part[first + c] {
-                    self.jacobian[(a, b)] += s * self.s[first + c] * own;
+                    self.put(a, b, s * self.s[first + c] * own);
                 }
                 if count > 1 {
                     let factor = share * tangent;
@@ -304,13 +359,13 @@ impl Newton {
                     for j in first_normal..first_normal + normals {
                         if let Part::Free(b) = self.part[j] {
                             let slope = mu * d * e[r] * z[j] / carried;
-                            self.jacobian[(a, b)] -= s * self.s[j] * slope;
+                            self.put(a, b, -s * self.s[j] * slope);
                         }
                     }
                 }
                 _ => {
                     if let Part::Free(b) = self.part[normal] {
-                        self.jacobian[(a, b)] -= s * self.s[normal] * mu * d * e[r];
+                        self.put(a, b, -s * self.s[normal] * mu * d * e[r]);
                     }
                 }
             }
@@ -319,30 +374,114 @@ impl Newton {
     }
 
     /// Solves the linear system and completes the step; a least-squares step where it is singular.
-    pub(super) fn solve(&mut self) -> bool {
+    pub(super) fn solve(&mut self, z: &[f64]) -> bool {
+        if self.sparse.is_some() {
+            return self.solve_sparse(z) && self.complete();
+        }
         self.factors = Factors::Regular;
+        self.ridge = 0.0;
         self.regular =
             self.lu.factorise(&self.jacobian).is_ok() && self.lu.pivot_ratio() > RANK_TOLERANCE;
         if !self.regular {
-            self.factors = Factors::Ridge;
-            for a in 0..self.free.len() {
-                self.jacobian[(a, a)] += RIDGE;
+            self.ask_for_point(z);
+            if !self.solve_singular() {
+                return false;
             }
-            let consistent = self.lu.factorise(&self.jacobian).is_ok() && self.solve_with_ridge();
-            if consistent {
-                return self.complete();
-            }
-            self.factors = Factors::Orthogonal;
-            if self.free.len() > ORTHOGONAL {
-                return self.y.len() == self.free.len() && self.complete();
-            }
-            for a in 0..self.free.len() {
-                self.jacobian[(a, a)] -= RIDGE;
-            }
-            self.rank.factorise(&self.jacobian);
+            self.subtract_point(z);
+            return self.complete();
         }
         self.solve_with_factors();
         self.complete()
+    }
+
+    /// `y` from `rhs` where the matrix is singular: the limit of solutions with a vanishing multiple of the identity added, or the
+    /// least-squares solution of least norm where that does not exist.
+    fn solve_singular(&mut self) -> bool {
+        let m = self.free.len();
+        self.factors = Factors::Ridge;
+        for ridge in RIDGES {
+            self.add_to_diagonal(ridge - self.ridge);
+            if self.lu.factorise(&self.jacobian).is_ok() && self.solve_with_ridge() {
+                return true;
+            }
+        }
+        if m > ORTHOGONAL {
+            return self.y.len() == m;
+        }
+        self.add_to_diagonal(-self.ridge);
+        self.factors = Factors::Orthogonal;
+        self.rank.factorise(&self.jacobian);
+        self.solve_with_factors();
+        true
+    }
+
+    fn add_to_diagonal(&mut self, change: f64) {
+        self.ridge += change;
+        for a in 0..self.free.len() {
+            self.jacobian[(a, a)] += change;
+        }
+    }
+
+    /// Turns the right-hand side of the step into that of the point it leads to, where that is asked for.
+    fn ask_for_point(&mut self, z: &[f64]) {
+        if !self.absolute {
+            return;
+        }
+        self.defect.clear();
+        self.defect.resize(self.rhs.len(), 0.0);
+        for &i in &self.free {
+            if let Part::Free(a) = self.part[i] {
+                self.defect[a] = z[i] / self.s[i];
+            }
+        }
+        // Of a sparse matrix the regularisation is in it already.
+        axpy(-self.ridge, &self.defect, &mut self.rhs);
+        match &self.sparse {
+            Some(sparse) => sparse.apply_add(1.0, &self.defect, &mut self.rhs),
+            None => self.jacobian.apply_add(1.0, &self.defect, &mut self.rhs),
+        }
+    }
+
+    /// Turns the point in `y` into the step to it.
+    fn subtract_point(&mut self, z: &[f64]) {
+        if !self.absolute {
+            return;
+        }
+        for &i in &self.free {
+            if let Part::Free(a) = self.part[i] {
+                self.y[a] -= z[i] / self.s[i];
+            }
+        }
+    }
+
+    /// A sparse system is regularised in any case: nothing says whether it is singular.
+    fn solve_sparse(&mut self, z: &[f64]) -> bool {
+        self.factors = Factors::Ridge;
+        self.regular = false;
+        self.ridge = SPARSE_RIDGE;
+        let Some(sparse) = &mut self.sparse else {
+            return false;
+        };
+        for a in 0..self.part.len() {
+            sparse.entry(a, a, SPARSE_RIDGE);
+        }
+        if sparse.factorise().is_err() {
+            return false;
+        }
+        self.ask_for_point(z);
+        if !self.solve_with_ridge() {
+            return false;
+        }
+        self.subtract_point(z);
+        true
+    }
+
+    /// `x ← (J + ε)⁻¹ x`.
+    fn inverse_with_ridge(lu: &Lu, sparse: Option<&SquareMatrix>, x: &mut [f64]) {
+        match sparse {
+            Some(sparse) => sparse.solve(x),
+            None => lu.solve(x),
+        }
     }
 
     /// `y` from `rhs` with the last factorisation.
@@ -368,28 +507,37 @@ impl Newton {
     /// and the solution is not too large to be one of the singular system.
     fn solve_with_ridge(&mut self) -> bool {
         let size = max_abs(&self.rhs);
+        let sparse = self.sparse.as_deref();
+        let largest = if sparse.is_some() {
+            f64::INFINITY
+        } else {
+            LARGEST * size
+        };
         self.y.clone_from(&self.rhs);
-        self.lu.solve(&mut self.y);
-        for round in 0..3 {
+        Self::inverse_with_ridge(&self.lu, sparse, &mut self.y);
+        let mut before = f64::INFINITY;
+        for _ in 0..CORRECTIONS {
             self.defect.clone_from(&self.rhs);
-            self.jacobian.apply_add(-1.0, &self.y, &mut self.defect);
-            saltus_linear::axpy(RIDGE, &self.y, &mut self.defect);
+            match sparse {
+                Some(sparse) => sparse.apply_add(-1.0, &self.y, &mut self.defect),
+                None => self.jacobian.apply_add(-1.0, &self.y, &mut self.defect),
+            }
+            axpy(self.ridge, &self.y, &mut self.defect);
             let missed = max_abs(&self.defect);
-            if missed <= 1e-12 * size {
-                return max_abs(&self.y) <= LARGEST * size;
+            if missed <= 1e-14 * size || !(missed <= 0.5 * before) {
+                before = before.min(missed);
+                break;
             }
-            if round == 2 || !missed.is_finite() {
-                return missed <= CONSISTENT * size && max_abs(&self.y) <= LARGEST * size;
-            }
-            self.lu.solve(&mut self.defect);
-            saltus_linear::axpy(1.0, &self.defect, &mut self.y);
+            before = missed;
+            Self::inverse_with_ridge(&self.lu, sparse, &mut self.defect);
+            axpy(1.0, &self.defect, &mut self.y);
         }
-        false
+        before <= CONSISTENT * size && max_abs(&self.y) <= largest
     }
 
     /// The step of the last branches and factors from `z`, where all branches are linear and what they fix is met already.
     pub(super) fn chord(&mut self) -> bool {
-        if self.free.iter().any(|&i| self.law[i] == Law::Slip) {
+        if self.sparse.is_some() || self.free.iter().any(|&i| self.law[i] == Law::Slip) {
             return false;
         }
         self.rhs.clear();
@@ -407,8 +555,10 @@ impl Newton {
 
     /// The changes of all impulses from those of the scaled free unknowns `y`.
     fn complete(&mut self) -> bool {
-        for (&i, y) in self.free.iter().zip(&self.y) {
-            self.step[i] = self.s[i] * y;
+        for i in 0..self.part.len() {
+            if let Part::Free(a) = self.part[i] {
+                self.step[i] = self.s[i] * self.y[a];
+            }
         }
         for i in 0..self.part.len() {
             if let Part::Follows(leader, c) = self.part[i] {

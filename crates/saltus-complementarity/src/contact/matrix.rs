@@ -154,6 +154,23 @@ impl CompressedRows {
         (&self.cols[range.clone()], &self.values[range])
     }
 
+    /// Starts an empty matrix that is filled by [`push_row`](Self::push_row).
+    pub fn begin(&mut self) {
+        self.cols.clear();
+        self.values.clear();
+        self.start.clear();
+        self.start.push(0);
+    }
+
+    /// Appends a row of entries `(column, value)` with ascending columns.
+    pub fn push_row(&mut self, entries: impl Iterator<Item = (usize, f64)>) {
+        for (col, value) in entries {
+            self.cols.push(col);
+            self.values.push(value);
+        }
+        self.start.push(self.cols.len());
+    }
+
     /// From entries in any order, those of the same row and column added in the order they came.
     fn collect(&mut self, n: usize, entries: &[Entry]) {
         // By column, then stably by row.

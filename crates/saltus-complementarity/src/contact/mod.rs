@@ -24,7 +24,7 @@ pub use block::{Block, BlockState};
 use crate::operator::Product;
 use crate::outcome::{Status, Tolerance};
 use general::Solver;
-use islands::{Islands, Part};
+use islands::{DENSE_LIMIT, Islands, Part};
 use matrix::{Matrix, Storage};
 use memory::Memory;
 use residual::{Compliance, View, natural_map};
@@ -288,27 +288,16 @@ impl ContactProblem {
             return general::failed(Status::Solved, 0, 0.0);
         }
         self.islands.find(&view);
-        if self.islands.count() == 1 && matches!(view.matrix, Matrix::Dense(_)) {
+        let whole = self.islands.count() == 1;
+        let dense = matches!(view.matrix, Matrix::Dense(_));
+        if whole && (dense || n > DENSE_LIMIT) {
             return self.solver.solve(&view, &mut self.z, tolerance);
         }
         let mut whole = general::failed(Status::Solved, 0, 0.0);
         for i in 0..self.islands.count() {
             let members = self.islands.blocks(i);
             self.part.gather(&view, members, &self.z);
-            let Part {
-                blocks,
-                first,
-                matrix,
-                q,
-                z,
-                ..
-            } = &mut self.part;
-            let part = View {
-                blocks,
-                first,
-                matrix: Matrix::Dense(matrix),
-                q,
-            };
+            let (part, z) = self.part.view();
             let outcome = self.solver.solve(&part, z, tolerance);
             self.part.scatter(&mut self.z);
             whole.include(outcome);

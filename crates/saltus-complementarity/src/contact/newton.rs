@@ -9,11 +9,12 @@
 
 use super::block::Block;
 use super::linearise::{Factors, Law, Part};
+use super::matrix::Matrix;
 use super::residual::{View, row_compliance};
 use crate::outcome::Tolerance;
-use saltus_linear::{Dense, Lu, MinimumNorm};
+use saltus_linear::{Dense, Lu, MinimumNorm, SquareMatrix};
 
-/// Steps taken in full before the search along the step begins.
+/// Steps taken in full without a new best point before the search along the step begins.
 const FULL: u32 = 8;
 /// Halvings of a step.
 const HALVINGS: u32 = 6;
@@ -24,6 +25,12 @@ const ROUNDS: u32 = 60;
 const INNER: u32 = 30;
 /// A proximal sequence ends at this residual, relative to the data.
 const SHARP: f64 = 1e-10;
+/// Last step of impulses that are not unique, relative.
+const SETTLED: f64 = 1e-7;
+/// Compliance that decides of the mode of contacts between two, relative.
+const SOFT: f64 = 1e-6;
+/// Most steps to them.
+const SETTLING: u32 = 12;
 /// Below this residual, relative to the data, a step without progress is a matter of rounding.
 const NEAR: f64 = 1e-9;
 /// The method, with buffers that outlive the problem.
@@ -47,12 +54,19 @@ pub(super) struct Newton {
     /// Rows of the free unknowns.
     pub(super) free: Vec<usize>,
     pub(super) jacobian: Dense,
+    /// The linear system of a sparse problem.
+    pub(super) sparse: Option<Box<SquareMatrix>>,
     pub(super) rhs: Vec<f64>,
     pub(super) y: Vec<f64>,
     pub(super) lu: Lu,
     pub(super) rank: MinimumNorm,
     pub(super) factors: Factors,
     pub(super) defect: Vec<f64>,
+    /// What was added to the diagonal of the linear system.
+    pub(super) ridge: f64,
+    /// Whether singular systems are solved for the point and not for the step.
+    pub(super) absolute: bool,
+    start: Vec<f64>,
     best: Vec<f64>,
     trial: Vec<f64>,
     /// Whether the last linear system was regular.
@@ -60,7 +74,7 @@ pub(super) struct Newton {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct NewtonEnd {
     pub solved: bool,
     pub iterations: u32,
@@ -102,6 +116,11 @@ impl Newton {
             buffer.clear();
             buffer.resize(n, 0.0);
         }
+        // A new one for each problem, so that the order of elimination does not depend on those before.
+        self.sparse = match view.matrix {
+            Matrix::Dense(_) => None,
+            Matrix::Rows(_) => Some(Box::new(SquareMatrix::new(n))),
+        };
         self.part.clear();
         self.part.resize(n, Part::Fixed);
         self.law.clear();
@@ -111,6 +130,16 @@ impl Newton {
     /// Scales `1/√d` of the impulses of the problem loaded last.
     pub fn scales(&self) -> &[f64] {
         &self.s
+    }
+
+    /// The size of the data, `√(Σ q² s²)`.
+    pub fn energy(&self) -> f64 {
+        self.energy
+    }
+
+    /// The smallest scale.
+    pub fn least_scale(&self) -> f64 {
+        self.s.iter().fold(f64::INFINITY, |least, s| least.min(*s))
     }
 
     /// Brings `w` up to date.
@@ -181,7 +210,7 @@ impl Newton {
 
     /// Steps from `z` to the best point until the residual is at most `goal`, or rounding; returns it and the number of steps.
     fn descend(&mut self, view: &View<'_>, z: &mut [f64], goal: f64, limit: u32) -> (f64, u32) {
-        let mut steps = 0;
+        let (mut steps, mut idle) = (0, 0);
         let mut residual = self.evaluate(view, z);
         let mut least = residual;
         self.regular = true;
@@ -189,11 +218,12 @@ impl Newton {
         self.best.extend_from_slice(z);
         while residual > goal && steps < limit && self.linearise(view, z) {
             steps += 1;
-            let next = self.advance(view, z, residual, steps <= FULL);
+            idle += 1;
+            let next = self.advance(view, z, residual, idle <= FULL);
             let stuck = next > 0.25 * residual && next <= NEAR * self.energy;
             residual = next;
             if residual < least {
-                least = residual;
+                (least, idle) = (residual, 0);
                 self.best.copy_from_slice(z);
             }
             if stuck {
@@ -202,6 +232,73 @@ impl Newton {
         }
         z.copy_from_slice(&self.best);
         (least, steps)
+    }
+
+    /// Moves a solution that is not unique to one that does not depend on where the search for it began: the limit of solutions with a
+    /// vanishing compliance added, as the linear system of the last branches has it. With slip in space, where friction follows
+    /// normal impulses that are not unique, other velocities belong to it. If some contacts are `weak`, between two modes, a small
+    /// compliance decides of their mode first. Where that does not lead to a solution, `z` stays as it is. Returns the steps.
+    pub fn settle(&mut self, view: &View<'_>, z: &mut [f64], weak: bool) -> u32 {
+        if self.sparse.is_some() {
+            return 0;
+        }
+        let before = self.evaluate(view, z);
+        let bound = before.max(10.0 * GOAL * self.energy);
+        self.start.clear();
+        self.start.extend_from_slice(z);
+        let mut spent = 0;
+        for softened in [false, true] {
+            if !softened && weak {
+                continue;
+            }
+            if softened {
+                spent += self.soften(view, z);
+            }
+            let (settled, steps) = self.to_least_norm(view, z, bound);
+            spent += steps;
+            if settled {
+                view.velocity(z, &mut self.w);
+                return spent;
+            }
+            z.copy_from_slice(&self.start);
+        }
+        view.velocity(z, &mut self.w);
+        spent
+    }
+
+    /// Solves the problem with a small compliance added, from `z`.
+    fn soften(&mut self, view: &View<'_>, z: &mut [f64]) -> u32 {
+        self.centre.clear();
+        self.centre.resize(z.len(), 0.0);
+        self.shift = SOFT;
+        let (_, steps) = self.descend(view, z, 1e-2 * SOFT * self.energy, INNER);
+        self.shift = 0.0;
+        steps
+    }
+
+    /// Newton's method for points of least norm: whether it ends with a residual of at most `bound`, and its steps.
+    fn to_least_norm(&mut self, view: &View<'_>, z: &mut [f64], bound: f64) -> (bool, u32) {
+        let mut residual = self.evaluate(view, z);
+        self.absolute = true;
+        let (mut settled, mut steps) = (false, 0);
+        while !settled && steps < SETTLING && self.linearise(view, z) {
+            steps += 1;
+            residual = self.advance(view, z, residual, true);
+            let slips = self.free.iter().any(|&i| self.law[i] == Law::Slip);
+            settled = residual <= bound && (self.regular || !slips || !self.moves(z));
+        }
+        self.absolute = false;
+        (settled, steps)
+    }
+
+    /// Whether the last step changed the impulses by more than what its square leaves to rounding.
+    fn moves(&self, z: &[f64]) -> bool {
+        let (mut step, mut size) = (0.0, 0.0);
+        for ((change, z), s) in self.step.iter().zip(z).zip(&self.s) {
+            step += (change / s).powi(2);
+            size += (z / s).powi(2);
+        }
+        step > SETTLED * SETTLED * size
     }
 
     /// The residual `√(Σ s² f²)` at `z`, with `w` and `f`.
