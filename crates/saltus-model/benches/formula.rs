@@ -82,6 +82,8 @@ fn slider_crank(by_energies: bool) -> FormulaSystem {
             tangential: Vec::new(),
             tangential_velocity: Vec::new(),
             friction: None,
+            friction_static: None,
+            tangential_restitution: None,
         });
     }
     definition.assemble().unwrap()

@@ -346,6 +346,22 @@ fn unilateral(
         .friction
         .as_ref()
         .is_some_and(|f| *f != Quantity::Number(0.0));
+    if contact.friction.is_none() {
+        for (given, key) in [
+            (&contact.friction_static, "friction_static"),
+            (&contact.tangential_restitution, "tangential_restitution"),
+        ] {
+            if given.is_some() {
+                let diagnostic = Diagnostic::new(format!(
+                    "contact \"{}\" has \"{key}\" but no \"friction\"",
+                    contact.name
+                ))
+                .label("means nothing without friction")
+                .help("give friction too, or remove it");
+                findings.at(&at.key(key), diagnostic);
+            }
+        }
+    }
     if frictional && contact.tangential.is_none() && contact.tangential_velocity.is_none() {
         let diagnostic = Diagnostic::new(format!(
             "contact \"{}\" has friction but no tangential direction",
@@ -368,5 +384,13 @@ fn unilateral(
             .friction
             .as_ref()
             .map(|f| formula(f, &at.key("friction"))),
+        friction_static: contact
+            .friction_static
+            .as_ref()
+            .map(|f| formula(f, &at.key("friction_static"))),
+        tangential_restitution: contact
+            .tangential_restitution
+            .as_ref()
+            .map(|f| formula(f, &at.key("tangential_restitution"))),
     }
 }

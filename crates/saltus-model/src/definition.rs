@@ -89,8 +89,12 @@ pub struct UnilateralDefinition {
     pub tangential: Vec<Formula>,
     /// Slip velocities (0 to 2), linear in the velocities; instead of `tangential`.
     pub tangential_velocity: Vec<Formula>,
-    /// Coulomb's coefficient, a formula of parameters, ≥ 0; 0 if absent.
+    /// Coulomb's coefficient, ≥ 0, a formula of parameters, time, coordinates and velocities; 0 if absent.
     pub friction: Option<Formula>,
+    /// The same while the contact sticks, ≥ `friction`; that if absent.
+    pub friction_static: Option<Formula>,
+    /// Restitution of the slip velocity, a formula of parameters, in [0, 1]; 0 if absent.
+    pub tangential_restitution: Option<Formula>,
 }
 
 /// A model given by formulas.

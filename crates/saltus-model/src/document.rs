@@ -178,9 +178,16 @@ pub struct Unilateral {
     pub tangential: Option<Tangential>,
     /// Slip velocity (or one or two of them), linear in the velocities; instead of `tangential`.
     pub tangential_velocity: Option<Tangential>,
-    /// Coulomb's coefficient, not negative; needs a tangential direction.
+    /// Coulomb's coefficient, not negative; needs a tangential direction. A number or a formula, also of time, coordinates and
+    /// velocities.
     #[schemars(extend("minimum" = 0))]
     pub friction: Option<Quantity>,
+    /// Coulomb's coefficient while the contact sticks, at least `friction`; the same as `friction` where left out.
+    #[schemars(extend("minimum" = 0))]
+    pub friction_static: Option<Quantity>,
+    /// Restitution of the slip velocity, in [0, 1]; 0 where left out.
+    #[schemars(extend("minimum" = 0, "maximum" = 1))]
+    pub tangential_restitution: Option<Quantity>,
 }
 
 /// One tangential direction, or a list of one or two.

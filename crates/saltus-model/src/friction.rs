@@ -29,19 +29,23 @@ pub(crate) fn check(
     }
     for (k, contact) in definition.unilateral.iter().enumerate() {
         let place = path(["system", "unilateral"]).index(k).key("friction");
-        let coefficient = contact
-            .friction
-            .as_ref()
-            .and_then(|friction| scope.evaluate(friction).ok())
-            .filter(|&mu| mu > 0.0 && !findings.touched(&place));
-        let Some(mu) = coefficient else { continue };
+        let Some(friction) = &contact.friction else {
+            continue;
+        };
+        let mu = scope.evaluate(friction).ok();
+        if mu.is_some_and(|mu| mu <= 0.0) || findings.touched(&place) {
+            continue;
+        }
         let name = &system.unilateral[k].name;
         let message = format!(
             "contact \"{name}\" has friction, which the scheme \"{}\" does not solve",
             scheme.name()
         );
         let diagnostic = Diagnostic::new(message)
-            .label(format!("mu = {}", general(mu)))
+            .label(mu.map_or_else(
+                || "depends on the motion".to_owned(),
+                |mu| format!("mu = {}", general(mu)),
+            ))
             .help(cure(&solvers()));
         findings.refuse(&place, diagnostic);
     }

@@ -536,8 +536,17 @@ fn constants(definition: &Definition, scope: &Scope, findings: &mut Findings<'_>
             "a number in [0, 1]",
             findings,
         );
-        if let Some(friction) = &contact.friction {
+        // A coefficient that depends on the motion is looked at during the run.
+        for friction in [&contact.friction, &contact.friction_static]
+            .into_iter()
+            .flatten()
+            .filter(|f| scope.evaluate(f).is_ok())
+        {
             constant(friction, scope, |mu| mu >= 0.0, "a number ≥ 0", findings);
+        }
+        if let Some(restitution) = &contact.tangential_restitution {
+            let fits = |e: f64| (0.0..=1.0).contains(&e);
+            constant(restitution, scope, fits, "a number in [0, 1]", findings);
         }
     }
 }

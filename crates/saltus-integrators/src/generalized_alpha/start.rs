@@ -137,7 +137,7 @@ impl Engine {
         system.detect(t, q, Reach::Within(margin), set);
         let name = |i: usize| system.names().contact(set.id[i]);
         for (i, law) in set.law.iter().enumerate() {
-            if law.mu > 0.0 {
+            if law.mu != 0.0 || law.mu_static != 0.0 {
                 return Err(StepError::FrictionUnsupported {
                     contact: name(i),
                     mu: law.mu,

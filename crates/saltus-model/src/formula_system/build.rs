@@ -40,6 +40,10 @@ const SLIP: Permission = Permission {
     subject: "a slip velocity",
     ..FORCE
 };
+const FRICTION: Permission = Permission {
+    subject: "a friction coefficient",
+    ..FORCE
+};
 /// Potentials, gaps and constraints: time and coordinates.
 const POTENTIAL: Permission = Permission {
     time: true,
@@ -88,10 +92,12 @@ pub(crate) fn build(
 
 /// Contacts as expressions.
 #[derive(Default)]
-struct Unilateral {
-    gaps: Vec<Id>,
-    laws: Vec<ContactLaw>,
-    rows: Vec<Row>,
+pub(super) struct Unilateral {
+    pub gaps: Vec<Id>,
+    pub laws: Vec<ContactLaw>,
+    /// Coefficients of friction of each contact while it slips and while it sticks.
+    pub coefficients: Vec<[Id; 2]>,
+    pub rows: Vec<Row>,
 }
 
 struct Builder<'a> {
@@ -396,8 +402,9 @@ impl Builder<'_> {
             read.rows
                 .push(self.displacement(&constraint.gap, gap, &what));
             let tangents = self.tangents(constraint);
-            let law = self.law(constraint, tangents.len());
+            let (law, coefficients) = self.law(constraint, tangents.len());
             read.laws.push(law);
+            read.coefficients.push(coefficients);
             read.rows.extend(tangents);
         }
         read
@@ -457,7 +464,8 @@ impl Builder<'_> {
         row
     }
 
-    fn law(&mut self, constraint: &UnilateralDefinition, tangents: usize) -> ContactLaw {
+    /// The law, and its coefficients of slip and stick; those that depend on the motion are no numbers in it.
+    fn law(&mut self, constraint: &UnilateralDefinition, tangents: usize) -> (ContactLaw, [Id; 2]) {
         let name = &constraint.name;
         let restitution = &constraint.restitution;
         let e_n = self.constant(restitution, "a restitution");
@@ -466,28 +474,58 @@ impl Builder<'_> {
             self.errors
                 .push(restitution.error(message, "it lies between 0 (no rebound) and 1 (no loss)"));
         }
-        let mut mu = 0.0;
-        if let Some(friction) = &constraint.friction {
-            mu = self.constant(friction, "a friction coefficient");
-            if mu < 0.0 {
-                let message = format!("the friction coefficient of `{name}` is {mu}");
+        let (slip, mu) = self.coefficient(constraint.friction.as_ref(), name);
+        if let Some(friction) = &constraint.friction
+            && tangents == 0
+            && mu != 0.0
+        {
+            let message = format!("`{name}` has friction but no tangential direction");
+            let help = "say how it slides: `tangential` (a displacement) or `tangential_velocity`";
+            self.errors.push(friction.error(message, help));
+        }
+        let (stick, mu_static) = match &constraint.friction_static {
+            Some(formula) => self.coefficient(Some(formula), name),
+            None => (slip, mu),
+        };
+        if let Some(formula) = &constraint.friction_static
+            && mu_static < mu
+        {
+            let message = format!("the static friction of `{name}` is {mu_static}");
+            let help = format!("it is at least `friction`, {mu}");
+            self.errors.push(formula.error(message, help));
+        }
+        let mut e_t = 0.0;
+        if let Some(formula) = &constraint.tangential_restitution {
+            e_t = self.constant(formula, "a tangential restitution");
+            if !e_t.is_nan() && !(0.0..=1.0).contains(&e_t) {
+                let message = format!("the tangential restitution of `{name}` is {e_t}");
                 self.errors
-                    .push(friction.error(message, "it is 0 or greater"));
-            } else if mu > 0.0 && tangents == 0 {
-                let message = format!("`{name}` has friction but no tangential direction");
-                let help =
-                    "say how it slides: `tangential` (a displacement) or `tangential_velocity`";
-                self.errors.push(friction.error(message, help));
+                    .push(formula.error(message, "it lies between 0 and 1"));
             }
         }
-        let tangents = u8::try_from(tangents).unwrap_or(u8::MAX);
-        ContactLaw {
+        let law = ContactLaw {
             e_n,
-            e_t: 0.0,
+            e_t,
             mu,
-            mu_static: mu,
-            tangents,
+            mu_static,
+            tangents: u8::try_from(tangents).unwrap_or(u8::MAX),
+        };
+        (law, [slip, stick])
+    }
+
+    /// A coefficient of friction and its value; not a number where it depends on the motion.
+    fn coefficient(&mut self, formula: Option<&Formula>, name: &str) -> (Id, f64) {
+        let Some(formula) = formula else {
+            return (self.graph.zero(), 0.0);
+        };
+        let id = self.read(formula, FRICTION);
+        let value = self.graph.value(id).unwrap_or(f64::NAN);
+        if value < 0.0 {
+            let message = format!("the friction coefficient of `{name}` is {value}");
+            self.errors
+                .push(formula.error(message, "it is 0 or greater"));
         }
+        (id, value)
     }
 
     /// The value of a formula of parameters; not a number where there was an error.
@@ -511,8 +549,7 @@ impl Builder<'_> {
         let (graph, gradients) = (&mut self.graph, &mut self.gradients);
         let motion = MotionTapes::compile(graph, gradients, motion);
         let constraints = ConstraintTapes::compile(graph, gradients, &bilateral.0, &bilateral.1, n);
-        let Unilateral { gaps, laws, rows } = contacts;
-        let contacts = ContactTapes::compile(graph, gradients, &gaps, laws, &rows, n);
+        let contacts = ContactTapes::compile(graph, gradients, &contacts, n);
         let structure = Structure {
             linear_constraints: constraints.rows.linear,
             linear_contacts: contacts.rows.linear,

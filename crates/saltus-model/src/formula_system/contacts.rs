@@ -1,9 +1,10 @@
 //! Contacts of unilateral constraints: contact `i` is the `i`-th of the definition, always in the set.
 
+use super::build::Unilateral;
 use super::matrix::{Matrix, Vector, copy};
-use super::rows::{Row, Rows};
+use super::rows::Rows;
 use super::{FormulaSystem, at, at_rest};
-use crate::expression::{Gradients, Graph, Id, Inputs};
+use crate::expression::{Gradients, Graph, Inputs};
 use saltus_linear::MatrixSink;
 use saltus_system::{ContactId, ContactLaw, ContactSet, Contacts, Point, Reach};
 use std::cell::Cell;
@@ -18,6 +19,8 @@ thread_local! {
 #[derive(Debug, Clone)]
 pub(super) struct ContactTapes {
     pub laws: Vec<ContactLaw>,
+    /// Coefficients of slip and stick of each contact in turn, where any depends on the motion.
+    coefficients: Option<Vector>,
     /// First row of each contact, and the number of rows.
     first_row: Vec<usize>,
     /// Columns of the directions, row after row.
@@ -41,11 +44,18 @@ impl ContactTapes {
     pub(super) fn compile(
         graph: &mut Graph,
         gradients: &mut Gradients,
-        gaps: &[Id],
-        laws: Vec<ContactLaw>,
-        rows: &[Row],
+        contacts: &Unilateral,
         n: usize,
     ) -> Self {
+        let Unilateral {
+            gaps,
+            laws,
+            coefficients,
+            rows,
+        } = contacts;
+        let coefficients: Vec<_> = coefficients.iter().flatten().copied().collect();
+        let vary = coefficients.iter().any(|id| graph.value(*id).is_none());
+        let coefficients = vary.then(|| Vector::compile(graph, &coefficients));
         let mut first_row = vec![0];
         first_row.extend(laws.iter().scan(0, |next, law| {
             *next += 1 + usize::from(law.tangents);
@@ -68,7 +78,8 @@ impl ContactTapes {
         outputs.extend(rows.iter().map(|row| row.rate));
         let evaluation = Vector::compile(graph, &outputs);
         Self {
-            laws,
+            laws: laws.clone(),
+            coefficients,
             first_row,
             cols,
             start,
@@ -133,6 +144,28 @@ impl ContactTapes {
 impl Contacts for FormulaSystem {
     fn contact_count(&self) -> usize {
         self.contacts.laws.len()
+    }
+
+    fn laws_vary(&self) -> bool {
+        self.contacts.coefficients.is_some()
+    }
+
+    fn contact_laws(&self, point: Point<'_>, set: &mut ContactSet) {
+        let Some(coefficients) = &self.contacts.coefficients else {
+            return;
+        };
+        coefficients.read(at(point), |values| {
+            for (id, law) in set.id.iter().zip(&mut set.law) {
+                let number = usize::try_from(id.0).unwrap_or(usize::MAX);
+                if let Some([mu, mu_static]) = values
+                    .get(number.saturating_mul(2)..)
+                    .and_then(<[f64]>::first_chunk)
+                {
+                    law.mu = *mu;
+                    law.mu_static = *mu_static;
+                }
+            }
+        });
     }
 
     fn detect(&self, t: f64, q: &[f64], reach: Reach<'_>, set: &mut ContactSet) {

@@ -116,6 +116,8 @@ impl Model {
             tangential: Vec::new(),
             tangential_velocity: Vec::new(),
             friction: None,
+            friction_static: None,
+            tangential_restitution: None,
         });
         self
     }

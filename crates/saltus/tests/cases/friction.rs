@@ -146,3 +146,101 @@ simulation = {{ scheme = "moreau-jean", step = 1e-3, until = 0.1 }}
     let stick = hit(2.5);
     assert!(last(&stick, "v.x").abs() < 1e-14);
 }
+
+/// A point mass on the plane y = 0 under the gravity 10, with a spring of stiffness `k` along x.
+fn on_plane(contact: &str, k: f64, (x, v): (f64, f64), step: f64, until: f64) -> Trajectory {
+    simulate(&format!(
+        r#"
+saltus = 1
+system.coordinates = ["x", "y"]
+system.mass = [1.0, 1.0]
+system.potential = "0.5*{k}*x^2 + 10*y"
+system.unilateral = [{{ name = "floor", gap = "y", restitution = 0.0, {contact} }}]
+initial.q = {{ x = {x}, y = 0.0 }}
+initial.v = {{ x = {v}, y = 0.0 }}
+simulation = {{ scheme = "moreau-jean", step = {step}, until = {until} }}
+"#
+    ))
+}
+
+#[test]
+fn a_block_on_a_belt_sticks_and_slips_with_its_period() {
+    // Stick at the belt's 0.2 m/s up to k x = 5 N, then a half-wave about k x = 3 N until the speeds agree again.
+    let belt = r#"tangential_velocity = "v.x - 0.2", friction = 0.3, friction_static = 0.5"#;
+    // Relative to x = 3 m: slip from (2, 0.2) at unit frequency comes back to the speed 0.2 at (−2, 0.2).
+    let exact = 2.0 * 2.0 / 0.2 + 2.0 * (std::f64::consts::PI - 10.0_f64.atan());
+    assert!((exact - 23.340_930).abs() < 1e-6, "{exact}");
+    let period = |h: f64| {
+        let run = on_plane(belt, 1.0, (0.0, 0.2), h, 75.0);
+        let state = run.column("state.floor").unwrap().to_vec();
+        let breaks: Vec<f64> = (1..state.len())
+            .filter(|&i| state[i] == 2.0 && state[i - 1] == 1.0)
+            .map(|i| i as f64 * h)
+            .collect();
+        assert_eq!(breaks.len(), 3, "{breaks:?}");
+        breaks[2] - breaks[1]
+    };
+    for h in [1e-2, 1e-3] {
+        let found = period(h);
+        assert!((found - exact).abs() < 4.0 * h, "h = {h}: {found}");
+    }
+}
+
+#[test]
+fn a_coefficient_may_depend_on_the_motion() {
+    // Friction that falls with the speed: v̇ = −g μ₀ / (1 + |v|), so that v + v²/2 falls linearly.
+    let law = r#"tangential = "x", friction = "0.2/(1 + abs(v.x))""#;
+    let run = on_plane(law, 0.0, (0.0, 2.0), 1e-4, 1.0);
+    let left: f64 = 2.0 + 2.0 - 2.0 * 1.0;
+    let exact = (1.0 + 2.0 * left).sqrt() - 1.0;
+    assert!((last(&run, "v.x") - exact).abs() < 1e-6);
+    // Friction that vanishes with time lets go when μ(t) = tan of the slope.
+    let law = r#"tangential = "x", friction = "0.5 - 0.1*t""#;
+    let run = on_plane(law, 1.0, (3.0, 0.0), 1e-3, 2.5);
+    let state = run.column("state.floor").unwrap().to_vec();
+    let first = state.iter().position(|s| *s == 2.0).unwrap();
+    assert!((first as f64 * 1e-3 - 2.0).abs() <= 2e-3, "{first}");
+}
+
+#[test]
+fn a_negative_coefficient_ends_the_run_by_name() {
+    let model = r#"
+saltus = 1
+system.coordinates = ["x", "y"]
+system.mass = [1.0, 1.0]
+system.potential = "10*y"
+system.unilateral = [{ name = "floor", gap = "y", restitution = 0.0, tangential = "x", friction = "0.1 - t" }]
+initial.q = { x = 0.0, y = 0.0 }
+initial.v = { x = 5.0, y = 0.0 }
+simulation = { scheme = "moreau-jean", step = 1e-3, until = 1.0 }
+"#;
+    let model = Model::parse("model", "model", model.to_owned(), Format::Toml, &[]).unwrap();
+    let error = Simulation::new(&*model.system, model.scheme.clone())
+        .start(model.initial.clone())
+        .step(model.plan.step)
+        .until(model.plan.until)
+        .record()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("friction coefficient of contact `floor` is -"),
+        "{error}"
+    );
+}
+
+#[test]
+fn tangential_restitution_turns_the_slip_round_where_it_sticks() {
+    let run = simulate(
+        r#"
+saltus = 1
+system.coordinates = ["x", "y"]
+system.mass = [2.0, 2.0]
+system.unilateral = [{ name = "wall", gap = "y", restitution = 0.5, tangential = "x", friction = 5, tangential_restitution = 0.8 }]
+initial.q = { x = 0.0, y = 0.0105 }
+initial.v = { x = 3.0, y = -1.0 }
+simulation = { scheme = "moreau-jean", step = 1e-3, until = 0.1 }
+"#,
+    );
+    assert!((last(&run, "v.x") + 2.4).abs() < 1e-13);
+    assert!((last(&run, "v.y") - 0.5).abs() < 1e-14);
+}
