@@ -254,7 +254,7 @@ impl Newton {
             if softened {
                 spent += self.soften(view, z);
             }
-            let (settled, steps) = self.to_least_norm(view, z, bound);
+            let (settled, steps) = self.reduce_norm(view, z, bound);
             spent += steps;
             if settled {
                 view.velocity(z, &mut self.w);
@@ -277,7 +277,7 @@ impl Newton {
     }
 
     /// Newton's method for points of least norm: whether it ends with a residual of at most `bound`, and its steps.
-    fn to_least_norm(&mut self, view: &View<'_>, z: &mut [f64], bound: f64) -> (bool, u32) {
+    fn reduce_norm(&mut self, view: &View<'_>, z: &mut [f64], bound: f64) -> (bool, u32) {
         let mut residual = self.evaluate(view, z);
         self.absolute = true;
         let (mut settled, mut steps) = (false, 0);
