@@ -56,13 +56,15 @@ impl MoreauJean {
         self.smooth.round_off.fill(0.0);
         let mut iterations = 0;
         let mut solved = false;
+        let mut measured = false;
         loop {
             let with_tangents = iterations == 0 && !linear;
             self.place(system, state, h);
             self.evaluate(system, state, h, end, with_tangents);
             self.begin_scale(h);
             let mut defect = self.defect(iterations == 0);
-            if defect.ratio > 1.0 && iterations == STUBBORN {
+            if defect.ratio > 1.0 && iterations >= STUBBORN && !measured {
+                measured = true;
                 self.measure_round_off(h);
                 defect = self.defect(false);
             }
