@@ -27,5 +27,7 @@ pub use integrator::{
     ContactState, Energy, Event, EventKind, FailedProblem, Integrator, Reactions, StepError,
     StepReport,
 };
-pub use moreau_jean::{Evaluation, Forecast, MoreauJean, MoreauJeanOptions, Variant};
+pub use moreau_jean::{
+    BilateralPoint, Evaluation, Forecast, MoreauJean, MoreauJeanOptions, Variant,
+};
 pub use scheme::{OptionsError, Scheme, SchemeInfo};

@@ -24,6 +24,10 @@ impl MoreauJean {
         let before = self.energy;
         let algorithmic = self.algorithmic_dissipation(system, state, end);
         self.shift_start(system, end)?;
+        if self.on_mean {
+            self.velocities_at_end(system);
+        }
+        self.may_be_on_mean = true;
         self.certify_start(system, &state.v, &mut certificate);
         self.energy = self.energy_at_start(system);
         let gain = self.energy.total() - before.total();
@@ -218,6 +222,17 @@ impl MoreauJean {
             .mass
             .apply(&self.start.v, &mut self.start.momentum);
         Ok(())
+    }
+
+    /// Rates of the bilateral constraints at the end of the step, which is in `start`.
+    fn velocities_at_end(&mut self, system: &dyn System) {
+        let start = std::mem::take(&mut self.start);
+        self.constraint_rows(system, start.t, &start.q);
+        let b = &mut self.bilateral;
+        for (i, u) in b.velocity.iter_mut().enumerate() {
+            *u = b.jacobian.rows().dot(i, &start.v) + b.rate[i];
+        }
+        self.start = start;
     }
 
     /// Constraints and contacts at the start of the next step; this one began with `v_start`.

@@ -3,7 +3,7 @@
 use super::failure::singular;
 use super::{Evaluation, Forecast, MoreauJean};
 use crate::integrator::StepError;
-use saltus_linear::{LinearError, RowScaled, Shifted, axpy};
+use saltus_linear::{LinearError, MatrixSink, RowScaled, Shifted, axpy};
 use saltus_system::{State, System};
 
 impl MoreauJean {
@@ -33,11 +33,21 @@ impl MoreauJean {
         if !self.structure.linear_constraints && self.dims.ng > 0 {
             let mut sink = Shifted {
                 sink: gradient,
-                factor: -h * self.phi,
+                factor: -h * self.phi * if self.on_mean { 0.5 } else { 1.0 },
                 row: 0,
                 col: 0,
             };
-            system.g_curvature(end, &self.trial.q, &self.bilateral.impulse, &mut sink);
+            let q = if self.on_mean {
+                &self.bilateral.middle
+            } else {
+                &self.trial.q
+            };
+            let t = if self.on_mean {
+                0.5 * (state.t + end)
+            } else {
+                end
+            };
+            system.g_curvature(t, q, &self.bilateral.impulse, &mut sink);
         }
         let c = &mut self.contact;
         if directions_turn && !c.active.is_empty() {
@@ -164,7 +174,11 @@ impl MoreauJean {
         let turning_constraints = ng > 0 && !self.structure.linear_constraints;
         let turning_contacts = !self.contact.active.is_empty() && self.directions_turn();
         if turning_constraints {
-            self.turning_constraints(system, h, end);
+            if self.on_mean {
+                self.turning_constraints_on_mean(system, h, self.constraint_time(state, end));
+            } else {
+                self.turning_constraints(system, h, end);
+            }
         }
         if turning_contacts {
             self.turning_contacts(system, state, h, end);
@@ -199,6 +213,32 @@ impl MoreauJean {
         };
         system.g_jacobian_gradient(end, &t.q, &t.v, &mut sink);
         system.g_rate_gradient(end, &t.q, &mut sink);
+        b.rows.finish(self.dims.ng);
+    }
+
+    /// `G + ½ hφ D(G (v_k + v_{k+1}) + 2 ∂g/∂t)` half-way through the step.
+    fn turning_constraints_on_mean(&mut self, system: &dyn System, h: f64, t: f64) {
+        let (b, trial) = (&mut self.bilateral, &mut self.trial);
+        for (sum, (a, v)) in trial.work.iter_mut().zip(self.start.v.iter().zip(&trial.v)) {
+            *sum = a + v;
+        }
+        b.rows.clear();
+        system.g_jacobian(t, &b.middle, &mut b.rows);
+        let mut scaled = |factor: f64, send: &dyn Fn(&mut dyn MatrixSink)| {
+            send(&mut Shifted {
+                sink: &mut b.rows,
+                factor,
+                row: 0,
+                col: 0,
+            });
+        };
+        let (middle, sum) = (&b.middle, &trial.work);
+        scaled(0.5 * h * self.phi, &|sink| {
+            system.g_jacobian_gradient(t, middle, sum, sink);
+        });
+        scaled(h * self.phi, &|sink| {
+            system.g_rate_gradient(t, middle, sink);
+        });
         b.rows.finish(self.dims.ng);
     }
 

@@ -30,7 +30,7 @@ mod newton;
 mod options;
 mod start;
 
-pub use options::{Evaluation, Forecast, MoreauJeanOptions, Variant};
+pub use options::{Bilateral as BilateralPoint, Evaluation, Forecast, MoreauJeanOptions, Variant};
 
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{ContactState, Integrator, Reactions, StepError, StepReport};
@@ -57,6 +57,9 @@ pub struct MoreauJean {
     has_friction: bool,
     /// Whether the numbers of the contact laws depend on the state.
     laws_vary: bool,
+    /// Whether bilateral constraints hold on the mean velocity of the step, and whether they may in the next one.
+    on_mean: bool,
+    may_be_on_mean: bool,
     /// Step length the factored iteration matrix of a time-invariant system belongs to.
     factored_for: f64,
     /// ε of the forecast \[m\].
@@ -155,6 +158,7 @@ struct Bilateral {
     velocity: Vec<f64>,     // G v + ∂g/∂t (ng)
     impulse: Vec<f64>,      // P (ng)
     guess: Vec<f64>,        // P of the last step, predicts the next one (ng)
+    middle: Vec<f64>,       // q half-way through the step (nq)
 }
 
 /// Contacts at the start, where the law is applied, and at the end.
@@ -199,6 +203,8 @@ impl MoreauJean {
             contacts_are_fixed: true,
             has_friction: false,
             laws_vary: false,
+            on_mean: false,
+            may_be_on_mean: false,
             factored_for: f64::NAN,
             epsilon: 0.0,
             scale: 0.0,
@@ -277,9 +283,12 @@ impl Integrator for MoreauJean {
         let tolerance = self.options.tolerance;
         let g = Guarantees::default()
             .with(Entry::Dynamics, tolerance)
-            .with(Entry::BilateralVelocity, tolerance)
             .with(Entry::ComplementarityVelocity, tolerance)
             .with(Entry::QuaternionNorm, tolerance);
+        let g = match self.options.bilateral {
+            BilateralPoint::End => g.with(Entry::BilateralVelocity, tolerance),
+            BilateralPoint::Mean => g,
+        };
         if self.is_linear() {
             g.with(Entry::EnergyBalance, tolerance)
         } else {
@@ -320,6 +329,7 @@ impl Integrator for MoreauJean {
         self.forecast(system, state, h);
         self.list_rows();
         self.begin_friction(&state.v);
+        self.choose_bilateral();
         self.predict(h);
         let mut iterations = self.newton(system, state, h, end)?;
         if self.options.forecast == Forecast::Smooth && self.forecast_from_end(system, end) {
@@ -376,6 +386,9 @@ impl Integrator for MoreauJean {
     fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
         memory.extend([self.epsilon, self.scale, self.impulse_scale]);
+        if self.options.bilateral == BilateralPoint::Mean {
+            memory.push(f64::from(u8::from(self.may_be_on_mean)));
+        }
         if self.is_streamlined() {
             return;
         }
@@ -403,11 +416,16 @@ impl Integrator for MoreauJean {
         let [epsilon, scale, impulse_scale, rest @ ..] = memory else {
             return;
         };
+        let (may_be_on_mean, rest) = match (self.options.bilateral, rest) {
+            (BilateralPoint::Mean, [flag, rest @ ..]) => (*flag != 0.0, rest),
+            (_, rest) => (false, rest),
+        };
         let (nv, ng) = (self.dims.nv, self.dims.ng);
         let streamlined = self.is_streamlined();
         if rest.len() < if streamlined { 0 } else { 2 * nv + ng } {
             return;
         }
+        self.may_be_on_mean = may_be_on_mean;
         self.epsilon = *epsilon;
         self.scale = *scale;
         self.impulse_scale = *impulse_scale;

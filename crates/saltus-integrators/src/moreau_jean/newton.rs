@@ -60,6 +60,9 @@ impl MoreauJean {
         loop {
             let with_tangents = iterations == 0 && !linear;
             self.place(system, state, h);
+            if self.on_mean {
+                self.place_middle(system, state);
+            }
             self.evaluate(system, state, h, end, with_tangents);
             self.begin_scale(h);
             let mut defect = self.defect(iterations == 0);
@@ -72,7 +75,7 @@ impl MoreauJean {
                 // What a step leaves behind adds up: one more correction is spent on it, not two, because
                 // round-off may keep it from getting smaller.
                 let last = iterations == self.options.max_iterations;
-                if linear || solved || last || self.adds_up_to_nothing(defect) {
+                if linear && !self.on_mean || solved || last || self.adds_up_to_nothing(defect) {
                     return Ok(iterations);
                 }
                 solved = true;
@@ -174,6 +177,25 @@ impl MoreauJean {
         system.retract(&mut t.q_eval, &t.xi_eval);
     }
 
+    /// The position half-way through the step.
+    fn place_middle(&mut self, system: &dyn System, state: &State) {
+        let (b, t) = (&mut self.bilateral, &mut self.trial);
+        b.middle.copy_from_slice(&state.q);
+        for (half, xi) in t.work.iter_mut().zip(&t.xi) {
+            *half = 0.5 * xi;
+        }
+        system.retract(&mut b.middle, &t.work);
+    }
+
+    /// Time at which the bilateral constraints of the step hold \[s\].
+    pub(super) fn constraint_time(&self, state: &State, end: f64) -> f64 {
+        if self.on_mean {
+            0.5 * (state.t + end)
+        } else {
+            end
+        }
+    }
+
     /// Evaluates dynamics, constraints and contacts at the trial state, and both residuals.
     fn evaluate(
         &mut self,
@@ -217,7 +239,7 @@ impl MoreauJean {
             s.residual[i] = r;
             s.defect[i] = r;
         }
-        self.evaluate_constraints(system, end);
+        self.evaluate_constraints(system, self.constraint_time(state, end));
         self.evaluate_contacts(system, t_eval);
     }
 
@@ -226,11 +248,17 @@ impl MoreauJean {
             return;
         }
         let q = std::mem::take(&mut self.trial.q);
-        self.constraint_rows(system, end, &q);
+        let middle = std::mem::take(&mut self.bilateral.middle);
+        self.constraint_rows(system, end, if self.on_mean { &middle } else { &q });
         self.trial.q = q;
+        self.bilateral.middle = middle;
         let b = &mut self.bilateral;
         for i in 0..b.velocity.len() {
-            b.velocity[i] = b.jacobian.rows().dot(i, &self.trial.v) + b.rate[i];
+            let rows = b.jacobian.rows();
+            b.velocity[i] = rows.dot(i, &self.trial.v) + b.rate[i];
+            if self.on_mean {
+                b.velocity[i] += rows.dot(i, &self.start.v) + b.rate[i];
+            }
             b.jacobian
                 .rows()
                 .axpy(i, -b.impulse[i], &mut self.smooth.defect);
@@ -301,6 +329,10 @@ impl MoreauJean {
     /// Whether the momentum a step leaves behind is small against what forces do in a step, so that even
     /// with the same sign in every step it stays below the tolerance of the motion.
     fn adds_up_to_nothing(&self, defect: Defect) -> bool {
+        // What constraints on the mean velocity leave behind works on the motion in every step.
+        if self.on_mean && defect.ratio > 1e-3 {
+            return false;
+        }
         let round_off = 16.0 * f64::EPSILON * self.scale;
         defect.momentum <= self.options.tolerance * self.impulse_scale + round_off
     }

@@ -44,6 +44,18 @@ pub enum Variant {
     Dissipative,
 }
 
+/// Where bilateral constraints hold, at velocity level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bilateral {
+    /// `G v_{k+1} + ∂g/∂t = 0` at `q_{k+1}`: no velocity violates a constraint; positions drift and energy is lost at first order.
+    #[default]
+    End,
+    /// `G (v_k + v_{k+1})/2 + ∂g/∂t = 0` half-way between `q_k` and `q_{k+1}`, in steps without an impact that begin with consistent velocities:
+    /// positions drift at second order and reactions do no work; velocities violate a constraint at second order, with alternating sign.
+    Mean,
+}
+
 /// Parameters of [`MoreauJean`](super::MoreauJean).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -65,6 +77,8 @@ pub struct MoreauJeanOptions {
     pub evaluation: Evaluation,
     /// How positions follow velocities.
     pub variant: Variant,
+    /// Where bilateral constraints hold, at velocity level.
+    pub bilateral: Bilateral,
     /// The tolerance ε of the forecast \[m\], ≥ 0; a gap that is zero up to round-off counts as closed.
     /// Left out: 1e-12 of the length scale of the model.
     #[schemars(range(min = 0.0))]
@@ -86,6 +100,7 @@ impl Default for MoreauJeanOptions {
             gamma: 0.5,
             evaluation: Evaluation::default(),
             variant: Variant::default(),
+            bilateral: Bilateral::default(),
             activation_tolerance: None,
             tolerance: 1e-10,
             max_iterations: 50,

@@ -14,6 +14,8 @@ impl MoreauJean {
         self.contacts_are_fixed = system.contacts_are_fixed();
         self.has_friction = false;
         self.laws_vary = system.laws_vary();
+        self.on_mean = false;
+        self.may_be_on_mean = false;
         self.factored_for = f64::NAN;
         self.redundant = 0;
         let (nq, nv, ng) = (self.dims.nq, self.dims.nv, self.dims.ng);
@@ -48,6 +50,7 @@ impl MoreauJean {
             velocity: zeros(ng),
             impulse: zeros(ng),
             guess: zeros(ng),
+            middle: zeros(nq),
             ..Bilateral::default()
         };
         self.contact = Contact::default();
@@ -87,6 +90,13 @@ impl MoreauJean {
         self.initial_increment(system, state, h)?;
         self.factor_once(h)?;
         self.set_scales(state, h);
+        let rows = self.bilateral.jacobian.rows();
+        self.may_be_on_mean = self
+            .bilateral
+            .velocity
+            .iter()
+            .enumerate()
+            .all(|(i, u)| u.abs() <= self.velocity_tolerance(rows.cols(i), rows.values(i)));
         if self.is_streamlined() {
             self.begin_streamlined(state);
         }
@@ -187,6 +197,21 @@ impl MoreauJean {
         for i in 0..c.set.len() {
             c.start_velocity[i] = c.set.normal_velocity(i, v);
         }
+    }
+
+    /// Chooses where the bilateral constraints of the step hold: at its end where a contact hits, and in the first step of a run whose
+    /// velocities violate them.
+    pub(super) fn choose_bilateral(&mut self) {
+        let c = &self.contact;
+        let hits = |&i: &usize| {
+            let row = c.set.first_row[i];
+            let directions = &c.set.directions;
+            let tolerance = self.velocity_tolerance(directions.cols(row), directions.values(row));
+            c.start_velocity[i] < -tolerance
+        };
+        self.on_mean = self.options.bilateral == super::BilateralPoint::Mean
+            && self.may_be_on_mean
+            && !c.active.iter().any(hits);
     }
 
     /// Chooses the contacts of the step.

@@ -138,3 +138,39 @@ fn double_pendulum() {
         }
     }
 }
+
+#[test]
+fn constraints_on_the_mean_velocity_keep_the_energy() {
+    let run = |bilateral: &str, h: f64, until: f64| {
+        let step = format!("simulation.step={h}");
+        let until = format!("simulation.until={until}");
+        let scheme =
+            format!("simulation.scheme={{ name = \"moreau-jean\", bilateral = \"{bilateral}\" }}");
+        let rest = ["parameters.theta0=0", "parameters.omega0=0"];
+        run(
+            "smooth-pendulum",
+            &[&scheme, &step, &until, rest[0], rest[1]],
+        )
+    };
+    let energy = |ran: &Ran| {
+        let energy = ran.column("energy.total");
+        energy
+            .iter()
+            .fold(0.0_f64, |m, e| m.max((e - energy[0]).abs()))
+    };
+    let drift = |ran: &Ran| {
+        let (x, y) = (ran.column("gap.rod_x"), ran.column("gap.rod_y"));
+        x.iter().chain(&y).fold(0.0_f64, |m, g| m.max(g.abs()))
+    };
+    // Let go at rest, 10 J of height: 100 s lose nothing, where the end of the step loses joules.
+    let long = run("mean", 1e-3, 100.0);
+    assert!(energy(&long) < 1e-9, "{}", energy(&long));
+    assert!(energy(&run("end", 1e-3, 10.0)) > 1e-2);
+    // Drift at second order.
+    let (coarse, fine) = (
+        drift(&run("mean", 4e-3, 2.0)),
+        drift(&run("mean", 2e-3, 2.0)),
+    );
+    let order = (coarse / fine).log2();
+    assert!((order - 2.0).abs() < 0.1, "{coarse} {fine}");
+}
