@@ -111,7 +111,7 @@ fn kinds(events: &Events) -> Vec<(u64, u64, EventKind)> {
 
 #[test]
 fn contacts_come_and_go() {
-    use EventKind::{Impact, Opening};
+    use EventKind::{Impact, Open};
     let events = events(
         0,
         &[
@@ -127,10 +127,10 @@ fn contacts_come_and_go() {
         [
             (1, 1, Impact),
             (2, 3, Impact),
-            (3, 1, Opening),
-            (3, 3, Opening),
+            (3, 1, Open),
+            (3, 3, Open),
             (3, 7, Impact),
-            (4, 7, Opening)
+            (4, 7, Open)
         ]
     );
     assert_eq!((events.impacts, events.openings), (3, 3));
