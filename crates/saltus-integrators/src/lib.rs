@@ -24,8 +24,8 @@ pub use generalized_alpha::{
     Preset, SmoothFormulation,
 };
 pub use integrator::{
-    ContactState, Energy, Event, EventKind, FailedProblem, Integrator, Reactions, StepError,
-    StepReport,
+    ContactState, Energy, Event, EventKind, FailedContactProblem, FailedProblem, Integrator,
+    Reactions, StepError, StepReport,
 };
 pub use moreau_jean::{
     BilateralPoint, Evaluation, Forecast, MoreauJean, MoreauJeanOptions, Variant,
