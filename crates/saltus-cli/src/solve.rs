@@ -214,7 +214,8 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
         eprintln!("{text}");
     }
     eprintln!("no solver settled the problem");
-    for line in verdicts::advice(&solutions, solver(arguments) == ALL) {
+    let all = solver(arguments) == ALL || batch::solver_names(problem).len() == 1;
+    for line in verdicts::advice(&solutions, all) {
         eprintln!("  {line}");
     }
     ExitCode::from(STEP_FAILED)

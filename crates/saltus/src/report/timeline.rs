@@ -355,3 +355,119 @@ fn legend(rows: &[&Row]) -> Vec<(String, String)> {
     let item = |(class, name): (&str, &str)| (format!("state {class}"), name.to_owned());
     legend.into_iter().map(item).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use saltus_integrators::{Certificate, Energy, Guarantees, Plan, Reactions, StepReport};
+    use saltus_system::{ContactLaw, ContactSet, Names, State};
+
+    /// The timeline of a run with steps of `h` in which the contacts that `closed` tells carry an impulse.
+    fn run(
+        plan: Plan,
+        contacts: usize,
+        steps: u64,
+        closed: impl Fn(u64, usize) -> bool,
+    ) -> Timeline {
+        let names = Names {
+            contacts: (0..contacts).map(|i| format!("c{i}")).collect(),
+            ..Names::default()
+        };
+        let info = RunInfo {
+            scheme: "test",
+            names: &names,
+            plan,
+            guarantees: Guarantees::default(),
+            has_forces: false,
+            tangents: &[],
+            chooses_step: false,
+        };
+        let mut set = ContactSet::default();
+        for i in 0..contacts {
+            set.push(ContactId(i as u64), ContactLaw::frictionless(0.5), 0.0);
+        }
+        let report = StepReport {
+            h: plan.step,
+            iterations: 0,
+            active: 0,
+            redundant: 0,
+            remedies: 0,
+            rejected: 0,
+            energy: Energy::default(),
+            work_external: 0.0,
+            work_contact: 0.0,
+            certificate: Certificate::EMPTY,
+        };
+        let mut timeline = Timeline::default();
+        for k in 0..=steps {
+            let state = State::new(k as f64 * plan.step, vec![0.0], vec![0.0]);
+            let impulse: Vec<f64> = (0..contacts)
+                .map(|i| f64::from(u8::from(closed(k, i))))
+                .collect();
+            let frame = Frame {
+                step: k,
+                state: &state,
+                report: &report,
+                reactions: Reactions {
+                    impulse: &impulse,
+                    ..Reactions::of(&set)
+                },
+                events: &[],
+            };
+            if k == 0 {
+                timeline.begin(&info, &frame);
+            } else {
+                timeline.take(&frame, &[]);
+            }
+        }
+        timeline
+    }
+
+    #[test]
+    fn steps_of_one_state_are_one_rectangle() {
+        // Closed in the second and third of eight steps of half a second.
+        let timeline = run(Plan::new(0.0, 0.5, 4.0), 1, 8, |k, _| k == 2 || k == 3);
+        let row = &timeline.rows[0];
+        assert_eq!(timeline.area(row, 2), "M125.0 4H375.0V16H125.0z");
+        assert_eq!(timeline.area(row, 0), "");
+        assert_eq!(
+            timeline.words(row),
+            "open\u{a0}3\u{a0}s, closed\u{a0}1\u{a0}s"
+        );
+    }
+
+    #[test]
+    fn a_long_run_keeps_the_time_in_each_state() {
+        // The plan is far longer than the run: bins begin at a step and double.
+        let timeline = run(Plan::new(0.0, 0.25, 1e9), 1, 10_000, |k, _| k % 4 != 0);
+        assert_eq!(timeline.width, 0.25 * 16.0);
+        let row = &timeline.rows[0];
+        let closed: f64 = row.bins.iter().map(|bin| bin.time[2]).sum();
+        assert_eq!(closed, 1875.0);
+        // Three quarters of the bar, all along.
+        assert_eq!(timeline.area(row, 2), "M0.0 7H1000.0V16H0.0z");
+    }
+
+    #[test]
+    fn the_first_contacts_that_close_are_shown() {
+        let timeline = run(Plan::new(0.0, 1.0, 50.0), 40, 50, |k, i| {
+            i >= 5 && k as usize > 40 - i
+        });
+        assert_eq!((timeline.rows.len(), timeline.hidden), (ROWS, 11));
+        let section = timeline.section();
+        let note = section.as_ref().and_then(|s| s.note.as_deref());
+        assert_eq!(
+            note,
+            Some("The first 24 of 35 contacts that closed are shown. 5 contacts stayed open.")
+        );
+        // Contact 39 closes first; rows stand in the order of the contacts.
+        let drawing = &section.as_ref().map_or("", |s| &s.figures[0].drawing);
+        assert!(!drawing.contains("<b>c5</b>") && drawing.contains("<b>c39</b>"));
+        assert!(drawing.find("<b>c20</b>") < drawing.find("<b>c39</b>"));
+        assert!(
+            run(Plan::new(0.0, 1.0, 2.0), 0, 2, |_, _| false)
+                .section()
+                .is_none()
+        );
+    }
+}
