@@ -733,13 +733,13 @@ simulation = { scheme = "moreau-jean", step = 1e-2, until = 0.3 }
     let timeline = html.split("Contacts over time").nth(1).unwrap();
     assert!(
         timeline
-            .contains("<b>floor</b> <small>stick\u{a0}0.1\u{a0}s, slip\u{a0}0.2\u{a0}s</small>")
+            .contains("<b>floor</b> <small>stick\u{a0}0.11\u{a0}s, slip\u{a0}0.19\u{a0}s</small>")
     );
 }
 
 #[test]
 fn contacts_are_drawn_over_time_where_there_are_any() {
-    // A block slides for v / (mu g) = 0.2 s and sticks from then on; a second one never arrives at its wall.
+    // A block slides for v / (mu g) = 0.2 s; the step in which it stops sticks, and so do all after it. It never arrives at a wall.
     let text = |contacts: &str| {
         format!(
             r#"
@@ -782,8 +782,8 @@ system.unilateral = [
     assert_eq!((&events["stick"], &events["slip"]), (&1.into(), &0.into()));
     let timeline = html.split("Contacts over time").nth(1).unwrap();
     for part in [
-        "<b>floor</b> <small>stick\u{a0}0.3\u{a0}s, slip\u{a0}0.2\u{a0}s</small>",
-        "<path class=\"slip\" d=\"M0.0 4H400.4V16H0.0z\"/>",
+        "<b>floor</b> <small>stick\u{a0}0.301\u{a0}s, slip\u{a0}0.199\u{a0}s</small>",
+        "<path class=\"slip\" d=\"M0.0 4H397.5V16H0.0z",
         "<i class=\"state slip\"></i>slip",
         "One contact stayed open.",
     ] {
