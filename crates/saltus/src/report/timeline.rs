@@ -231,35 +231,49 @@ impl Timeline {
             axis.unit("s")
         );
         Figure {
-            legend: legend(rows),
+            legend: self.legend(rows),
             drawing,
         }
     }
 
+    /// Class and name of everything that occurs in the rows.
+    fn legend(&self, rows: &[&Row]) -> Vec<(String, String)> {
+        let times: Vec<_> = rows.iter().map(|row| self.times(row)).collect();
+        let mut legend: Vec<&str> = (0..4)
+            .filter(|&s| times.iter().any(|times| times[s].1 > 0.0))
+            .filter_map(|s| Some(times.first()?[s].0))
+            .collect();
+        if rows.iter().any(|row| row.impacts > 0) {
+            legend.push("impact");
+        }
+        let item = |name: &str| (format!("state {name}"), name.to_owned());
+        legend.into_iter().map(item).collect()
+    }
+
     /// How long the contact was in each state, in words.
     fn words(&self, row: &Row) -> String {
-        let duration = self.time.1 - self.time.0;
-        let mut open = duration;
-        let mut parts = Vec::new();
-        for (s, state) in STATES.iter().enumerate() {
-            let time: f64 = row.bins.iter().map(|bin| bin.time[s]).sum();
-            open -= time;
-            if time > 0.0 {
-                parts.push((state.name(), time));
-            }
-        }
-        // What rounding leaves is no time.
-        if open > 1e-9 * duration {
-            parts.insert(0, ("open", open));
-        }
-        let mut words: Vec<String> = parts
+        let mut words: Vec<String> = self
+            .times(row)
             .iter()
+            .filter(|(_, time)| *time > 0.0)
             .map(|(name, time)| format!("{name}\u{a0}{}\u{a0}s", significant(*time, 3)))
             .collect();
         if row.impacts > 0 {
             words.push(counted(row.impacts, "impact"));
         }
         words.join(", ")
+    }
+
+    /// How long the contact was in each state \[s\].
+    fn times(&self, row: &Row) -> [(&'static str, f64); 4] {
+        let duration = self.time.1 - self.time.0;
+        let time = |s: usize| row.bins.iter().map(|bin| bin.time[s]).sum::<f64>();
+        let closed = [0, 1, 2].map(|s| (STATES[s].name(), time(s)));
+        let open = closed.iter().fold(duration, |open, (_, time)| open - time);
+        // What rounding leaves is no time.
+        let open = if open > 1e-9 * duration { open } else { 0.0 };
+        let [stick, slip, closed] = closed;
+        [(ContactState::Open.name(), open), closed, stick, slip]
     }
 
     /// The bar of a row: an open bar, the other states upon it, ticks above.
@@ -336,24 +350,6 @@ impl Timeline {
         let low = if below > 0.0 { level(below) } else { 0 };
         (low, level(below + bin.time[s]).max(low + 1).min(BAR))
     }
-}
-
-/// Class and name of everything that occurs in the rows.
-fn legend(rows: &[&Row]) -> Vec<(String, String)> {
-    let mut legend = vec![("open", "open")];
-    for (s, state) in STATES.iter().enumerate() {
-        let occurs = rows
-            .iter()
-            .any(|row| row.bins.iter().any(|b| b.time[s] > 0.0));
-        if occurs {
-            legend.push((state.name(), state.name()));
-        }
-    }
-    if rows.iter().any(|row| row.impacts > 0) {
-        legend.push(("impact", "impact"));
-    }
-    let item = |(class, name): (&str, &str)| (format!("state {class}"), name.to_owned());
-    legend.into_iter().map(item).collect()
 }
 
 #[cfg(test)]
