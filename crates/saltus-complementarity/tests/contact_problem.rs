@@ -662,6 +662,27 @@ fn an_archive_is_the_same_problem() {
     assert!(ContactProblem::from_archive(&wrong).is_err());
 }
 
+/// The relative residual is what the tolerance bounds, and it has no unit.
+#[test]
+fn a_relative_residual_is_free_of_units() {
+    let rows: [&[f64]; 2] = [&[1.0, 0.0], &[0.0, 1.0]];
+    let at = |unit: f64, z: [f64; 2]| {
+        let mut problem = posed(&[coulomb(0.5, 1)], &rows, &[-unit, unit]);
+        problem.z_mut().copy_from_slice(&z.map(|z| z * unit));
+        (problem.residual(), problem.relative_residual())
+    };
+    // Free velocities (−1, 1) m/s: the answer is (1, −1/2) N s, and 0.01 N s too much is missed by that over √2.
+    assert_eq!(at(1.0, [1.0, -0.5]), (0.0, 0.0));
+    for unit in [1.0, 1e6, 1e-9] {
+        let (absolute, relative) = at(unit, [1.01, -0.505]);
+        assert!((absolute / unit - 0.01).abs() < 1e-12, "{absolute}");
+        assert!(
+            (relative - 0.01 / 2.0_f64.sqrt()).abs() < 1e-12,
+            "{relative}"
+        );
+    }
+}
+
 /// Malformed problems end with a word, not with a panic.
 #[test]
 fn malformed_problems_are_refused() {

@@ -328,7 +328,10 @@ fn examples_of_the_documentation_are_solved() {
         }
         kinds.push(end.kind);
     }
-    assert_eq!(kinds, ["lcp", "mlcp", "friction", "global-friction"]);
+    assert_eq!(
+        kinds,
+        ["lcp", "mlcp", "friction", "global-friction", "contact"]
+    );
     std::fs::remove_dir_all(root).unwrap();
 }
 
@@ -381,8 +384,29 @@ fn complaints_about_json_name_field_and_place() {
     let lcp = |matrix: &str, q: &str, more: &str| {
         format!("{{\"kind\": \"lcp\",\n \"matrix\": {matrix},\n \"q\": {q}{more}}}")
     };
+    let contact = |blocks: &str, delassus: &str, q: &str| {
+        format!(
+            "{{\"kind\": \"contact\",\n \"blocks\": {blocks},\n \"delassus\": {delassus},\n \"q\": {q}}}"
+        )
+    };
     let mlcp = "{\"kind\": \"mlcp\", \"equalities\": -1, \"matrix\": [[1]], \"q\": [1]}".to_owned();
+    let coulomb = r#"["unilateral", {"coulomb": {"mu": -0.5, "tangents": 1}}]"#;
     let cases = [
+        (
+            contact(coulomb, "[]", "[0, 0, 0]"),
+            "line 2, column 26",
+            "law of block 1",
+        ),
+        (
+            contact(r#"["equality"]"#, "[[0, 0, 1], [0, 1, 1]]", "[0]"),
+            "line 3, column 26",
+            "entry (0, 1)",
+        ),
+        (
+            contact(r#"["equality"]"#, "[]", "[0, 1]"),
+            "line 4, column 7",
+            "q has 2 entries, the blocks ask for 1",
+        ),
         (
             friction(5, "[0,0,0,0,0]", "[1]", ""),
             "line 1, column 35",
