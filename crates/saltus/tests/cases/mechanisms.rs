@@ -61,7 +61,12 @@ fn slider_crank() {
     let energy_drift = |step: &str| {
         let ran = run(
             "slider-crank",
-            &["parameters.g=0", "simulation.until=0.01", step],
+            &[
+                "parameters.mu=0",
+                "parameters.g=0",
+                "simulation.until=0.01",
+                step,
+            ],
         );
         let first = ran.impacts("upper_left")[0].step as usize;
         drift(&ran.column("energy.total")[..first])
@@ -71,7 +76,7 @@ fn slider_crank() {
     println!("energy drift {coarse:e} J, {fine:e} J");
     close("order of the drift", (coarse / fine).log2(), 2.0, 0.1);
 
-    let ran = run("slider-crank", &[]);
+    let ran = run("slider-crank", &["parameters.mu=0"]);
     // Nothing turns the slider: both corners of a wall hit together.
     assert_eq!(drift(&ran.column("q.theta3")), 0.0);
     for (left, right) in [("upper_left", "upper_right"), ("lower_left", "lower_right")] {
@@ -97,11 +102,58 @@ fn slider_crank() {
         "simulation.step=5e-6",
         "simulation.scheme.evaluation=weighted-accelerations",
     ] {
-        let others = hard_impacts(&run("slider-crank", &[other]));
+        let others = hard_impacts(&run("slider-crank", &["parameters.mu=0", other]));
         assert_eq!(reference.len(), others.len(), "{other}");
         for (j, (a, b)) in reference.iter().zip(&others).enumerate() {
             assert_eq!(a.1, b.1, "{other}: impact {j}");
             close(other, b.0, a.0, 2.0 * ran.timing(j, 0.4));
         }
+    }
+}
+
+/// Angles and rates of crank and rod with friction 0.01, by an event-driven integration to 1e-12.
+const WITH_FRICTION: [(f64, [f64; 4]); 4] = [
+    (
+        0.002,
+        [0.275_794_414_9, -0.134_949_263_9, 120.463_881_7, -56.473_394_1],
+    ),
+    (
+        0.005,
+        [0.576_050_583_9, -0.272_879_463_8, 85.638_170_1, -36.729_210_5],
+    ),
+    (
+        0.01,
+        [0.947_961_321_8, -0.414_624_200_3, 67.471_928_5, -21.501_405_1],
+    ),
+    (
+        0.02,
+        [1.613_316_541_5, -0.519_904_710_2, 71.681_765_8, 1.382_526_7],
+    ),
+];
+
+#[test]
+fn slider_crank_with_friction() {
+    let columns = ["q.theta1", "q.theta2", "v.theta1", "v.theta2"];
+    // Rates over 100 rad/s.
+    let sizes = [1.0, 1.0, 100.0, 100.0];
+    for (until, exact) in WITH_FRICTION {
+        let mut errors = Vec::new();
+        for step in ["4e-5", "1e-5", "2.5e-6"] {
+            let ran = run(
+                "slider-crank",
+                &[
+                    &format!("simulation.step={step}"),
+                    &format!("simulation.until={until}"),
+                ],
+            );
+            assert_eq!(drift(&ran.column("q.theta3")), 0.0);
+            let error = (0..4).fold(0.0_f64, |most, i| {
+                most.max((ran.last(columns[i]) - exact[i]).abs() / sizes[i])
+            });
+            errors.push(error);
+        }
+        println!("{until} s: {errors:.1e?}");
+        close("error", errors[2], 0.0, 1e-4);
+        assert!(errors[2] < 0.5 * errors[0]);
     }
 }
