@@ -232,6 +232,12 @@ pub enum StepError {
         /// What to use instead.
         cure: &'static str,
     },
+    /// A step was asked for before `prepare`.
+    #[error("scheme `{scheme}` was not prepared for the system; call `prepare` first")]
+    NotPrepared {
+        /// Name of the scheme.
+        scheme: &'static str,
+    },
     /// The given initial accelerations do not fit the system.
     #[error(
         "`initial_acceleration` has {given} entries, the system has {expected} velocities; give one per velocity"
@@ -431,6 +437,12 @@ pub trait Integrator: Send {
     /// Whether the scheme chooses its own step: [`step`](Self::step) then takes any step up to `h` and says in its report how long it was.
     fn chooses_step(&self) -> bool {
         false
+    }
+
+    /// Largest step \[s\] that is stable on the motion about the start, after [`prepare`](Self::prepare), where the scheme has such a
+    /// limit and knows it.
+    fn stable_step(&self) -> Option<f64> {
+        None
     }
 
     /// What must be kept, beside the state, to go on bit for bit: the few hidden variables of the method, overwritten.

@@ -1,9 +1,10 @@
 //! Who is examined, on what.
 
 use saltus_integrators::{
-    Evaluation, Forecast, GeneralizedAlphaOptions, Integrator, LinearSolve, MoreauJeanOptions,
-    NonsmoothFormulation, NonsmoothGeneralizedAlphaOptions, NonsmoothHhtOptions,
-    NonsmoothNewmarkOptions, Prediction, Scheme, SmoothFormulation, StepReport, Variant,
+    Evaluation, Explicit, Forecast, GeneralizedAlphaOptions, HalfExplicitMethod,
+    HalfExplicitOptions, Integrator, LinearSolve, MoreauJeanOptions, NonsmoothFormulation,
+    NonsmoothGeneralizedAlphaOptions, NonsmoothHhtOptions, NonsmoothNewmarkOptions, Prediction,
+    SchatzmanPaoliOptions, Scheme, SmoothFormulation, StepReport, Variant,
 };
 use saltus_model::{Model, Override};
 use saltus_system::{ContactSet, Reach, State, System};
@@ -75,8 +76,46 @@ pub fn candidates() -> Vec<Candidate> {
             ..options()
         },
     );
+    moreau_jean(
+        "explicit, symplectic",
+        1.0,
+        MoreauJeanOptions {
+            explicit: Some(Explicit::Symplectic),
+            ..options()
+        },
+    );
     all.extend(generalized_alpha());
+    all.extend(half_explicit());
+    all.push(Candidate {
+        name: "schatzman-paoli".to_owned(),
+        scheme: Scheme::SchatzmanPaoli(SchatzmanPaoliOptions::default()),
+        smooth_order: 1.0,
+        penetration: 1.0,
+        impacts: true,
+    });
     all
+}
+
+/// The half-explicit schemes.
+fn half_explicit() -> Vec<Candidate> {
+    let methods = [
+        (HalfExplicitMethod::Trapezoidal, 2.0),
+        (HalfExplicitMethod::Acceleration, 2.0),
+        (HalfExplicitMethod::Reduced, 2.0),
+        (HalfExplicitMethod::Hem3, 3.0),
+        (HalfExplicitMethod::Hem4, 4.0),
+    ];
+    let candidate = |(method, smooth_order)| Candidate {
+        name: format!("half-explicit ({method:?})"),
+        scheme: Scheme::HalfExplicit(HalfExplicitOptions {
+            method,
+            ..HalfExplicitOptions::default()
+        }),
+        smooth_order,
+        penetration: 1.0,
+        impacts: true,
+    };
+    methods.into_iter().map(candidate).collect()
 }
 
 /// The generalized-α family; its literal form is left out, because it has steps without a solution.
@@ -289,9 +328,7 @@ pub fn model(case: &str) -> Model {
 fn without_friction(case: &str, model: &Model) -> Option<Model> {
     let mut set = ContactSet::default();
     let start = &model.initial;
-    model
-        .system
-        .detect(start.t, &start.q, Reach::All, &mut set);
+    model.system.detect(start.t, &start.q, Reach::All, &mut set);
     if set.law.iter().all(|law| law.mu == 0.0) {
         return None;
     }
@@ -335,9 +372,14 @@ pub fn run(system: &dyn System, scheme: &Scheme, start: &State, h: f64, steps: u
     let mut rows = vec![row(&*integrator, &state, first)];
     for k in 0..steps {
         let end = start.t + (k + 1) as f64 * h;
-        match integrator.step(system, &mut state, h, end) {
-            Ok(report) => rows.push(row(&*integrator, &state, report)),
-            Err(error) => panic!("{} step {}: {error}", integrator.name(), k + 1),
+        // A scheme that chooses its step takes several to come that far.
+        while end - state.t > 1e-9 * h {
+            let length = h.min(end - state.t);
+            let length = if integrator.chooses_step() { length } else { h };
+            match integrator.step(system, &mut state, length, end) {
+                Ok(report) => rows.push(row(&*integrator, &state, report)),
+                Err(error) => panic!("{} step {}: {error}", integrator.name(), k + 1),
+            }
         }
     }
     rows
@@ -371,6 +413,13 @@ pub fn everyone(
                     candidate.name, exemption.reason
                 ),
                 None => {
+                    if let Some(limit) = exceeds_stable_step(candidate, &model, *h) {
+                        println!(
+                            "{examination:?} leaves out {} on {case}: its step is stable up to {limit:.2e} s, not {h:.2e} s",
+                            candidate.name
+                        );
+                        continue;
+                    }
                     let model = match &frictionless {
                         Some(other) if !candidate.scheme.solves_friction() => other,
                         _ => &model,
@@ -380,6 +429,19 @@ pub fn everyone(
             }
         }
     }
+}
+
+/// The largest stable step of an explicit scheme, where the step of the examination is larger (or close to it, since the frequencies
+/// of a motion change).
+fn exceeds_stable_step(candidate: &Candidate, model: &Model, h: f64) -> Option<f64> {
+    let mut integrator = candidate.scheme.build().unwrap();
+    if integrator
+        .prepare(&*model.system, &model.initial, h)
+        .is_err()
+    {
+        return None;
+    }
+    integrator.stable_step().filter(|limit| h > 0.8 * limit)
 }
 
 #[test]
