@@ -86,10 +86,13 @@ fn description(model: &Model) -> String {
         ("scheme", scheme(model)),
         (
             "time",
-            format!(
-                "{start} s to {until} s in {}",
-                words::steps_of(&plan, plan.steps())
-            ),
+            if model.scheme.chooses_step() {
+                let most = general(plan.step);
+                format!("{start} s to {until} s in steps of at most {most} s")
+            } else {
+                let steps = words::steps_of(&plan, plan.steps());
+                format!("{start} s to {until} s in {steps}")
+            },
         ),
         (
             "energy",

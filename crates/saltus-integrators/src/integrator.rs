@@ -1,6 +1,7 @@
 //! What every integrator is, seen from outside.
 
 use crate::certificate::{Certificate, Guarantees};
+use saltus_complementarity::ContactArchive;
 use saltus_system::{ContactId, ContactSet, State, System};
 
 /// Energy of a state \[J\].
@@ -206,6 +207,15 @@ pub struct FailedProblem {
     pub rows: Vec<String>,
 }
 
+/// A contact problem with friction that was not solved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedContactProblem {
+    /// The problem, with the point that came nearest.
+    pub problem: ContactArchive,
+    /// What each row is.
+    pub rows: Vec<String>,
+}
+
 /// Why a step could not be taken.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -303,6 +313,8 @@ pub enum StepError {
         place: String,
         /// What usually helps.
         cure: &'static str,
+        /// The problem itself, to be kept and solved by other means.
+        problem: Box<FailedContactProblem>,
     },
     /// A coefficient of friction is negative or no number.
     #[error(
@@ -381,6 +393,15 @@ impl StepError {
         match self {
             Self::ContactProblem { problem, .. } => Some(problem),
             Self::NotConverged { problem, .. } => problem.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The contact problem of the step with its laws, where friction was not solved.
+    #[must_use]
+    pub fn contact_problem(&self) -> Option<&FailedContactProblem> {
+        match self {
+            Self::FrictionProblem { problem, .. } => Some(problem),
             _ => None,
         }
     }

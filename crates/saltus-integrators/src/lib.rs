@@ -30,8 +30,8 @@ pub use half_explicit::{
     ButcherTableau, HalfExplicit, HalfExplicitOptions, Method as HalfExplicitMethod,
 };
 pub use integrator::{
-    ContactState, Energy, Event, EventKind, FailedProblem, Integrator, Reactions, StepError,
-    StepReport,
+    ContactState, Energy, Event, EventKind, FailedContactProblem, FailedProblem, Integrator,
+    Reactions, StepError, StepReport,
 };
 pub use moreau_jean::{
     BilateralPoint, Evaluation, Explicit, Forecast, MoreauJean, MoreauJeanOptions, Variant,

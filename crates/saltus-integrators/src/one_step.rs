@@ -8,7 +8,8 @@
 
 use crate::integrator::FailedProblem;
 use saltus_complementarity::{
-    Block, BlockState, ContactOutcome, ContactProblem, Mlcp, MlcpSolver, Outcome, Tolerance,
+    Block, BlockState, ContactArchive, ContactOutcome, ContactProblem, Mlcp, MlcpSolver, Outcome,
+    Tolerance,
 };
 use saltus_linear::{Dense, SparseRows, SquareMatrix, max_abs};
 
@@ -170,6 +171,11 @@ impl OneStep {
     /// The block that is satisfied least.
     pub(crate) fn worst_block(&self) -> usize {
         self.problem.worst_block().0
+    }
+
+    /// A copy of the problem posed, with its present impulses.
+    pub(crate) fn archive(&self) -> ContactArchive {
+        self.problem.archive()
     }
 
     /// Solves the problem posed from the guess in `z`, or from the impulses of the last one where that is zero.

@@ -38,6 +38,9 @@ pub enum Scheme {
 pub struct SchemeInfo {
     /// The name in model files and on the command line.
     pub name: &'static str,
+    /// Order of positions and velocities with default options: on smooth motion, and in the L¹ norm across impacts where
+    /// the scheme crosses them.
+    pub order: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
 }
@@ -92,22 +95,27 @@ impl Scheme {
     pub const ALL: &'static [SchemeInfo] = &[
         SchemeInfo {
             name: "moreau-jean",
-            summary: "Moreau–Jean θ-scheme: contact at velocity level, robust with many contacts, order 1",
+            order: "2, across impacts 1",
+            summary: "Moreau–Jean θ-scheme: contact at velocity level, robust with many contacts",
         },
         SchemeInfo {
             name: "generalized-alpha",
-            summary: "generalized-α for smooth systems: constraints at position, velocity or acceleration level, order 2",
+            order: "2",
+            summary: "generalized-α for smooth systems: constraints at position, velocity or acceleration level",
         },
         SchemeInfo {
             name: "nonsmooth-generalized-alpha",
-            summary: "nonsmooth generalized-α: no drift, no penetration, order 2 between impacts, numerical damping by rho_inf",
+            order: "2, across impacts 1",
+            summary: "nonsmooth generalized-α: no drift, no penetration, numerical damping by rho_inf",
         },
         SchemeInfo {
             name: "nonsmooth-newmark",
+            order: "2, across impacts 1",
             summary: "nonsmooth Newmark: contact at velocity level as Moreau–Jean, Newmark's rule for the smooth motion",
         },
         SchemeInfo {
             name: "nonsmooth-hht",
+            order: "2, across impacts 1",
             summary: "nonsmooth HHT: as nonsmooth-newmark, with numerical damping of high frequencies by alpha",
         },
         SchemeInfo {
@@ -163,6 +171,12 @@ impl Scheme {
             | Self::NonsmoothHht(_)
             | Self::SchatzmanPaoli(_) => false,
         }
+    }
+
+    /// Whether the scheme chooses the length of its steps, with its options as they are.
+    #[must_use]
+    pub fn chooses_step(&self) -> bool {
+        self.build().is_ok_and(|scheme| scheme.chooses_step())
     }
 
     /// The same scheme with every parameter that follows from others written out, for the record.

@@ -308,14 +308,20 @@ impl ContactProblem {
     /// Whether the laws have numbers that make sense.
     #[inline]
     fn laws_are_valid(&self) -> bool {
-        self.blocks.iter().all(|block| match *block {
+        self.blocks.iter().all(|block| self.is_valid(*block))
+    }
+
+    /// Whether the law of a block has numbers that make sense in this problem.
+    #[inline]
+    fn is_valid(&self, block: Block) -> bool {
+        match block {
             Block::JointCoulomb {
                 first_normal,
                 normals,
                 ..
             } => block.is_valid() && self.are_equalities(first_normal, normals),
             _ => block.is_valid(),
-        })
+        }
     }
 
     #[cold]
@@ -357,6 +363,16 @@ impl ContactProblem {
     #[must_use]
     pub fn residual(&self) -> f64 {
         self.worst_block().1
+    }
+
+    /// The largest residual of a block over the scale `s` of [`solve`](Self::solve), without a unit: what `tolerance.residual`
+    /// bounds. Infinite where a block without data is missed. Of a sparse or free matrix after [`solve`](Self::solve).
+    #[must_use]
+    pub fn relative_residual(&self) -> f64 {
+        let view = self.view();
+        let mut w = vec![0.0; self.q.len()];
+        view.velocity(&self.z, &mut w);
+        view.relative(&self.z, &w)
     }
 
     /// The block with the largest residual, and that residual; (0, 0) of an empty problem.
