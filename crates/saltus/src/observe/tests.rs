@@ -84,6 +84,7 @@ fn events(names: usize, frames: &[&[Contact]]) -> Events {
         guarantees: Guarantees::default(),
         has_forces: false,
         tangents: &[],
+        joint_tangents: &[],
         chooses_step: false,
     };
     let mut log = EventLog::default();

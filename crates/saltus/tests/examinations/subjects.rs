@@ -289,9 +289,7 @@ pub fn model(case: &str) -> Model {
 fn without_friction(case: &str, model: &Model) -> Option<Model> {
     let mut set = ContactSet::default();
     let start = &model.initial;
-    model
-        .system
-        .detect(start.t, &start.q, Reach::All, &mut set);
+    model.system.detect(start.t, &start.q, Reach::All, &mut set);
     if set.law.iter().all(|law| law.mu == 0.0) {
         return None;
     }
