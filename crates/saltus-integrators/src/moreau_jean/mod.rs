@@ -26,6 +26,7 @@ mod correction;
 mod explicit;
 mod failure;
 mod friction;
+mod joints;
 mod linear;
 mod newton;
 mod options;
@@ -77,6 +78,7 @@ pub struct MoreauJean {
     trial: Trial,
     bilateral: Bilateral,
     contact: Contact,
+    joints: joints::Joints,
     one_step: OneStep,
     /// The condensed problem of all contacts, where it never changes and is small.
     all_contacts: OneStep,
@@ -232,6 +234,7 @@ impl MoreauJean {
             trial: Trial::default(),
             bilateral: Bilateral::default(),
             contact: Contact::default(),
+            joints: joints::Joints::default(),
             one_step: OneStep::default(),
             all_contacts: OneStep::default(),
             schur: Schur::default(),
@@ -259,7 +262,17 @@ impl MoreauJean {
             && self.structure.linear_contacts
             && self.contacts_are_fixed
             && self.dims.ng == 0
-            && !self.has_friction
+            && !self.has_laws()
+    }
+
+    /// Whether the problem of a step has other laws than equalities and complementarity.
+    fn has_laws(&self) -> bool {
+        self.has_friction || self.joints.rows() > 0
+    }
+
+    /// Rows of the one-step problem before those of the contacts.
+    fn rows_before_contacts(&self) -> usize {
+        self.dims.ng + self.joints.rows()
     }
 
     /// Whether the columns of all contacts are made in advance.
@@ -320,6 +333,7 @@ impl Integrator for MoreauJean {
         h: f64,
     ) -> Result<StepReport, StepError> {
         self.allocate(system);
+        self.allocate_joints(system)?;
         self.begin(system, state, h)
     }
 
@@ -378,6 +392,9 @@ impl Integrator for MoreauJean {
             gap_velocity: &self.contact.velocity,
             impulse: &self.contact.impulse,
             force: &[],
+            friction_slip: &self.joints.slip,
+            friction_impulse: &self.joints.impulse,
+            friction_state: &self.joints.state,
             ..Reactions::of(&self.contact.set)
         }
     }

@@ -128,9 +128,19 @@ fn elastic_bar_rod() {
         close("contact begins", times[0], start, ran.h());
         let lasted = times[times.len() - 1] - times[0] + ran.h();
         close("duration", lasted, lasts, tolerance);
-        let force = mean_force(&ran, "wall", start + 0.05 * duration, start + 0.5 * duration);
+        let force = mean_force(
+            &ran,
+            "wall",
+            start + 0.05 * duration,
+            start + 0.5 * duration,
+        );
         close("force", force, exact.force(), 0.2);
-        close("penetration", least(&ran, "gap.wall").min(0.0), 0.0, 1e-8 + 1e-12);
+        close(
+            "penetration",
+            least(&ran, "gap.wall").min(0.0),
+            0.0,
+            1e-8 + 1e-12,
+        );
         // What the impact of one node takes.
         let energy = ran.column("energy.total");
         let hit = ran.impacts("wall")[0].step as usize;

@@ -9,6 +9,7 @@ fn every_case_has_a_readme_and_a_test() {
         include_str!("flexible.rs"),
         include_str!("friction.rs"),
         include_str!("impacts.rs"),
+        include_str!("joints.rs"),
         include_str!("mechanisms.rs"),
         include_str!("oscillators.rs"),
         include_str!("pendulums.rs"),

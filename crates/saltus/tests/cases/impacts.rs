@@ -158,7 +158,11 @@ fn wedge() {
             assert!(agree(together, before.map(|v| -e * v)), "{together:?}");
             for (first, v) in orders.iter().enumerate() {
                 let exact = one_by_one(degrees, e, first, before);
-                assert!(agree(*v, exact), "wall {} first: {v:?}, {exact:?}", first + 1);
+                assert!(
+                    agree(*v, exact),
+                    "wall {} first: {v:?}, {exact:?}",
+                    first + 1
+                );
             }
             let continuous = orders.iter().all(|v| agree(*v, together));
             assert_eq!(continuous, degrees == 90.0 || degrees == 120.0 && e == 0.0);

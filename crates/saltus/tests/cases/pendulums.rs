@@ -211,7 +211,11 @@ fn pendulum_in_a_ring() {
     }
     let fine = run(
         "pendulum-in-a-ring",
-        &["parameters.c=0.01", "parameters.e=0", "simulation.step=1e-5"],
+        &[
+            "parameters.c=0.01",
+            "parameters.e=0",
+            "simulation.step=1e-5",
+        ],
     );
     assert_eq!(fine.contact("ring").impacts, 1);
     close("energy left", fine.last("energy.total"), -0.024_525, 0.05);

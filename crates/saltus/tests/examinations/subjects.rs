@@ -7,7 +7,7 @@ use saltus_integrators::{
     SchatzmanPaoliOptions, Scheme, SmoothFormulation, StepReport, Variant,
 };
 use saltus_model::{Model, Override};
-use saltus_system::{ContactSet, Reach, State, System};
+use saltus_system::{ConstraintKind, ContactSet, Reach, State, System};
 use std::path::PathBuf;
 
 /// A scheme with the promises it is held to.
@@ -234,10 +234,13 @@ pub const CASES: &[(&str, f64, u64)] = &[
     ("painleve-rod", 1e-4, 100),
     ("pendulum-in-a-ring", 5e-4, 800),
     ("pendulum-wall", 2e-3, 1500),
+    ("pendulum-with-dry-pin", 4e-3, 400),
     ("right-angle-frame", 5e-2, 80),
     ("rocking-block", 1e-2, 300),
+    ("rolling-disc", 1e-2, 300),
     ("rubber-cylinder", 1e-4, 10),
     ("slider-crank", 1e-5, 3000),
+    ("skate-on-incline", 1e-2, 300),
     ("sliding-disc", 4.7e-3, 350),
     ("smooth-pendulum", 2e-3, 1500),
     ("spinning-ball", 2.1e-3, 600),
@@ -327,18 +330,18 @@ pub fn model(case: &str) -> Model {
 /// The same without friction, for schemes that do not solve it; `None` where there is none.
 fn without_friction(case: &str, model: &Model) -> Option<Model> {
     let mut set = ContactSet::default();
-    let start = &model.initial;
-    model.system.detect(start.t, &start.q, Reach::All, &mut set);
-    if set.law.iter().all(|law| law.mu == 0.0) {
+    let (system, start) = (&model.system, &model.initial);
+    system.detect(start.t, &start.q, Reach::All, &mut set);
+    if set.law.iter().all(|law| law.mu == 0.0) && system.joint_friction().is_empty() {
         return None;
     }
     let mut overrides = overrides(case);
-    let names: &[&str] = match case {
-        "block-on-belt" => &["mu_s", "mu_d"],
-        _ => &["mu"],
+    let values: &[&str] = match case {
+        "block-on-belt" => &["parameters.mu_s=0", "parameters.mu_d=0"],
+        "pendulum-with-dry-pin" => &["system.friction=[]"],
+        _ => &["parameters.mu=0"],
     };
-    let zero = |name: &&str| Override::set(format!("parameters.{name}=0"));
-    overrides.extend(names.iter().map(zero));
+    overrides.extend(values.iter().map(|value| Override::set(*value)));
     Some(load(case, &overrides))
 }
 
@@ -393,7 +396,8 @@ fn row(integrator: &dyn Integrator, state: &State, report: StepReport) -> Row {
     }
 }
 
-/// Every candidate on every case, but for the exemptions, which are printed. What does not solve friction sits the case without it.
+/// Every candidate on every case, but for the exemptions, which are printed. What does not solve friction sits the case
+/// without it, and none with constraints on velocities.
 pub fn everyone(
     examination: Examination,
     mut examine: impl FnMut(&Candidate, &str, &Model, f64, u64),
@@ -403,7 +407,12 @@ pub fn everyone(
         let model = model(case);
         let smooth = model.system.contact_count() == 0;
         let frictionless = without_friction(case, &model);
+        let kind = |i: usize| model.system.constraint_kind(i);
+        let on_velocity = (0..model.system.dims().ng).any(|i| kind(i) == ConstraintKind::Velocity);
         for candidate in candidates.iter().filter(|c| c.impacts || smooth) {
+            if on_velocity && !candidate.scheme.solves_friction() {
+                continue;
+            }
             let exempt = EXEMPTIONS.iter().find(|e| {
                 e.examination == examination && e.cases.contains(case) && (e.schemes)(candidate)
             });
