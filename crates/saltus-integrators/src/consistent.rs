@@ -12,8 +12,8 @@
 //! limit satisfies the optimality conditions.
 
 use crate::one_step::OneStep;
-use saltus_linear::{RowCollector, SparseRows, SquareMatrix, max_abs};
-use saltus_system::{ContactSet, Reach, State, System};
+use saltus_linear::{RowCollector, RowScaled, SparseRows, SquareMatrix, max_abs};
+use saltus_system::{ConstraintKind, ContactSet, Reach, State, System};
 
 /// How far a state is from being consistent.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -160,10 +160,14 @@ impl Work {
         })
     }
 
-    /// Collects `G` at `(t, q)`.
-    fn gradients(&mut self, system: &dyn System, t: f64, q: &[f64]) {
+    /// Collects `G` at `(t, q)`, its rows multiplied by `factors`.
+    fn gradients(&mut self, system: &dyn System, t: f64, q: &[f64], factors: &[f64]) {
         self.rows.clear();
-        system.g_jacobian(t, q, &mut self.rows);
+        let mut sink = RowScaled {
+            sink: &mut self.rows,
+            factors,
+        };
+        system.g_jacobian(t, q, &mut sink);
         self.rows.finish(self.ng);
     }
 
@@ -182,6 +186,12 @@ impl Work {
         let mut g = vec![0.0; ng];
         let mut residual = f64::INFINITY;
         let mut change = 0.0;
+        let kept = |i: usize| {
+            f64::from(u8::from(
+                system.constraint_kind(i) == ConstraintKind::Position,
+            ))
+        };
+        let kept: Vec<f64> = (0..ng).map(kept).collect();
         for iteration in 0..=LIMIT {
             system.g(given.t, &done.q, &mut g);
             system.evaluate_contacts(given.t, &done.q, &mut self.set);
@@ -194,7 +204,7 @@ impl Work {
                 break;
             }
             residual = violation;
-            self.gradients(system, given.t, &done.q);
+            self.gradients(system, given.t, &done.q, &kept);
             let (rows, set) = (self.rows.rows(), &self.set);
             let row = |i: usize| -> (&SparseRows, usize) {
                 if i < ng {
@@ -248,7 +258,7 @@ impl Work {
             return Ok(());
         }
         let mut rate = vec![0.0; self.ng];
-        self.gradients(system, done.t, &done.q);
+        self.gradients(system, done.t, &done.q, &vec![1.0; self.ng]);
         system.g_rate(done.t, &done.q, &mut rate);
         let rows = self.rows.rows();
         let row = |i: usize| (rows, i);

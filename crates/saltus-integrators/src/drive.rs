@@ -92,6 +92,8 @@ pub struct RunInfo<'a> {
     pub has_forces: bool,
     /// Tangential directions of each named contact with friction, by contact id; 0, or nothing, where it has none.
     pub tangents: &'a [u8],
+    /// Slip rows of each element of friction in joints.
+    pub joint_tangents: &'a [u8],
     /// Whether the scheme chooses the length of its steps; `plan.step` is then the largest one.
     pub chooses_step: bool,
 }
@@ -202,6 +204,8 @@ pub fn drive(
         integrator.load(memory);
     }
     let tangents = tangents(&integrator.reactions());
+    let joints = system.joint_friction().iter();
+    let joint_tangents: Vec<u8> = joints.map(|element| element.tangents).collect();
     let info = RunInfo {
         scheme: integrator.name(),
         names: &names,
@@ -210,6 +214,7 @@ pub fn drive(
         has_forces: !integrator.reactions().force.is_empty()
             || !integrator.reactions().bilateral_force.is_empty(),
         tangents: &tangents,
+        joint_tangents: &joint_tangents,
         chooses_step: integrator.chooses_step(),
     };
     let first = Frame {

@@ -2,7 +2,7 @@
 
 use crate::certificate::{Certificate, Guarantees};
 use saltus_complementarity::ContactArchive;
-use saltus_system::{ContactId, ContactSet, State, System};
+use saltus_system::{ConstraintKind, ContactId, ContactSet, State, System};
 
 /// Energy of a state \[J\].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -232,6 +232,26 @@ pub enum StepError {
         /// Name of the scheme.
         scheme: &'static str,
     },
+    /// The scheme does not solve this friction in a joint.
+    #[error("`{joint}` is dry friction in a joint, which scheme `{scheme}` does not solve; {cure}")]
+    JointFrictionUnsupported {
+        /// Name of the element.
+        joint: String,
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// What to do.
+        cure: &'static str,
+    },
+    /// The scheme does not solve constraints on velocities.
+    #[error(
+        "the bilateral constraint `{constraint}` is one on velocities alone, which scheme `{scheme}` does not solve; use scheme `moreau-jean`"
+    )]
+    VelocityConstraintUnsupported {
+        /// Name of the constraint.
+        constraint: String,
+        /// Name of the scheme.
+        scheme: &'static str,
+    },
     /// The formulation has no place for contacts.
     #[error("scheme `{scheme}` cannot close contact `{contact}`; {cure}")]
     ContactsUnsupported {
@@ -241,6 +261,12 @@ pub enum StepError {
         scheme: &'static str,
         /// What to use instead.
         cure: &'static str,
+    },
+    /// A step was asked for before `prepare`.
+    #[error("scheme `{scheme}` was not prepared for the system; call `prepare` first")]
+    NotPrepared {
+        /// Name of the scheme.
+        scheme: &'static str,
     },
     /// The given initial accelerations do not fit the system.
     #[error(
@@ -322,6 +348,18 @@ pub enum StepError {
         /// Time \[s\].
         t: f64,
     },
+    /// A bound or a coefficient of the friction in a joint is negative or no number.
+    #[error(
+        "the bound of the dry friction `{joint}` is {value} at t = {t} s; it must be 0 or greater wherever the motion leads"
+    )]
+    JointFriction {
+        /// Name of the element.
+        joint: String,
+        /// Its coefficient, or its bound \[N\].
+        value: f64,
+        /// Time \[s\].
+        t: f64,
+    },
     /// The iteration matrix cannot be factored.
     #[error(
         "the iteration matrix of the step is singular ({source}); {}",
@@ -378,6 +416,28 @@ fn times(iterations: u32) -> String {
         "iterations"
     };
     format!("{iterations} {noun}")
+}
+
+/// Refuses what no scheme without laws in joints solves: dry friction there, and constraints on velocities alone.
+pub(crate) fn refuse_laws_of_joints(
+    system: &dyn System,
+    scheme: &'static str,
+) -> Result<(), StepError> {
+    if !system.joint_friction().is_empty() {
+        return Err(StepError::JointFrictionUnsupported {
+            joint: system.names().friction_element(0),
+            scheme,
+            cure: "use scheme `moreau-jean`",
+        });
+    }
+    let on_velocity = |i: &usize| system.constraint_kind(*i) == ConstraintKind::Velocity;
+    match (0..system.dims().ng).find(on_velocity) {
+        None => Ok(()),
+        Some(i) => Err(StepError::VelocityConstraintUnsupported {
+            constraint: system.names().bilateral.get(i).cloned().unwrap_or_default(),
+            scheme,
+        }),
+    }
 }
 
 impl StepError {
@@ -452,6 +512,12 @@ pub trait Integrator: Send {
     /// Whether the scheme chooses its own step: [`step`](Self::step) then takes any step up to `h` and says in its report how long it was.
     fn chooses_step(&self) -> bool {
         false
+    }
+
+    /// Largest step \[s\] that is stable on the motion about the start, after [`prepare`](Self::prepare), where the scheme has such a
+    /// limit and knows it.
+    fn stable_step(&self) -> Option<f64> {
+        None
     }
 
     /// What must be kept, beside the state, to go on bit for bit: the few hidden variables of the method, overwritten.

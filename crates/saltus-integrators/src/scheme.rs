@@ -5,8 +5,10 @@ use crate::generalized_alpha::{
     NonsmoothGeneralizedAlphaOptions, NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark,
     NonsmoothNewmarkOptions,
 };
+use crate::half_explicit::{HalfExplicit, HalfExplicitOptions};
 use crate::integrator::Integrator;
-use crate::moreau_jean::{MoreauJean, MoreauJeanOptions};
+use crate::moreau_jean::MoreauJeanOptions;
+use crate::schatzman_paoli::{SchatzmanPaoli, SchatzmanPaoliOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +27,10 @@ pub enum Scheme {
     NonsmoothNewmark(NonsmoothNewmarkOptions),
     /// Nonsmooth HHT.
     NonsmoothHht(NonsmoothHhtOptions),
+    /// Half-explicit trapezoidal rule and Runge–Kutta methods.
+    HalfExplicit(HalfExplicitOptions),
+    /// Schatzman–Paoli scheme.
+    SchatzmanPaoli(SchatzmanPaoliOptions),
 }
 
 /// One line of the list of schemes.
@@ -112,6 +118,14 @@ impl Scheme {
             order: "2, across impacts 1",
             summary: "nonsmooth HHT: as nonsmooth-newmark, with numerical damping of high frequencies by alpha",
         },
+        SchemeInfo {
+            name: "half-explicit",
+            summary: "half-explicit trapezoidal rule and Runge–Kutta methods: order 2 to 4 between impacts, friction included, a stable step",
+        },
+        SchemeInfo {
+            name: "schatzman-paoli",
+            summary: "Schatzman–Paoli scheme: contact and constraints at position level, without friction, order 1",
+        },
     ];
 
     /// The scheme of that name with default parameters.
@@ -125,6 +139,8 @@ impl Scheme {
             )),
             "nonsmooth-newmark" => Some(Self::NonsmoothNewmark(NonsmoothNewmarkOptions::default())),
             "nonsmooth-hht" => Some(Self::NonsmoothHht(NonsmoothHhtOptions::default())),
+            "half-explicit" => Some(Self::HalfExplicit(HalfExplicitOptions::default())),
+            "schatzman-paoli" => Some(Self::SchatzmanPaoli(SchatzmanPaoliOptions::default())),
             _ => None,
         }
     }
@@ -138,6 +154,8 @@ impl Scheme {
             Self::NonsmoothGeneralizedAlpha(_) => "nonsmooth-generalized-alpha",
             Self::NonsmoothNewmark(_) => "nonsmooth-newmark",
             Self::NonsmoothHht(_) => "nonsmooth-hht",
+            Self::HalfExplicit(_) => "half-explicit",
+            Self::SchatzmanPaoli(_) => "schatzman-paoli",
         }
     }
 
@@ -146,10 +164,12 @@ impl Scheme {
     pub fn solves_friction(&self) -> bool {
         match self {
             Self::MoreauJean(_) => true,
+            Self::HalfExplicit(options) => options.solves_friction(),
             Self::GeneralizedAlpha(_)
             | Self::NonsmoothGeneralizedAlpha(_)
             | Self::NonsmoothNewmark(_)
-            | Self::NonsmoothHht(_) => false,
+            | Self::NonsmoothHht(_)
+            | Self::SchatzmanPaoli(_) => false,
         }
     }
 
@@ -170,6 +190,8 @@ impl Scheme {
             }
             Self::NonsmoothNewmark(options) => Self::NonsmoothNewmark(options.effective()),
             Self::NonsmoothHht(options) => Self::NonsmoothHht(options.clone()),
+            Self::HalfExplicit(options) => Self::HalfExplicit(options.clone()),
+            Self::SchatzmanPaoli(options) => Self::SchatzmanPaoli(options.clone()),
         }
     }
 
@@ -184,6 +206,8 @@ impl Scheme {
             Self::NonsmoothGeneralizedAlpha(options) => options.validate(),
             Self::NonsmoothNewmark(options) => options.validate(),
             Self::NonsmoothHht(options) => options.validate(),
+            Self::HalfExplicit(options) => options.validate(),
+            Self::SchatzmanPaoli(options) => options.validate(),
         }
     }
 
@@ -193,7 +217,7 @@ impl Scheme {
     /// The first parameter out of range.
     pub fn build(&self) -> Result<Box<dyn Integrator>, OptionsError> {
         match self {
-            Self::MoreauJean(options) => Ok(Box::new(MoreauJean::new(options.clone())?)),
+            Self::MoreauJean(options) => crate::moreau_jean::build(options),
             Self::GeneralizedAlpha(options) => {
                 Ok(Box::new(GeneralizedAlpha::new(options.clone())?))
             }
@@ -204,6 +228,8 @@ impl Scheme {
                 Ok(Box::new(NonsmoothNewmark::new(options.clone())?))
             }
             Self::NonsmoothHht(options) => Ok(Box::new(NonsmoothHht::new(options.clone())?)),
+            Self::HalfExplicit(options) => Ok(Box::new(HalfExplicit::new(options.clone())?)),
+            Self::SchatzmanPaoli(options) => Ok(Box::new(SchatzmanPaoli::new(options.clone())?)),
         }
     }
 }
@@ -247,6 +273,8 @@ mod tests {
                     Scheme::NonsmoothGeneralizedAlpha(o) => o.tolerance = tolerance,
                     Scheme::NonsmoothNewmark(o) => o.tolerance = tolerance,
                     Scheme::NonsmoothHht(o) => o.tolerance = tolerance,
+                    Scheme::HalfExplicit(o) => o.tolerance = tolerance,
+                    Scheme::SchatzmanPaoli(o) => o.tolerance = tolerance,
                 }
                 assert_eq!(
                     scheme.validate().unwrap_err().to_string(),

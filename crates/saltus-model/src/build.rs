@@ -3,14 +3,13 @@
 //! Sizes, names, and the choices that exclude each other. What is wrong is reported and mended, so
 //! that the formulas are compiled, and their faults found, all the same.
 
+mod joints;
+
 use crate::definition::{
-    BilateralDefinition, Definition, Formula, MassDefinition, Source, TableDefinition,
-    UnilateralDefinition,
+    Definition, Formula, MassDefinition, Source, TableDefinition, UnilateralDefinition,
 };
 use crate::diagnostic::Diagnostic;
-use crate::document::{
-    Bilateral, Document, MassEntry, Quantity, System, Table, Tangential, Unilateral,
-};
+use crate::document::{Document, MassEntry, Quantity, System, Table, Tangential, Unilateral};
 use crate::findings::Findings;
 use crate::suggest;
 use crate::tree::Path;
@@ -49,7 +48,8 @@ pub(crate) fn definition(
     let at = path(["system"]);
     coordinates(system, findings);
     let mut names = constraint_names(system, findings);
-    let names_of_contacts = names.split_off(system.bilateral.len().min(names.len()));
+    let mut names_of_contacts = names.split_off(system.bilateral.len().min(names.len()));
+    let names_of_friction = names_of_contacts.split_off(system.unilateral.len());
     energies(system, findings);
     let optional = |quantity: &Option<Quantity>, key: &str| {
         quantity.as_ref().map(|q| formula(q, &at.key(key)))
@@ -66,7 +66,16 @@ pub(crate) fn definition(
         kinetic: optional(&system.kinetic, "kinetic"),
         potential: optional(&system.potential, "potential"),
         dissipation: optional(&system.dissipation, "dissipation"),
-        bilateral: bilateral(system, names),
+        bilateral: joints::bilateral(system, names, findings),
+        friction: system
+            .friction
+            .iter()
+            .enumerate()
+            .zip(names_of_friction)
+            .map(|((k, one), name)| {
+                joints::friction(one, name, system, &at.key("friction").index(k), findings)
+            })
+            .collect(),
         unilateral: system
             .unilateral
             .iter()
@@ -105,7 +114,7 @@ fn coordinates(system: &System, findings: &mut Findings<'_>) {
 }
 
 /// Constraints are told apart by name in results, in messages and in overrides: the names of bilateral,
-/// then of unilateral constraints, all different.
+/// then of unilateral constraints, then of dry friction, all different.
 fn constraint_names(system: &System, findings: &mut Findings<'_>) -> Vec<String> {
     let at = path(["system"]);
     let bilateral = system
@@ -118,9 +127,14 @@ fn constraint_names(system: &System, findings: &mut Findings<'_>) -> Vec<String>
         .iter()
         .enumerate()
         .map(|(k, c)| (at.key("unilateral").index(k), &c.name));
+    let friction = system
+        .friction
+        .iter()
+        .enumerate()
+        .map(|(k, c)| (at.key("friction").index(k), &c.name));
     let mut seen: HashSet<&str> = HashSet::new();
-    let mut names = Vec::with_capacity(system.bilateral.len() + system.unilateral.len());
-    for (place, name) in bilateral.chain(unilateral) {
+    let mut names = Vec::new();
+    for (place, name) in bilateral.chain(unilateral).chain(friction) {
         let place = place.key("name");
         let fits = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
         let first = seen.insert(name);
@@ -308,19 +322,31 @@ fn points(name: &str, table: &Table, place: &Path, findings: &mut Findings<'_>) 
     true
 }
 
-fn bilateral(system: &System, names: Vec<String>) -> Vec<BilateralDefinition> {
-    let at = path(["system", "bilateral"]);
-    let one = |((k, constraint), name): ((usize, &Bilateral), String)| BilateralDefinition {
-        name,
-        g: formula(&constraint.g, &at.index(k).key("g")),
+/// Displacements and slip velocities of a contact or a joint.
+fn slip(
+    tangential: &Option<Tangential>,
+    velocity: &Option<Tangential>,
+    at: &Path,
+    findings: &mut Findings<'_>,
+) -> (Vec<Formula>, Vec<Formula>) {
+    let directions = |choice: &Option<Tangential>, key: &str| match choice {
+        None => Vec::new(),
+        Some(Tangential::One(one)) => vec![formula(one, &at.key(key))],
+        Some(several) => formulas(several.as_slice(), &at.key(key)),
     };
-    system
-        .bilateral
-        .iter()
-        .enumerate()
-        .zip(names)
-        .map(one)
-        .collect()
+    if tangential.is_some() && velocity.is_some() {
+        let diagnostic = Diagnostic::new(
+            "the slip is given twice: by \"tangential\" and by \"tangential_velocity\"",
+        )
+        .label("\"tangential\" is given too")
+        .help("remove one of the two");
+        findings.at(&at.key("tangential_velocity"), diagnostic);
+    }
+    let velocities = match tangential {
+        Some(_) => Vec::new(),
+        None => directions(velocity, "tangential_velocity"),
+    };
+    (directions(tangential, "tangential"), velocities)
 }
 
 fn unilateral(
@@ -329,19 +355,12 @@ fn unilateral(
     at: &Path,
     findings: &mut Findings<'_>,
 ) -> UnilateralDefinition {
-    let directions = |choice: &Option<Tangential>, key: &str| match choice {
-        None => Vec::new(),
-        Some(Tangential::One(one)) => vec![formula(one, &at.key(key))],
-        Some(several) => formulas(several.as_slice(), &at.key(key)),
-    };
-    if contact.tangential.is_some() && contact.tangential_velocity.is_some() {
-        let diagnostic = Diagnostic::new(
-            "the slip is given twice: by \"tangential\" and by \"tangential_velocity\"",
-        )
-        .label("\"tangential\" is given too")
-        .help("remove one of the two");
-        findings.at(&at.key("tangential_velocity"), diagnostic);
-    }
+    let (tangential, tangential_velocity) = slip(
+        &contact.tangential,
+        &contact.tangential_velocity,
+        at,
+        findings,
+    );
     let frictional = contact
         .friction
         .as_ref()
@@ -375,11 +394,8 @@ fn unilateral(
         name,
         gap: formula(&contact.gap, &at.key("gap")),
         restitution: formula(&contact.restitution, &at.key("restitution")),
-        tangential: directions(&contact.tangential, "tangential"),
-        tangential_velocity: match contact.tangential {
-            Some(_) => Vec::new(),
-            None => directions(&contact.tangential_velocity, "tangential_velocity"),
-        },
+        tangential,
+        tangential_velocity,
         friction: contact
             .friction
             .as_ref()

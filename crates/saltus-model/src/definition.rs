@@ -9,6 +9,7 @@ use crate::expression::{
     parse, reserved, translate,
 };
 use crate::formula_system::{self, FormulaSystem};
+use saltus_system::FrictionBound;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -67,13 +68,32 @@ pub enum MassDefinition {
     Full(Vec<Vec<Formula>>),
 }
 
-/// A bilateral constraint `g(t, q) = 0`.
+/// A bilateral constraint, on positions or on velocities alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BilateralDefinition {
     /// Unique among all constraints.
     pub name: String,
-    /// `g`, a formula of the time, coordinates and parameters.
+    /// What is kept at zero: `g`, a formula of the time, coordinates and parameters, or a velocity, linear in the velocities.
     pub g: Formula,
+    /// Whether that is a velocity.
+    pub on_velocity: bool,
+}
+
+/// Dry friction that no contact makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrictionDefinition {
+    /// Unique among all constraints.
+    pub name: String,
+    /// Path in the document, e.g. `system.friction[0]`.
+    pub place: String,
+    /// Displacements whose rates are the slip velocities (0 to 2), formulas like `g`.
+    pub tangential: Vec<Formula>,
+    /// Slip velocities (0 to 2), linear in the velocities; instead of `tangential`.
+    pub tangential_velocity: Vec<Formula>,
+    /// The coefficient or the bound, ≥ 0, a formula of parameters, time, coordinates and velocities.
+    pub coefficient: Formula,
+    /// What it is.
+    pub bound: FrictionBound,
 }
 
 /// A unilateral constraint `gap(t, q) ≥ 0`.
@@ -118,6 +138,8 @@ pub struct Definition {
     pub dissipation: Option<Formula>,
     /// Bilateral constraints.
     pub bilateral: Vec<BilateralDefinition>,
+    /// Dry friction in joints and on coordinates.
+    pub friction: Vec<FrictionDefinition>,
     /// Unilateral constraints.
     pub unilateral: Vec<UnilateralDefinition>,
 }

@@ -135,9 +135,12 @@ pub struct System {
     pub potential: Option<Quantity>,
     /// Rayleigh's dissipation function R(q, v) \[W\]: adds the force −∂R/∂v.
     pub dissipation: Option<Quantity>,
-    /// Bilateral constraints g(t, q) = 0.
+    /// Bilateral constraints, on positions or on velocities alone.
     #[serde(default)]
     pub bilateral: Vec<Bilateral>,
+    /// Dry friction in joints and on coordinates.
+    #[serde(default)]
+    pub friction: Vec<Friction>,
     /// Unilateral constraints gap(t, q) ≥ 0.
     #[serde(default)]
     pub unilateral: Vec<Unilateral>,
@@ -153,14 +156,39 @@ pub enum MassEntry {
     Row(Vec<Quantity>),
 }
 
-/// A bilateral constraint g(t, q) = 0.
+/// A bilateral constraint: g(t, q) = 0, or a velocity that is zero.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bilateral {
     /// Its name in results and messages.
     pub name: String,
-    /// The function that is kept at zero.
-    pub g: Quantity,
+    /// The function of time and coordinates that is kept at zero.
+    pub g: Option<Quantity>,
+    /// The velocity that is kept at zero, linear in the velocities; instead of `g`, where no function of the coordinates has it
+    /// as its rate.
+    pub velocity: Option<Quantity>,
+}
+
+/// Dry friction that no contact makes: in a joint, its bound a coefficient times the reaction there, or on a coordinate with a fixed bound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Friction {
+    /// Its name in results and messages.
+    pub name: String,
+    /// Displacement (or one or two of them) whose rate is the slip.
+    pub tangential: Option<Tangential>,
+    /// Slip velocity (or one or two of them), linear in the velocities; instead of `tangential`.
+    pub tangential_velocity: Option<Tangential>,
+    /// Coefficient, not negative: times the norm of the forces of `carried_by` it bounds the friction. A number or a formula, also of
+    /// time, coordinates and velocities.
+    #[schemars(extend("minimum" = 0))]
+    pub friction: Option<Quantity>,
+    /// Names of the bilateral constraints whose forces carry the joint, neighbours in the list.
+    #[serde(default)]
+    pub carried_by: Vec<String>,
+    /// Fixed bound of the friction \[N\], or \[N·m\] of an angle, not negative; instead of `friction`. A number or a formula like it.
+    #[schemars(extend("minimum" = 0))]
+    pub dry_friction: Option<Quantity>,
 }
 
 /// A unilateral constraint gap(t, q) ≥ 0 with Newton's impact law.

@@ -1,4 +1,4 @@
-//! Friction that the scheme does not solve: found in the contact laws, whatever the initial state.
+//! Friction and constraints on velocities that the scheme does not solve: found in the laws, whatever the initial state.
 
 use crate::build::path;
 use crate::definition::{Definition, Scope};
@@ -9,7 +9,7 @@ use crate::number::general;
 use crate::suggest;
 use saltus_integrators::Scheme;
 
-/// Refuses every contact with friction, if the scheme does not solve it.
+/// Refuses every contact and joint with friction, and every constraint on velocities, if the scheme does not solve it.
 pub(crate) fn check(
     document: &Document,
     system: &System,
@@ -49,6 +49,37 @@ pub(crate) fn check(
             .help(cure(&solvers()));
         findings.refuse(&place, diagnostic);
     }
+    joints(definition, &scheme, findings);
+}
+
+/// Refuses dry friction in joints and constraints on velocities.
+fn joints(definition: &Definition, scheme: &Scheme, findings: &mut Findings<'_>) {
+    for (k, element) in definition.friction.iter().enumerate() {
+        let message = format!(
+            "\"{}\" is dry friction in a joint, which the scheme \"{}\" does not solve",
+            element.name,
+            scheme.name()
+        );
+        let diagnostic = Diagnostic::new(message)
+            .label("is not solved")
+            .help(choose("remove it", &solvers()));
+        findings.refuse(&path(["system", "friction"]).index(k), diagnostic);
+    }
+    for (k, constraint) in definition.bilateral.iter().enumerate() {
+        let place = path(["system", "bilateral"]).index(k).key("velocity");
+        if !constraint.on_velocity || findings.touched(&place) {
+            continue;
+        }
+        let message = format!(
+            "the bilateral constraint \"{}\" is one on velocities, which the scheme \"{}\" does not solve",
+            constraint.name,
+            scheme.name()
+        );
+        let diagnostic = Diagnostic::new(message)
+            .label("is not solved")
+            .help(choose("remove it", &solvers()));
+        findings.refuse(&place, diagnostic);
+    }
 }
 
 /// The schemes that solve friction.
@@ -62,14 +93,19 @@ fn solvers() -> Vec<&'static str> {
 
 /// What to do about friction, if these schemes solve it.
 fn cure(solvers: &[&str]) -> String {
-    let remove = "set friction = 0 or remove it";
     match solvers {
-        [] => format!("{remove}; no scheme solves friction yet"),
+        [] => "set friction = 0 or remove it; no scheme solves friction yet".to_owned(),
         solvers => format!(
-            "{remove}, or choose a scheme that solves friction: {}",
+            "set friction = 0 or remove it, or choose a scheme that solves friction: {}",
             suggest::list(solvers.iter().copied())
         ),
     }
+}
+
+/// The schemes that solve it, beside another way out.
+fn choose(remove: &str, solvers: &[&str]) -> String {
+    let list = suggest::list(solvers.iter().copied());
+    format!("{remove}, or choose a scheme that solves it: {list}")
 }
 
 #[cfg(test)]

@@ -304,6 +304,18 @@ impl Model {
                     .index(index.unwrap_or(0))
                     .key("friction")
             }
+            StepError::JointFrictionUnsupported { joint, .. } => {
+                let elements = self.document.system.iter().flat_map(|s| &s.friction);
+                let index = elements.into_iter().position(|c| c.name == *joint);
+                build::path(["system", "friction"]).index(index.unwrap_or(0))
+            }
+            StepError::VelocityConstraintUnsupported { constraint, .. } => {
+                let rows = self.document.system.iter().flat_map(|s| &s.bilateral);
+                let index = rows.into_iter().position(|c| c.name == *constraint);
+                build::path(["system", "bilateral"])
+                    .index(index.unwrap_or(0))
+                    .key("velocity")
+            }
             _ => build::path(["simulation", "scheme"]),
         };
         self.errors(vec![(place, Diagnostic::new(error.to_string()))])

@@ -17,7 +17,7 @@ pub enum ConstraintKind {
 /// What bounds the friction of a joint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrictionBound {
-    /// A force \[N\] (or torque) that does not depend on reactions.
+    /// A force \[N\] (or torque) that does not depend on reactions, for one slip row.
     Force,
     /// `mu` times the norm of the multipliers of the bilateral rows `first..first + count`.
     Reaction {
@@ -35,6 +35,12 @@ pub struct JointFriction {
     pub tangents: u8,
     /// What bounds the force.
     pub bound: FrictionBound,
+}
+
+/// Number of slip rows of `elements`.
+#[must_use]
+pub fn friction_rows(elements: &[JointFriction]) -> usize {
+    elements.iter().map(|e| usize::from(e.tangents)).sum()
 }
 
 /// Bilateral constraints and friction in joints; the defaults are those of a system without any.

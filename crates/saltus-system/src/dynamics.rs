@@ -30,7 +30,7 @@ pub struct Structure {
     pub mass: MassKind,
     /// Variation of the smooth force.
     pub force: ForceKind,
-    /// `G` and `∂g/∂t` depend on time at most, not on `q`.
+    /// `G` and `∂g/∂t`, and the slip rows of friction in joints, depend on time at most, not on `q`.
     pub linear_constraints: bool,
     /// The contact directions `W` and the rates `∂gap/∂t` depend on time at most, not on `q`.
     pub linear_contacts: bool,

@@ -9,7 +9,7 @@ pub struct Dims {
     pub nq: usize,
     /// Velocities; `nq ≠ nv` is normal (quaternions).
     pub nv: usize,
-    /// Bilateral constraints on positions.
+    /// Bilateral constraints, on positions or on velocities.
     pub ng: usize,
 }
 

@@ -24,7 +24,7 @@ mod kinematics;
 mod state;
 
 pub use by_rows::{ByRows, Window};
-pub use constraints::{ConstraintKind, Constraints, FrictionBound, JointFriction};
+pub use constraints::{ConstraintKind, Constraints, FrictionBound, JointFriction, friction_rows};
 pub use contacts::{ContactId, ContactLaw, ContactSet, Contacts, Reach};
 pub use dynamics::{Dynamics, DynamicsParts, ForceKind, MassKind, Structure, Tangents};
 pub use kinematics::{Dims, Kinematics};

@@ -72,6 +72,13 @@ impl Names {
         }
     }
 
+    /// What element `k` of the friction in joints is called; one without a name of its own is called by its number.
+    #[must_use]
+    pub fn friction_element(&self, k: usize) -> String {
+        let known = self.friction.get(k);
+        known.map_or_else(|| format!("friction{k}"), Clone::clone)
+    }
+
     /// What the contact `id` is called; one without a name of its own is called by its number.
     #[must_use]
     pub fn contact(&self, id: ContactId) -> String {

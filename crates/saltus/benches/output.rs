@@ -129,6 +129,7 @@ fn pass(steps: u64, clock: fn() -> f64, observer: &mut dyn Observer) -> (f64, f6
         guarantees: Guarantees::default(),
         has_forces: false,
         tangents: &[],
+        joint_tangents: &[],
         chooses_step: false,
     };
     let mut frames = Frames::new();

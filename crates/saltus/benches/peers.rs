@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use saltus::{Scheme, Simulation, State, System};
-use saltus_model::Model;
+use saltus_model::{Model, Override};
 use saltus_zoo::{Ball, ElasticBar, SliderCrank};
 use std::path::PathBuf;
 
@@ -88,11 +88,12 @@ fn measure_thinned(
     );
 }
 
+/// The model of a case, without friction.
 fn model(case: &str) -> Model {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../cases")
         .join(case);
-    Model::load(path.join("model.toml"), &[]).unwrap()
+    Model::load(path.join("model.toml"), &[Override::set("parameters.mu=0")]).unwrap()
 }
 
 fn main() {

@@ -25,11 +25,11 @@ pub enum Quantity {
     Impulse,
     /// Non-impulsive force of a constraint \[N\].
     Force,
-    /// Slip velocity of a contact with friction \[m/s\].
+    /// Slip velocity of a contact or a joint with friction \[m/s\].
     Slip,
-    /// Tangential impulse of a contact with friction over the step \[N·s\].
+    /// Tangential impulse of a contact or a joint with friction over the step \[N·s\].
     TangentialImpulse,
-    /// What a contact with friction does: 0 open, 1 stick, 2 slip; in CSV the word.
+    /// What a contact or a joint with friction does: 0 open, 1 stick, 2 slip; in CSV the word.
     State,
     /// Kinetic energy \[J\].
     KineticEnergy,
@@ -245,6 +245,8 @@ pub(crate) struct Layout {
     contacts: usize,
     /// Contact id, tangential directions and first cell among the frictional ones, of each contact with friction.
     friction: Vec<(usize, usize, usize)>,
+    /// Slip rows, first of them, and first cell among the frictional ones, of each element of friction in joints.
+    joints: Vec<(usize, usize, usize)>,
     /// Number of cells of them all.
     friction_cells: usize,
     fields: Option<Fields>,
@@ -264,8 +266,17 @@ impl Layout {
                 friction_cells += 2 * usize::from(tangents) + 1;
             }
         }
+        let mut joints = Vec::new();
+        let mut rows = 0;
+        for &tangents in info.joint_tangents {
+            let tangents = usize::from(tangents);
+            joints.push((tangents, rows, friction_cells));
+            rows += tangents;
+            friction_cells += 2 * tangents + 1;
+        }
         let layout = Self {
             friction,
+            joints,
             friction_cells,
             positions: Choice::new(selection.positions.as_ref(), names.positions.len()),
             velocities: Choice::new(selection.velocities.as_ref(), names.velocities.len()),
@@ -299,6 +310,7 @@ impl Layout {
         let (contacts, row) = row.split_at_mut(PER_CONSTRAINT * self.contacts);
         let (friction, row) = row.split_at_mut(self.friction_cells);
         self.fill_friction(frame, friction);
+        self.fill_joints(frame, friction);
         self.positions.copy(positions, &frame.state.q);
         self.velocities.copy(velocities, &frame.state.v);
         for (i, cells) in bilateral.chunks_exact_mut(PER_CONSTRAINT).enumerate() {
@@ -362,11 +374,19 @@ impl Layout {
             cells[..tangents].copy_from_slice(&reactions.row_velocity[row..row + tangents]);
             cells[tangents..2 * tangents]
                 .copy_from_slice(&reactions.row_impulse[row..row + tangents]);
-            cells[2 * tangents] = match reactions.state[i] {
-                ContactState::Open => 0.0,
-                ContactState::Closed | ContactState::Stick => 1.0,
-                ContactState::Slip => 2.0,
-            };
+            cells[2 * tangents] = state_cell(reactions.state[i]);
+        }
+    }
+
+    /// The same of the friction in joints.
+    fn fill_joints(&self, frame: &Frame<'_>, cells: &mut [f64]) {
+        let reactions = &frame.reactions;
+        for (k, &(tangents, row, first)) in self.joints.iter().enumerate() {
+            let cells = &mut cells[first..=first + 2 * tangents];
+            let rows = row..row + tangents;
+            cells[..tangents].copy_from_slice(&reactions.friction_slip[rows.clone()]);
+            cells[tangents..2 * tangents].copy_from_slice(&reactions.friction_impulse[rows]);
+            cells[2 * tangents] = state_cell(reactions.friction_state[k]);
         }
     }
 
@@ -389,8 +409,11 @@ impl Layout {
                     .map(|p| Column::new(format!("{p}.{name}"))),
             );
         }
-        for &(id, tangents, _) in &self.friction {
-            let name = &names.contacts[id];
+        let contacts = self.friction.iter();
+        let contacts = contacts.map(|&(id, tangents, _)| (names.contacts[id].clone(), tangents));
+        let joints = self.joints.iter().enumerate();
+        let joints = joints.map(|(k, &(tangents, ..))| (names.friction_element(k), tangents));
+        for (name, tangents) in contacts.chain(joints) {
             for prefix in ["slip", "impulse_t"] {
                 if tangents == 1 {
                     columns.push(Column::new(format!("{prefix}.{name}")));
@@ -413,6 +436,15 @@ impl Layout {
             .map(Column::new),
         );
         columns
+    }
+}
+
+/// The number of a state in a row.
+fn state_cell(state: ContactState) -> f64 {
+    match state {
+        ContactState::Open => 0.0,
+        ContactState::Closed | ContactState::Stick => 1.0,
+        ContactState::Slip => 2.0,
     }
 }
 

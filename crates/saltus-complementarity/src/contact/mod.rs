@@ -394,15 +394,25 @@ impl ContactProblem {
     /// Residual of block `k` alone [m/s], as in [`residual`](Self::residual).
     #[must_use]
     pub fn block_residual(&self, k: usize) -> f64 {
-        let (view, block, first) = (self.view(), self.blocks[k], self.first[k]);
+        let (view, first) = (self.view(), self.first[k]);
         let mut w = [0.0; 5];
-        let rows = block.rows();
+        let rows = self.blocks[k].rows();
         for (i, w) in w[..rows].iter_mut().enumerate() {
             *w = self.q[first + i] + view.matrix.row_dot(first + i, &self.z);
         }
+        self.block_residual_at(k, &w[..rows])
+    }
+
+    /// Residual of block `k` at velocities `w` of its rows that come from elsewhere [m/s].
+    ///
+    /// # Panics
+    /// Where `w` has fewer entries than the block has rows.
+    #[must_use]
+    pub fn block_residual_at(&self, k: usize, w: &[f64]) -> f64 {
+        let (view, block, first) = (self.view(), self.blocks[k], self.first[k]);
         let d = Compliance::of(block, |i| view.matrix.entry(first + i, first + i));
-        let z = &self.z[first..first + rows];
-        natural_map(block, z, &w[..rows], &d, view.carried(k, &self.z))
+        let z = &self.z[first..first + block.rows()];
+        natural_map(block, z, w, &d, view.carried(k, &self.z))
     }
 
     /// What block `k` does, from `z` and `w`.

@@ -8,7 +8,7 @@ use super::response::{Momenta, Response};
 use super::rows::Rows;
 use super::settings::{Formulation, Inactive, LinearSolve, SmoothRow};
 use super::tangent::Tangent;
-use crate::integrator::{StepError, StepReport};
+use crate::integrator::{StepError, StepReport, refuse_laws_of_joints};
 use crate::one_step::OneStep;
 use saltus_linear::{DENSE_LIMIT, LinearError, MatrixSink, Schur, axpy, max_abs};
 use saltus_system::{Point, Reach, State, System};
@@ -110,6 +110,7 @@ impl Engine {
         state: &State,
         h: f64,
     ) -> Result<(), StepError> {
+        refuse_laws_of_joints(system, self.settings.scheme)?;
         self.detect(system, state.t, (&state.q, &state.v), h)?;
         self.resize_rows();
         let linear = self.is_linear();

@@ -56,7 +56,7 @@ impl MoreauJean {
         #[allow(clippy::cast_possible_truncation)]
         let active = active as u32;
         // A step that needed no solve has the constraints of the last one that did.
-        let constrained = self.dims.ng > 0 || !self.contact.active.is_empty();
+        let constrained = self.rows_before_contacts() > 0 || !self.contact.active.is_empty();
         let redundant = if constrained { self.redundant } else { 0 };
         StepReport {
             h,
@@ -135,6 +135,10 @@ impl MoreauJean {
             .enumerate()
             .map(|(i, p)| p * rows.dot(i, &t.v_phi))
             .sum();
+        let slip = self.joints.jacobian.rows();
+        for (i, r) in self.joints.impulse.iter().enumerate() {
+            contact += r * slip.dot(i, &t.v_phi);
+        }
         let c = &self.contact;
         for &(_, row) in &c.list {
             contact += c.impulse_rows[row] * c.law.directions.dot(row, &t.v_phi);
@@ -168,11 +172,12 @@ impl MoreauJean {
 
     /// Impact law at the directions the step used.
     pub(super) fn certify_law(&mut self, certificate: &mut Certificate) {
-        if self.contact.set.is_empty() {
+        if self.contact.set.is_empty() && self.joints.len() == 0 {
             return;
         }
-        let mut worst = 0.0_f64;
-        let mut row = self.dims.ng;
+        let joints = (0..self.joints.len()).map(|k| self.joint_residual(k));
+        let mut worst = joints.fold(0.0_f64, f64::max);
+        let mut row = self.rows_before_contacts();
         for &i in &self.contact.active {
             worst = worst.max(self.law_residual(row, i).abs());
             let rows = self.rows_of(i);
@@ -185,16 +190,20 @@ impl MoreauJean {
         if self.has_friction {
             self.certify_friction(certificate);
         }
+        if self.joints.len() > 0 {
+            self.certify_joints(certificate);
+        }
     }
 
     /// Splits `v_{k+1} − v_k` into the jump that contacts made and the rest, which predicts the next step.
     fn split_increment(&mut self, state: &State) {
-        let (t, c, ng) = (&mut self.trial, &mut self.contact, self.dims.ng);
+        let before = self.rows_before_contacts();
+        let (t, c) = (&mut self.trial, &mut self.contact);
         std::mem::swap(&mut t.increment, &mut t.earlier_increment);
         t.jump.fill(0.0);
         if c.active.iter().any(|&i| c.impulse[i] != 0.0) {
             self.one_step
-                .add_response(ng..ng + c.list.len(), &c.multipliers, &mut t.jump);
+                .add_response(before..before + c.list.len(), &c.multipliers, &mut t.jump);
         }
         for i in 0..t.v.len() {
             t.increment[i] = t.v[i] - state.v[i] - t.jump[i];
@@ -270,6 +279,7 @@ impl MoreauJean {
         if let Some(defect) = system.quaternion_defect(q) {
             certificate.set(Entry::QuaternionNorm, defect);
         }
+        self.joints_at_end(system, at);
         let c = &mut self.contact;
         if c.set.is_empty() {
             return;

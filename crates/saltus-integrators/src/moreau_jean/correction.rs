@@ -49,6 +49,16 @@ impl MoreauJean {
             };
             system.g_curvature(t, q, &self.bilateral.impulse, &mut sink);
         }
+        if !self.structure.linear_constraints && self.joints.rows() > 0 {
+            let mut sink = Shifted {
+                sink: gradient,
+                factor: -turn,
+                row: 0,
+                col: 0,
+            };
+            let q = &self.trial.q_eval;
+            system.friction_curvature(t_eval, q, &self.joints.impulse, &mut sink);
+        }
         let c = &mut self.contact;
         if directions_turn && !c.active.is_empty() {
             let mut sink = Shifted {
@@ -103,7 +113,8 @@ impl MoreauJean {
         end: f64,
     ) -> Result<(), StepError> {
         let (nv, ng) = (self.dims.nv, self.dims.ng);
-        let m = ng + self.contact.list.len();
+        let before = self.rows_before_contacts();
+        let m = before + self.contact.list.len();
         let s = &mut self.smooth;
         for (d, r) in s.delta.iter_mut().zip(&s.residual) {
             *d = -r;
@@ -126,12 +137,14 @@ impl MoreauJean {
         if m > 0 {
             self.condense(system, state, h, end, m, nv);
             self.fill_constant_part(m);
+            let has_laws = self.has_laws();
             let z = &mut self.contact.multipliers;
             z.clear();
             z.extend_from_slice(&self.bilateral.impulse);
+            z.extend_from_slice(&self.joints.impulse);
             let (list, impulse) = (&self.contact.list, &self.contact.impulse_rows);
             z.extend(list.iter().map(|&(_, row)| impulse[row]));
-            let outcome = if self.has_friction {
+            let outcome = if has_laws {
                 self.solve_friction(system, end)?
             } else {
                 self.one_step.solve(ng, z)
@@ -143,10 +156,12 @@ impl MoreauJean {
             self.one_step
                 .add_response(0..m, &c.multipliers, &mut self.smooth.delta);
             self.bilateral.impulse.copy_from_slice(&c.multipliers[..ng]);
+            let joints = &mut self.joints.impulse;
+            joints.copy_from_slice(&c.multipliers[ng..before]);
             for (k, &(i, row)) in c.list.iter().enumerate() {
-                c.impulse_rows[row] = c.multipliers[ng + k];
+                c.impulse_rows[row] = c.multipliers[before + k];
                 if row == c.law.first_row[i] {
-                    c.impulse[i] = c.multipliers[ng + k];
+                    c.impulse[i] = c.multipliers[before + k];
                 }
             }
             self.redundant = outcome.redundant;
@@ -183,18 +198,32 @@ impl MoreauJean {
         if turning_contacts {
             self.turning_contacts(system, state, h, end);
         }
-        let (b, c) = (&self.bilateral, &self.contact);
+        let turning_joints = self.joints.rows() > 0 && !self.structure.linear_constraints;
+        if turning_joints {
+            let t_eval = self.evaluation_time(state, h, end);
+            self.turning_joints(system, t_eval, self.turn_of_evaluation(h));
+        }
+        let before = self.rows_before_contacts();
+        let (b, j, c) = (&self.bilateral, &self.joints, &self.contact);
         let forces = |i: usize| {
             if i < ng {
                 (b.jacobian.rows(), i)
+            } else if i < before {
+                (j.jacobian.rows(), i - ng)
             } else {
-                (&c.law.directions, c.list[i - ng].1)
+                (&c.law.directions, c.list[i - before].1)
             }
         };
-        let rows = |i: usize| match (i < ng, turning_constraints, turning_contacts) {
-            (true, true, _) => (b.rows.rows(), i),
-            (false, _, true) => (c.rows.rows(), c.list[i - ng].1),
-            _ => forces(i),
+        let rows = |i: usize| {
+            if i < ng && turning_constraints {
+                (b.rows.rows(), i)
+            } else if i >= ng && i < before && turning_joints {
+                (j.turned.rows(), i - ng)
+            } else if i >= before && turning_contacts {
+                (c.rows.rows(), c.list[i - before].1)
+            } else {
+                forces(i)
+            }
         };
         self.one_step
             .condense(m, nv, &self.smooth.iteration, &forces, &rows);
@@ -283,10 +312,11 @@ impl MoreauJean {
 
     /// `w` at zero multipliers: `A δ₀ + u (+ e u_k)`.
     fn fill_constant_part(&mut self, m: usize) {
-        let ng = self.dims.ng;
+        let (ng, before) = (self.dims.ng, self.rows_before_contacts());
+        let linear = self.structure.linear_constraints;
         for i in 0..m {
             let (constant, response) = if i < ng {
-                let rows = if self.structure.linear_constraints {
+                let rows = if linear {
                     &self.bilateral.jacobian
                 } else {
                     &self.bilateral.rows
@@ -295,9 +325,14 @@ impl MoreauJean {
                     self.bilateral.velocity[i],
                     rows.rows().dot(i, &self.smooth.delta),
                 )
+            } else if i < before {
+                let j = &self.joints;
+                let rows = if linear { &j.jacobian } else { &j.turned };
+                let response = rows.rows().dot(i - ng, &self.smooth.delta);
+                (j.slip[i - ng], response)
             } else {
                 let c = &self.contact;
-                let (contact, row) = c.list[i - ng];
+                let (contact, row) = c.list[i - before];
                 let rows = if self.directions_turn() {
                     c.rows.rows()
                 } else {

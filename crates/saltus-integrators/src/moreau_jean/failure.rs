@@ -39,7 +39,7 @@ impl MoreauJean {
     ) -> StepError {
         let weight = match defect.place {
             Place::Velocity(i) => self.weights[i],
-            Place::Bilateral(_) | Place::Contact(_) => 1.0,
+            Place::Bilateral(_) | Place::Joint(_) | Place::Contact(_) => 1.0,
         };
         let tolerance = self.options.tolerance * self.scale / weight;
         StepError::NotConverged {
@@ -114,6 +114,7 @@ impl MoreauJean {
         let (list, i) = match place {
             Place::Velocity(i) => (&names.velocities, i),
             Place::Bilateral(i) => (&names.bilateral, i),
+            Place::Joint(i) => return names.friction_element(i),
             Place::Contact(i) => {
                 let id = self.contact.set.id.get(i);
                 return id.map_or_else(|| i.to_string(), |id| names.contact(*id));

@@ -83,6 +83,9 @@ impl MoreauJean {
         t: f64,
     ) -> Result<Outcome, StepError> {
         let ng = self.dims.ng;
+        // Blocks before those of the contacts.
+        let before = ng + self.joints.len();
+        self.check_joints(system, t)?;
         for &i in &self.contact.active {
             let mu = self.coefficient(i);
             if !(mu >= 0.0 && mu.is_finite()) {
@@ -95,10 +98,12 @@ impl MoreauJean {
         }
         let mut one_step = std::mem::take(&mut self.one_step);
         let equality = |i: usize| (1 << 62 | i as u64, Block::Equality);
+        let joint = |k: usize| (1 << 63 | k as u64, self.joints.block(k));
         let contact = |&i: &usize| (self.contact.law.id[i].0, self.block(i));
         one_step.pose(
             (0..ng)
                 .map(equality)
+                .chain((0..self.joints.len()).map(joint))
                 .chain(self.contact.active.iter().map(contact)),
         );
         let outcome = loop {
@@ -110,10 +115,10 @@ impl MoreauJean {
                 let breaks = outcome.is_solved()
                     && self.contact.sticking[i]
                     && law.mu_static > law.mu
-                    && one_step.block_state(ng + k) == BlockState::Slip;
+                    && one_step.block_state(before + k) == BlockState::Slip;
                 if breaks {
                     self.contact.sticking[i] = false;
-                    one_step.set_block(ng + k, self.block(i));
+                    one_step.set_block(before + k, self.block(i));
                     changed = true;
                 }
             }
@@ -123,7 +128,7 @@ impl MoreauJean {
         };
         if outcome.is_solved() && !outcome.multiple {
             for k in 0..self.contact.active.len() {
-                let state = match one_step.block_state(ng + k) {
+                let state = match one_step.block_state(before + k) {
                     BlockState::Open => ContactState::Open,
                     BlockState::Closed => ContactState::Closed,
                     BlockState::Stick => ContactState::Stick,
@@ -131,6 +136,7 @@ impl MoreauJean {
                 };
                 self.contact.state[self.contact.active[k]] = state;
             }
+            self.joint_states(|k| one_step.block_state(ng + k));
         }
         let worst = one_step.worst_block();
         self.one_step = one_step;
@@ -138,8 +144,10 @@ impl MoreauJean {
             let names = system.names();
             let place = if worst < ng {
                 names.bilateral.get(worst).cloned()
+            } else if worst < before {
+                Some(names.friction_element(worst - ng))
             } else {
-                let contact = self.contact.active.get(worst - ng);
+                let contact = self.contact.active.get(worst - before);
                 contact.map(|&i| names.contact(self.contact.law.id[i]))
             };
             let (status, cure) = if outcome.multiple {

@@ -23,13 +23,16 @@ mod balance;
 mod by_rows;
 mod certify;
 mod correction;
+mod explicit;
 mod failure;
 mod friction;
+mod joints;
 mod linear;
 mod newton;
 mod options;
 mod start;
 
+pub use explicit::Explicit;
 pub use options::{Bilateral as BilateralPoint, Evaluation, Forecast, MoreauJeanOptions, Variant};
 
 use crate::certificate::{Entry, Guarantees};
@@ -75,6 +78,7 @@ pub struct MoreauJean {
     trial: Trial,
     bilateral: Bilateral,
     contact: Contact,
+    joints: joints::Joints,
     one_step: OneStep,
     /// The condensed problem of all contacts, where it never changes and is small.
     all_contacts: OneStep,
@@ -186,8 +190,23 @@ struct Contact {
     touched: Vec<(usize, f64)>, // forces that reactions are added to for a while
 }
 
+/// The scheme that the parameters ask for: implicit, or one of the explicit variants.
+///
+/// # Errors
+/// The first parameter out of range.
+pub(crate) fn build(options: &MoreauJeanOptions) -> Result<Box<dyn Integrator>, OptionsError> {
+    options.validate()?;
+    match options.explicit {
+        Some(variant) => Ok(Box::new(explicit::ExplicitMoreauJean::new(
+            options.clone(),
+            variant,
+        ))),
+        None => Ok(Box::new(MoreauJean::new(options.clone())?)),
+    }
+}
+
 impl MoreauJean {
-    /// The scheme with the given parameters.
+    /// The implicit scheme with the given parameters; `explicit` is not looked at.
     ///
     /// # Errors
     /// The first parameter out of range.
@@ -215,6 +234,7 @@ impl MoreauJean {
             trial: Trial::default(),
             bilateral: Bilateral::default(),
             contact: Contact::default(),
+            joints: joints::Joints::default(),
             one_step: OneStep::default(),
             all_contacts: OneStep::default(),
             schur: Schur::default(),
@@ -242,7 +262,17 @@ impl MoreauJean {
             && self.structure.linear_contacts
             && self.contacts_are_fixed
             && self.dims.ng == 0
-            && !self.has_friction
+            && !self.has_laws()
+    }
+
+    /// Whether the problem of a step has other laws than equalities and complementarity.
+    fn has_laws(&self) -> bool {
+        self.has_friction || self.joints.rows() > 0
+    }
+
+    /// Rows of the one-step problem before those of the contacts.
+    fn rows_before_contacts(&self) -> usize {
+        self.dims.ng + self.joints.rows()
     }
 
     /// Whether the columns of all contacts are made in advance.
@@ -303,6 +333,7 @@ impl Integrator for MoreauJean {
         h: f64,
     ) -> Result<StepReport, StepError> {
         self.allocate(system);
+        self.allocate_joints(system)?;
         self.begin(system, state, h)
     }
 
@@ -361,6 +392,9 @@ impl Integrator for MoreauJean {
             gap_velocity: &self.contact.velocity,
             impulse: &self.contact.impulse,
             force: &[],
+            friction_slip: &self.joints.slip,
+            friction_impulse: &self.joints.impulse,
+            friction_state: &self.joints.state,
             ..Reactions::of(&self.contact.set)
         }
     }

@@ -69,7 +69,8 @@ impl MoreauJean {
         self.detect(system, state, h)?;
         let c = &mut self.contact;
         c.active.reserve(c.set.len());
-        c.multipliers.reserve(self.dims.ng + c.set.rate.len());
+        c.multipliers
+            .reserve(self.dims.ng + self.joints.rows() + c.set.rate.len());
         c.list.reserve(c.set.rate.len());
 
         self.smooth.mass.clear();
@@ -311,6 +312,7 @@ impl MoreauJean {
         }
         self.contact.impulse.fill(0.0);
         self.contact.impulse_rows.fill(0.0);
+        self.joints.impulse.fill(0.0);
     }
 
     /// `1/√Mᵢᵢ`, and the mean of the others where a diagonal entry vanishes.

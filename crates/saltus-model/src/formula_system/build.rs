@@ -1,18 +1,19 @@
 //! From a definition to the system: read every formula, check, compile.
 
-use super::constraints::ConstraintTapes;
+mod laws;
+
+use super::constraints::{ConstraintTapes, FrictionTapes};
 use super::contacts::ContactTapes;
 use super::dynamics::{Motion, MotionTapes, Parts};
 use super::mass::defects;
 use super::matrix::Symbolic;
-use super::rows::Row;
 use super::{FormulaSystem, Structure};
-use crate::definition::{
-    Definition, Formula, FormulaError, MassDefinition, Scope, UnilateralDefinition,
-};
+use crate::definition::{Definition, Formula, FormulaError, MassDefinition, Scope};
 use crate::expression::{Gradients, Graph, Id, Permission};
-use saltus_system::{ContactLaw, Names};
+use saltus_system::Names;
 use std::collections::HashMap;
+
+pub(super) use laws::{Bilateral, Friction, Unilateral};
 
 /// Mass matrices: coordinates.
 const MASS: Permission = Permission {
@@ -36,32 +37,12 @@ const DISSIPATION: Permission = Permission {
     subject: "the dissipation",
     ..FORCE
 };
-const SLIP: Permission = Permission {
-    subject: "a slip velocity",
-    ..FORCE
-};
-const FRICTION: Permission = Permission {
-    subject: "a friction coefficient",
-    ..FORCE
-};
 /// Potentials, gaps and constraints: time and coordinates.
 const POTENTIAL: Permission = Permission {
     time: true,
     positions: true,
     velocities: false,
     subject: "the potential energy",
-};
-const BILATERAL: Permission = Permission {
-    subject: "a bilateral constraint",
-    ..POTENTIAL
-};
-const GAP: Permission = Permission {
-    subject: "a gap",
-    ..POTENTIAL
-};
-const TANGENTIAL: Permission = Permission {
-    subject: "a tangential displacement",
-    ..POTENTIAL
 };
 
 /// Assembles `definition`, whose names and parameters had the errors `errors`.
@@ -81,23 +62,14 @@ pub(crate) fn build(
     builder.check_names();
     let motion = builder.motion();
     let bilateral = builder.bilateral();
+    let friction = builder.friction();
     let contacts = builder.contacts();
     match motion {
         Some(motion) if builder.errors.is_empty() => {
-            Ok(builder.compile(&motion, &bilateral, contacts))
+            Ok(builder.compile(&motion, &bilateral, &friction, contacts))
         }
         _ => Err(builder.errors),
     }
-}
-
-/// Contacts as expressions.
-#[derive(Default)]
-pub(super) struct Unilateral {
-    pub gaps: Vec<Id>,
-    pub laws: Vec<ContactLaw>,
-    /// Coefficients of friction of each contact while it slips and while it sticks.
-    pub coefficients: Vec<[Id; 2]>,
-    pub rows: Vec<Row>,
 }
 
 struct Builder<'a> {
@@ -157,8 +129,9 @@ impl Builder<'_> {
             .unilateral
             .iter()
             .map(|c| (&c.name, &c.gap.place));
+        let friction = self.definition.friction.iter().map(|c| (&c.name, &c.place));
         let mut known: HashMap<&str, &str> = HashMap::new();
-        for (name, place) in bilateral.chain(unilateral) {
+        for (name, place) in bilateral.chain(unilateral).chain(friction) {
             if name.is_empty() {
                 self.errors.push(FormulaError::at(
                     place,
@@ -361,173 +334,6 @@ impl Builder<'_> {
         }
     }
 
-    /// Values and rows of the bilateral constraints.
-    fn bilateral(&mut self) -> (Vec<Id>, Vec<Row>) {
-        let definition = self.definition;
-        let mut read = (Vec::new(), Vec::new());
-        for constraint in &definition.bilateral {
-            let g = self.read(&constraint.g, BILATERAL);
-            let row = self.displacement(
-                &constraint.g,
-                g,
-                &format!("the bilateral constraint `{}`", constraint.name),
-            );
-            read.0.push(g);
-            read.1.push(row);
-        }
-        read
-    }
-
-    /// The rate of a displacement, which must depend on coordinates.
-    fn displacement(&mut self, formula: &Formula, id: Id, what: &str) -> Row {
-        let row = Row::of_displacement(&mut self.graph, &mut self.gradients, id);
-        if row.direction.is_empty() && self.is_sound(id) {
-            let message =
-                format!("the gradient of {what} is zero: it does not depend on any coordinate");
-            self.errors.push(formula.error(
-                message,
-                format!("use the coordinates: {}", self.names.join(", ")),
-            ));
-        }
-        row
-    }
-
-    fn contacts(&mut self) -> Unilateral {
-        let definition = self.definition;
-        let mut read = Unilateral::default();
-        for constraint in &definition.unilateral {
-            let gap = self.read(&constraint.gap, GAP);
-            read.gaps.push(gap);
-            let what = format!("the gap `{}`", constraint.name);
-            read.rows
-                .push(self.displacement(&constraint.gap, gap, &what));
-            let tangents = self.tangents(constraint);
-            let (law, coefficients) = self.law(constraint, tangents.len());
-            read.laws.push(law);
-            read.coefficients.push(coefficients);
-            read.rows.extend(tangents);
-        }
-        read
-    }
-
-    fn tangents(&mut self, constraint: &UnilateralDefinition) -> Vec<Row> {
-        let name = &constraint.name;
-        let (displacements, velocities) = (&constraint.tangential, &constraint.tangential_velocity);
-        if let (Some(_), Some(first)) = (displacements.first(), velocities.first()) {
-            let message = format!("`{name}` has both `tangential` and `tangential_velocity`");
-            self.errors.push(first.error(message, "remove one of them"));
-        }
-        if let Some(third) = displacements.get(2).or(velocities.get(2)) {
-            let message = format!("`{name}` has more than 2 tangential directions");
-            self.errors
-                .push(third.error(message, "a contact has 1 in the plane and 2 in space"));
-        }
-        let mut rows = Vec::new();
-        for formula in displacements {
-            let id = self.read(formula, TANGENTIAL);
-            rows.push(self.displacement(
-                formula,
-                id,
-                &format!("the tangential displacement of `{name}`"),
-            ));
-        }
-        for formula in velocities {
-            let id = self.read(formula, SLIP);
-            rows.push(self.slip(formula, id, name));
-        }
-        rows
-    }
-
-    /// A slip velocity, which must be linear in the velocities.
-    fn slip(&mut self, formula: &Formula, id: Id, name: &str) -> Row {
-        let row = Row::of_velocity(&mut self.graph, &mut self.gradients, id);
-        if !self.is_sound(id) {
-            return row;
-        }
-        if row.direction.is_empty() {
-            let message = format!("the slip velocity of `{name}` does not depend on any velocity");
-            self.errors
-                .push(formula.error(message, "velocities are written `v.name`"));
-        }
-        if let Some((i, _)) = row
-            .direction
-            .iter()
-            .find(|d| self.graph.dependence(d.1).velocities)
-        {
-            let message = format!(
-                "the slip velocity of `{name}` is not linear in `v.{}`",
-                self.names[*i]
-            );
-            self.errors
-                .push(formula.error(message, "write it as a sum of terms like `a*v.x`"));
-        }
-        row
-    }
-
-    /// The law, and its coefficients of slip and stick; those that depend on the motion are no numbers in it.
-    fn law(&mut self, constraint: &UnilateralDefinition, tangents: usize) -> (ContactLaw, [Id; 2]) {
-        let name = &constraint.name;
-        let restitution = &constraint.restitution;
-        let e_n = self.constant(restitution, "a restitution");
-        if !e_n.is_nan() && !(0.0..=1.0).contains(&e_n) {
-            let message = format!("the restitution of `{name}` is {e_n}");
-            self.errors
-                .push(restitution.error(message, "it lies between 0 (no rebound) and 1 (no loss)"));
-        }
-        let (slip, mu) = self.coefficient(constraint.friction.as_ref(), name);
-        if let Some(friction) = &constraint.friction
-            && tangents == 0
-            && mu != 0.0
-        {
-            let message = format!("`{name}` has friction but no tangential direction");
-            let help = "say how it slides: `tangential` (a displacement) or `tangential_velocity`";
-            self.errors.push(friction.error(message, help));
-        }
-        let (stick, mu_static) = match &constraint.friction_static {
-            Some(formula) => self.coefficient(Some(formula), name),
-            None => (slip, mu),
-        };
-        if let Some(formula) = &constraint.friction_static
-            && mu_static < mu
-        {
-            let message = format!("the static friction of `{name}` is {mu_static}");
-            let help = format!("it is at least `friction`, {mu}");
-            self.errors.push(formula.error(message, help));
-        }
-        let mut e_t = 0.0;
-        if let Some(formula) = &constraint.tangential_restitution {
-            e_t = self.constant(formula, "a tangential restitution");
-            if !e_t.is_nan() && !(0.0..=1.0).contains(&e_t) {
-                let message = format!("the tangential restitution of `{name}` is {e_t}");
-                self.errors
-                    .push(formula.error(message, "it lies between 0 and 1"));
-            }
-        }
-        let law = ContactLaw {
-            e_n,
-            e_t,
-            mu,
-            mu_static,
-            tangents: u8::try_from(tangents).unwrap_or(u8::MAX),
-        };
-        (law, [slip, stick])
-    }
-
-    /// A coefficient of friction and its value; not a number where it depends on the motion.
-    fn coefficient(&mut self, formula: Option<&Formula>, name: &str) -> (Id, f64) {
-        let Some(formula) = formula else {
-            return (self.graph.zero(), 0.0);
-        };
-        let id = self.read(formula, FRICTION);
-        let value = self.graph.value(id).unwrap_or(f64::NAN);
-        if value < 0.0 {
-            let message = format!("the friction coefficient of `{name}` is {value}");
-            self.errors
-                .push(formula.error(message, "it is 0 or greater"));
-        }
-        (id, value)
-    }
-
     /// The value of a formula of parameters; not a number where there was an error.
     fn constant(&mut self, formula: &Formula, subject: &'static str) -> f64 {
         match self.scope.value(formula, subject) {
@@ -542,16 +348,18 @@ impl Builder<'_> {
     fn compile(
         mut self,
         motion: &Motion,
-        bilateral: &(Vec<Id>, Vec<Row>),
+        bilateral: &Bilateral,
+        friction: &Friction,
         contacts: Unilateral,
     ) -> FormulaSystem {
         let n = self.n();
         let (graph, gradients) = (&mut self.graph, &mut self.gradients);
         let motion = MotionTapes::compile(graph, gradients, motion);
-        let constraints = ConstraintTapes::compile(graph, gradients, &bilateral.0, &bilateral.1, n);
+        let constraints = ConstraintTapes::compile(graph, gradients, bilateral, n);
+        let friction = FrictionTapes::compile(graph, gradients, friction, n);
         let contacts = ContactTapes::compile(graph, gradients, &contacts, n);
         let structure = Structure {
-            linear_constraints: constraints.rows.linear,
+            linear_constraints: constraints.rows.linear && friction.rows.linear,
             linear_contacts: contacts.rows.linear,
             ..motion.structure
         };
@@ -570,7 +378,12 @@ impl Builder<'_> {
                 .iter()
                 .map(|c| c.name.clone())
                 .collect(),
-            ..Names::default()
+            friction: self
+                .definition
+                .friction
+                .iter()
+                .map(|c| c.name.clone())
+                .collect(),
         };
         FormulaSystem {
             n,
@@ -578,6 +391,7 @@ impl Builder<'_> {
             structure,
             motion,
             constraints,
+            friction,
             contacts,
         }
     }

@@ -12,7 +12,7 @@ mod matrix;
 mod rows;
 
 use crate::expression::Inputs;
-use constraints::ConstraintTapes;
+use constraints::{ConstraintTapes, FrictionTapes};
 use contacts::ContactTapes;
 use dynamics::MotionTapes;
 use saltus_system::{Dims, Kinematics, Names, Point, Structure, System};
@@ -33,6 +33,7 @@ pub struct FormulaSystem {
     structure: Structure,
     motion: MotionTapes,
     constraints: ConstraintTapes,
+    friction: FrictionTapes,
     contacts: ContactTapes,
 }
 

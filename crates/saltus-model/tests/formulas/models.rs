@@ -103,6 +103,7 @@ impl Model {
         self.0.bilateral.push(BilateralDefinition {
             name: name.to_owned(),
             g,
+            on_velocity: false,
         });
         self
     }

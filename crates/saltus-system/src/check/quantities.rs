@@ -2,6 +2,7 @@
 
 use super::{Examiner, Variable};
 use crate::Reach;
+use crate::constraints::{ConstraintKind, friction_rows};
 use crate::contacts::ContactSet;
 use crate::dynamics::{DynamicsParts, Tangents};
 use crate::state::Point;
@@ -15,6 +16,7 @@ impl Examiner<'_> {
         self.one_call();
         self.power();
         self.constraints();
+        self.joint_friction();
         self.contacts();
     }
 
@@ -247,17 +249,24 @@ impl Examiner<'_> {
             system.g_rate(p.t, p.q, out);
             jacobian(p).apply_add(1.0, p.v, out);
         };
+        // A constraint on velocities alone has no `g` to differentiate: it is reported as 0.
+        let on_position = |i: usize| system.constraint_kind(i) == ConstraintKind::Position;
+        let mut of_g = jacobian(at.point());
+        let mut given = vec![0.0; ng];
+        system.g_rate(t, &q, &mut given);
+        for i in (0..ng).filter(|&i| !on_position(i)) {
+            of_g.row_mut(i).fill(0.0);
+            given[i] = 0.0;
+        }
         self.compare(
             "g_jacobian",
             "G = D(g)",
             Variable::Position,
-            &jacobian(at.point()),
+            &of_g,
             &|p, out| {
                 system.g(p.t, p.q, out);
             },
         );
-        let mut given = vec![0.0; ng];
-        system.g_rate(t, &q, &mut given);
         let rates = self.along_motion(true, false, ng, &|p, out| system.g(p.t, p.q, out));
         self.compare_vector("g_rate", "∂g/∂t", &given, &rates, self.floor());
         system.g_bias(at.point(), &mut given);
@@ -318,6 +327,48 @@ impl Examiner<'_> {
             Variable::Velocity,
             &gradient,
             &|p, out| system.g_bias(p, out),
+        );
+    }
+
+    /// Slip rows of the friction in joints.
+    fn joint_friction(&mut self) {
+        let system = self.system;
+        let rows = friction_rows(system.joint_friction());
+        let nv = system.dims().nv;
+        if rows == 0 {
+            return;
+        }
+        let at = self.at.clone();
+        let (t, q) = (at.t, at.q.clone());
+        let jacobian = |p: Point<'_>| {
+            let mut slip = Dense::zeros(rows, nv);
+            system.friction_jacobian(p.t, p.q, &mut slip);
+            slip
+        };
+        let r = Self::weights(rows);
+        let mut curvature = Dense::zeros(nv, nv);
+        system.friction_curvature(t, &q, &r, &mut curvature);
+        self.compare(
+            "friction_curvature",
+            "D(Tᵀ r)",
+            Variable::Position,
+            &curvature,
+            &|p, out| {
+                jacobian(p).apply_transposed_add(1.0, &r, out);
+            },
+        );
+        let x = Self::weights(nv);
+        let mut gradient = Dense::zeros(rows, nv);
+        system.friction_jacobian_gradient(t, &q, &x, &mut gradient);
+        self.compare(
+            "friction_jacobian_gradient",
+            "D(T x + rate)",
+            Variable::Position,
+            &gradient,
+            &|p, out| {
+                system.friction_rate(p.t, p.q, out);
+                jacobian(p).apply_add(1.0, &x, out);
+            },
         );
     }
 

@@ -93,6 +93,7 @@ fn reported(names: usize, frames: &[(&[Contact], &[saltus_integrators::Event])])
         guarantees: Guarantees::default(),
         has_forces: false,
         tangents: &[],
+        joint_tangents: &[],
         chooses_step: false,
     };
     let reports = frames.iter().any(|(_, reported)| !reported.is_empty());

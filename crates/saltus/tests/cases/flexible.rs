@@ -99,6 +99,60 @@ fn elastic_bar_steel() {
 }
 
 #[test]
+fn elastic_bar_rod() {
+    let section = PI * 1e-4;
+    let exact = ImpactingBar {
+        young: 210e9,
+        density: 7800.0,
+        length: 1.0,
+        section,
+        speed: 0.1,
+        distance: 4.9995e-5,
+    };
+    let (start, end) = exact.contact();
+    let duration = end - start;
+    close("README: force", exact.force(), 1271.472, 1e-3);
+    // (elements, damping, duration in the mesh, its tolerance)
+    for (n, beta, lasts, tolerance) in [
+        (50, "0", 3.818e-4, 5e-7),
+        (50, "1000/E", 3.818e-4, 5e-7),
+        (1000, "0", 3.848e-4, 5e-7),
+        (1000, "1000/E", 3.851e-4, 5e-7),
+    ] {
+        let overrides = [
+            format!("parameters.N={n}"),
+            format!("parameters.beta='{beta}'"),
+        ];
+        let ran = run("elastic-bar-rod", &[&overrides[0], &overrides[1]]);
+        let times = contact_times(&ran, "wall");
+        close("contact begins", times[0], start, ran.h());
+        let lasted = times[times.len() - 1] - times[0] + ran.h();
+        close("duration", lasted, lasts, tolerance);
+        let force = mean_force(
+            &ran,
+            "wall",
+            start + 0.05 * duration,
+            start + 0.5 * duration,
+        );
+        close("force", force, exact.force(), 0.2);
+        close(
+            "penetration",
+            least(&ran, "gap.wall").min(0.0),
+            0.0,
+            1e-8 + 1e-12,
+        );
+        // What the impact of one node takes.
+        let energy = ran.column("energy.total");
+        let hit = ran.impacts("wall")[0].step as usize;
+        let lost = 1.0 - energy[hit] / energy[hit - 1];
+        println!("{n} elements: {lost:.4e} lost at the impact");
+        if n == 50 {
+            close("lost", lost, 1.0 / (2.0 * 3.0_f64.sqrt() * 50.0), 1e-5);
+        }
+    }
+}
+
+#[test]
 fn flexible_pendulum() {
     // The semi-discrete motion before the contact in exact time, by an independent program.
     let ran = run("flexible-pendulum", &["simulation.until=0.36"]);

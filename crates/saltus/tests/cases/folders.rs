@@ -7,7 +7,9 @@ fn every_case_has_a_readme_and_a_test() {
     let tests = [
         include_str!("balls.rs"),
         include_str!("flexible.rs"),
+        include_str!("friction.rs"),
         include_str!("impacts.rs"),
+        include_str!("joints.rs"),
         include_str!("mechanisms.rs"),
         include_str!("oscillators.rs"),
         include_str!("pendulums.rs"),

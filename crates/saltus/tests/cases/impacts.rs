@@ -96,3 +96,79 @@ fn newtons_cradle() {
         );
     }
 }
+
+#[test]
+fn three_balls() {
+    for (e, gap, v) in [
+        ("1", "0", [-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0]),
+        ("0.5", "0", [0.0, 0.5, 0.5]),
+        ("0", "0", [1.0 / 3.0; 3]),
+        ("1", "0.01", [0.0, 0.0, 1.0]),
+    ] {
+        let overrides = [format!("parameters.e={e}"), format!("parameters.gap={gap}")];
+        let ran = run("three-balls", &[&overrides[0], &overrides[1]]);
+        for (i, v) in v.iter().enumerate() {
+            let name = format!("v.x{}", i + 1);
+            close(&name, ran.last(&name), *v, 1e-14);
+        }
+        let apart = ran.impacts("c23")[0].step - ran.impacts("c12")[0].step;
+        assert_eq!(apart > 0, gap != "0");
+    }
+}
+
+/// The velocity after impacts one after the other, the wall `first` of the two before the other one.
+fn one_by_one(degrees: f64, e: f64, first: usize, mut v: [f64; 2]) -> [f64; 2] {
+    let (sin, cos) = degrees.to_radians().sin_cos();
+    let normals = [[0.0, 1.0], [sin, cos]];
+    for k in first..first + 200 {
+        let n = normals[k % 2];
+        let u = n[0] * v[0] + n[1] * v[1];
+        if u < 0.0 {
+            v = [v[0] - (1.0 + e) * u * n[0], v[1] - (1.0 + e) * u * n[1]];
+        }
+    }
+    v
+}
+
+#[test]
+fn wedge() {
+    // A wedge of 60° between its walls is entered more from the side.
+    for (degrees, before) in [
+        (60.0, [-0.3, -1.0]),
+        (90.0, [-0.3, -1.0]),
+        (120.0, [-1.0, -0.4]),
+    ] {
+        for e in [0.0, 1.0] {
+            let hit = |aside: f64| {
+                let values = [
+                    format!("parameters.angle='{degrees}*pi/180'"),
+                    format!("parameters.e={e}"),
+                    format!("parameters.aside={aside}"),
+                    format!("parameters.vx={}", before[0]),
+                    format!("parameters.vy={}", before[1]),
+                ];
+                let values = values.each_ref().map(String::as_str);
+                let ran = run("wedge", &values);
+                [ran.last("v.x"), ran.last("v.y")]
+            };
+            let together = hit(0.0);
+            let orders = [hit(0.01), hit(-0.01)];
+            println!("{degrees}°, e = {e}: {together:?}, {orders:?}");
+            let agree = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]) < 1e-9;
+            assert!(agree(together, before.map(|v| -e * v)), "{together:?}");
+            for (first, v) in orders.iter().enumerate() {
+                let exact = one_by_one(degrees, e, first, before);
+                assert!(
+                    agree(*v, exact),
+                    "wall {} first: {v:?}, {exact:?}",
+                    first + 1
+                );
+            }
+            let continuous = orders.iter().all(|v| agree(*v, together));
+            assert_eq!(continuous, degrees == 90.0 || degrees == 120.0 && e == 0.0);
+        }
+    }
+    let v = one_by_one(60.0, 1.0, 1, [-0.3, -1.0]);
+    close("README", v[0], 1.016_025, 5e-7);
+    close("README", v[1], 0.240_192, 5e-7);
+}

@@ -6,6 +6,7 @@ mod flexible;
 mod folders;
 mod friction;
 mod impacts;
+mod joints;
 mod mechanisms;
 mod oscillators;
 mod pendulums;

@@ -3,8 +3,8 @@
 
 use saltus_linear::Dense;
 use saltus_system::{
-    Constraints, ContactSet, Contacts, Dims, Dynamics, Kinematics, MatrixSink, Point, Reach, State,
-    Structure, System,
+    ConstraintKind, Constraints, ContactSet, Contacts, Dims, Dynamics, FrictionBound,
+    JointFriction, Kinematics, MatrixSink, Point, Reach, State, Structure, System, friction_rows,
 };
 
 /// `v′[place[i]] = scale[i] v[i]`, gaps times `gap`, energies and forces times `energy`; in flat systems positions as
@@ -240,6 +240,41 @@ impl Dynamics for Transformed<'_> {
 }
 
 impl Constraints for Transformed<'_> {
+    fn constraint_kind(&self, i: usize) -> ConstraintKind {
+        self.inner.constraint_kind(i)
+    }
+    fn joint_friction(&self) -> &[JointFriction] {
+        self.inner.joint_friction()
+    }
+    fn friction_jacobian(&self, t: f64, q: &[f64], sink: &mut dyn MatrixSink) {
+        let q = self.inner_positions(q);
+        let rows = friction_rows(self.joint_friction());
+        self.wide(rows, |m| self.inner.friction_jacobian(t, &q, m), sink);
+    }
+    fn friction_rate(&self, t: f64, q: &[f64], rate: &mut [f64]) {
+        self.inner.friction_rate(t, &self.inner_positions(q), rate);
+        rate.iter_mut().for_each(|rate| *rate *= self.gap);
+    }
+    fn friction_coefficient(&self, at: Point<'_>, coefficient: &mut [f64]) {
+        self.with(at, |p| self.inner.friction_coefficient(p, coefficient));
+        for (c, element) in coefficient.iter_mut().zip(self.joint_friction()) {
+            if element.bound == FrictionBound::Force {
+                *c *= self.energy / self.gap;
+            }
+        }
+    }
+    fn friction_curvature(&self, t: f64, q: &[f64], r: &[f64], sink: &mut dyn MatrixSink) {
+        let (q, r) = (self.inner_positions(q), self.multipliers(r));
+        self.square(|m| self.inner.friction_curvature(t, &q, &r, m), sink);
+    }
+    fn friction_jacobian_gradient(&self, t: f64, q: &[f64], x: &[f64], sink: &mut dyn MatrixSink) {
+        let (q, x) = (self.inner_positions(q), self.inner_vector(x));
+        self.wide(
+            friction_rows(self.joint_friction()),
+            |m| self.inner.friction_jacobian_gradient(t, &q, &x, m),
+            sink,
+        );
+    }
     fn g(&self, t: f64, q: &[f64], g: &mut [f64]) {
         self.inner.g(t, &self.inner_positions(q), g);
         g.iter_mut().for_each(|g| *g *= self.gap);
