@@ -2,6 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use saltus::{Frame, Observer, ObserverError, RunInfo, Stop};
+use saltus_model::number::general;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::mpsc::RecvTimeoutError;
@@ -39,6 +40,7 @@ pub fn patiently<R>(word: &'static str, quiet: bool, work: impl FnOnce() -> R) -
 
 /// Shows how far a run has come, if standard error is a terminal.
 pub struct Progress {
+    quiet: bool,
     wanted: bool,
     bar: Option<ProgressBar>,
     started: Instant,
@@ -57,6 +59,7 @@ impl Progress {
         let now = Instant::now();
         let wanted = !quiet && std::io::stderr().is_terminal();
         Self {
+            quiet,
             wanted,
             bar: None,
             started: now,
@@ -110,11 +113,29 @@ impl Progress {
     }
 }
 
+/// What is to be said of a step \[s\] beyond the largest stable one.
+pub fn unstable(step: f64, limit: f64) -> Option<String> {
+    (step > limit).then(|| {
+        format!(
+            "the step of {} s is beyond the limit of the explicit scheme about the start, {} s: the fastest vibration will grow until the run fails; take a smaller `step`, or an implicit scheme",
+            general(step),
+            general(limit)
+        )
+    })
+}
+
 impl Observer for Progress {
     fn begin(&mut self, info: &RunInfo<'_>, _: &Frame<'_>) -> Result<(), ObserverError> {
         self.steps = info.plan.steps();
         let plan = info.plan;
         self.span = info.chooses_step.then_some((plan.begin(), plan.until));
+        if let Some(warning) = info
+            .stable_step
+            .and_then(|limit| unstable(plan.step, limit))
+            && !self.quiet
+        {
+            crate::render::note(&warning);
+        }
         self.started = Instant::now();
         self.drawn = self.started;
         Ok(())

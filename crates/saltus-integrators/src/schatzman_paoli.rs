@@ -17,8 +17,10 @@
 //! References: Paoli, Schatzman (2002); Acary, *Numerical methods for nonsmooth mechanical systems*, eqs. 42, 43.
 
 use crate::certificate::{Entry, Guarantees};
+use crate::integrator::refuse_laws_of_joints;
 use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
 use crate::kit::{Active, Duration, MomentumScale, Row, Stage, Step, StepProblem, refuse_friction};
+use crate::round_off;
 use crate::scheme::{OptionsError, check_tolerance};
 use saltus_linear::{SquareMatrix, max_abs};
 use saltus_system::{ContactSet, Point, State, System};
@@ -96,6 +98,8 @@ struct Own {
     problem: StepProblem,
     active: Active,
     scale: MomentumScale,
+    /// Largest velocity so far: the laws hold to a share of it [m/s].
+    speed: f64,
     /// Mean velocity of the last step, and its length \[s\].
     w_k: Vec<f64>,
     h_k: f64,
@@ -103,6 +107,7 @@ struct Own {
     w_free: Vec<f64>,   // the same without impulses (nv)
     residual: Vec<f64>, // M (w − w_k) − h f, without and with impulses (nv)
     work: Vec<f64>,     // (nv)
+    floor: Vec<f64>,    // round-off of h f (nv)
     /// The θ-point, where the forces are.
     theta_point: Stage,
     /// Bilateral rows at `q_{k+1}`, contacts at their `y`.
@@ -150,6 +155,7 @@ impl Integrator for SchatzmanPaoli {
     ) -> Result<StepReport, StepError> {
         let mut step = Step::new(NAME, system, state, None, h)?;
         refuse_friction(NAME, system, &step)?;
+        refuse_laws_of_joints(system, NAME)?;
         let report = step.initial_report(system, h);
         let nv = step.dims.nv;
         let zeros = || vec![0.0; nv];
@@ -158,12 +164,14 @@ impl Integrator for SchatzmanPaoli {
             problem: StepProblem::default(),
             active: Vec::with_capacity(step.start.contacts.len()),
             scale: MomentumScale::new(&step.start.mass),
+            speed: 0.0,
             w_k: zeros(),
             h_k: h,
             w: zeros(),
             w_free: zeros(),
             residual: zeros(),
             work: zeros(),
+            floor: zeros(),
             theta_point: Stage::new(system),
             law: Stage::new(system),
             part: ContactSet::default(),
@@ -217,17 +225,18 @@ impl Integrator for SchatzmanPaoli {
         memory.clear();
         if let Some(own) = &self.own {
             own.step.save(memory);
-            memory.extend([own.scale.get(), own.h_k]);
+            memory.extend([own.scale.get(), own.speed, own.h_k]);
             memory.extend_from_slice(&own.w_k);
         }
     }
 
     fn load(&mut self, memory: &[f64]) {
         let Some(own) = &mut self.own else { return };
-        if let [scale, h_k, w_k @ ..] = own.step.load(memory)
+        if let [scale, speed, h_k, w_k @ ..] = own.step.load(memory)
             && w_k.len() == own.w_k.len()
         {
             own.scale.set(*scale);
+            own.speed = *speed;
             own.h_k = *h_k;
             own.w_k.copy_from_slice(w_k);
         }
@@ -260,6 +269,7 @@ impl Own {
         self.w.copy_from_slice(&self.w_k);
         self.step.start.mass.apply(&self.w_k, &mut self.work);
         self.scale.include(&self.work, &self.step.start.force, h);
+        self.speed = self.speed.max(max_abs(&self.w_k));
         let mut iterations = 0;
         loop {
             self.momentum(system, options.theta, h)?;
@@ -341,23 +351,30 @@ impl Own {
             let (matrix, i) = self.law.row(row);
             matrix.axpy(i, -p, &mut self.work);
         }
-        let speed = max_abs(&self.w).max(max_abs(&self.w_k));
+        let speed = self.speed.max(max_abs(&self.w));
         let bound = (tolerance * speed).max(64.0 * f64::EPSILON * max_abs(&self.law.q) / h);
-        let holds = self.problem.impulses().all(|(row, p)| match row {
-            Row::Normal(i, _) => {
-                let value = self.law.contacts.gap[i] / h;
-                value >= -bound && (p <= 0.0 || value <= bound)
-            }
+        let gap = &self.law.contacts.gap;
+        let closed = self.problem.impulses().all(|(row, p)| match row {
+            Row::Normal(i, _) => p <= 0.0 || gap[i] <= bound * h,
             _ => true,
         });
-        let mut gaps = true;
-        for i in 0..self.law.contacts.len() {
-            gaps &= self.law.contacts.gap[i] >= -bound * h;
-        }
-        holds
-            && gaps
+        closed
+            && gap.iter().all(|gap| *gap >= -bound * h)
             && max_abs(&self.gap) <= bound * h
-            && self.scale.ratio(&self.work, tolerance).0 <= 1.0
+            && self.balances(tolerance, h)
+    }
+
+    /// Whether the balance of momentum, in `work`, holds to tolerance, or to the round-off of its forces.
+    fn balances(&mut self, tolerance: f64, h: f64) -> bool {
+        if self.scale.ratio(&self.work, tolerance).0 <= 1.0 {
+            return true;
+        }
+        let (q, flat) = (&self.theta_point.q, self.step.is_flat);
+        round_off::of_force(&self.stiffness, h, q, flat, &mut self.floor);
+        for (r, floor) in self.work.iter_mut().zip(&self.floor) {
+            *r = round_off::above(*r, *floor);
+        }
+        self.scale.ratio(&self.work, tolerance).0 <= 1.0
     }
 
     /// One correction of Newton's method: the linearised step with its contacts.

@@ -120,10 +120,12 @@ impl Scheme {
         },
         SchemeInfo {
             name: "half-explicit",
+            order: "2 to 4, across impacts 1",
             summary: "half-explicit trapezoidal rule and Runge–Kutta methods: order 2 to 4 between impacts, friction included, a stable step",
         },
         SchemeInfo {
             name: "schatzman-paoli",
+            order: "1",
             summary: "Schatzman–Paoli scheme: contact and constraints at position level, without friction, order 1",
         },
     ];

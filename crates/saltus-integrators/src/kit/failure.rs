@@ -1,7 +1,7 @@
 //! The message of a contact problem that was not solved.
 
 use super::{Row, Stage, StepProblem};
-use crate::integrator::StepError;
+use crate::integrator::{FailedContactProblem, StepError};
 use saltus_complementarity::ContactOutcome;
 use saltus_system::System;
 
@@ -38,6 +38,13 @@ impl StepProblem {
                 residual: outcome.residual,
                 place: name(worst),
                 cure,
+                problem: Box::new(FailedContactProblem {
+                    rows: self
+                        .impulses()
+                        .map(|(row, _)| self.describe(system, rows, row))
+                        .collect(),
+                    problem: one_step.archive(),
+                }),
             };
         }
         let rows = (0..blocks).map(|k| {
@@ -64,9 +71,28 @@ impl StepProblem {
         let names = system.names();
         match self.member(k) {
             Row::Bilateral(i) => names.bilateral.get(i).cloned(),
-            Row::Friction(i) => names.friction.get(i).cloned(),
+            Row::Friction(_) => Some(names.friction_element(k - self.parts().1)),
             Row::Normal(i, _) | Row::Tangent(i, _) => Some(names.contact(rows.contacts.id[i])),
         }
         .unwrap_or_else(|| k.to_string())
+    }
+
+    /// What a row is.
+    fn describe(&self, system: &dyn System, rows: &Stage, row: Row) -> String {
+        let names = system.names();
+        let contact = |i: usize| names.contact(rows.contacts.id[i]);
+        match row {
+            Row::Bilateral(i) => {
+                let name = names.bilateral.get(i).cloned();
+                format!("rate of {}", name.unwrap_or_else(|| i.to_string()))
+            }
+            Row::Friction(i) => format!("slip {i} of the joints"),
+            Row::Normal(i, _) => format!("impact law of {}", contact(i)),
+            Row::Tangent(i, row) => format!(
+                "friction of {}, direction {}",
+                contact(i),
+                row - rows.contacts.first_row[i]
+            ),
+        }
     }
 }

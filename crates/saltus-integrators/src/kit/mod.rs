@@ -52,12 +52,12 @@ pub(crate) fn refuse_friction(
             scheme,
         });
     }
-    if system.joint_friction().is_empty() {
-        return Ok(());
+    match system.joint_friction() {
+        [] => Ok(()),
+        _ => Err(StepError::JointFrictionUnsupported {
+            joint: names.friction_element(0),
+            scheme,
+            cure: "use scheme `moreau-jean`",
+        }),
     }
-    Err(StepError::FrictionUnsupported {
-        contact: names.friction.first().cloned().unwrap_or_default(),
-        mu: 0.0,
-        scheme,
-    })
 }

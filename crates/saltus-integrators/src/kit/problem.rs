@@ -258,6 +258,13 @@ impl StepProblem {
                 return Err(StepError::Friction { contact, mu, t });
             }
         }
+        for element in 0..self.before_contacts - self.bilateral {
+            let value = rows.joint_coefficient(element);
+            if !(value >= 0.0 && value.is_finite()) {
+                let joint = system.names().friction_element(element);
+                return Err(StepError::JointFriction { joint, value, t });
+            }
+        }
         Ok(())
     }
 

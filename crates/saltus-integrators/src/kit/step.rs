@@ -52,9 +52,8 @@ impl Step {
         let elements = system.joint_friction();
         for (i, element) in elements.iter().enumerate() {
             if element.bound == FrictionBound::Force && element.tangents > 1 {
-                let names = system.names();
-                return Err(StepError::ContactsUnsupported {
-                    contact: names.friction.get(i).cloned().unwrap_or_default(),
+                return Err(StepError::JointFrictionUnsupported {
+                    joint: system.names().friction_element(i),
                     scheme,
                     cure: "give a friction torque about one axis, or a coefficient instead of a force",
                 });
@@ -106,11 +105,12 @@ impl Step {
             start.place_mass(system, self.scheme)?;
         }
         start.evaluate_force(system)?;
+        if !self.contacts_are_fixed || is_new {
+            // By how much velocities may still change.
+            self.work.copy_from_slice(&start.force);
+            start.mass.solve_scaled(h, &mut self.work);
+        }
         if !self.contacts_are_fixed {
-            for (x, f) in self.work.iter_mut().zip(&start.force) {
-                *x = h * f;
-            }
-            start.mass.solve(&mut self.work);
             let reach = Reach::Swept {
                 h,
                 v: &state.v,
@@ -367,7 +367,8 @@ impl Step {
         }
     }
 
-    /// Length that gaps are compared with: their own size, the positions they are made of, and how far they move in a step.
+    /// Length that gaps are compared with: their own size, the positions they are made of, and how far velocities and forces move
+    /// them in a step.
     fn length_scale(&self, state: &State, h: f64) -> f64 {
         let set = &self.start.contacts;
         let mut length = 0.0_f64;
@@ -383,7 +384,9 @@ impl Step {
                 0.0
             };
             let moved: f64 = terms().map(|(&j, w)| (w * h * state.v[j]).abs()).sum();
-            length = length.max(set.gap[i].abs()).max(reach).max(moved);
+            let fall: f64 = terms().map(|(&j, w)| (w * h * self.work[j]).abs()).sum();
+            let own = set.gap[i].abs().max(reach);
+            length = length.max(own).max(moved).max(fall);
         }
         length
     }

@@ -85,6 +85,8 @@ pub struct Outcome {
     pub rejected: u64,
     /// Lengths of the steps, where the scheme chooses them and took any; `plan.step` is then the largest that it may take.
     pub step_range: Option<StepRange>,
+    /// Largest stable step \[s\] about the start, of a scheme that has such a limit and knows it.
+    pub stable_step: Option<f64>,
     /// Time reached \[s\].
     pub t_end: f64,
     /// Wall time of the run, observers included.
@@ -139,6 +141,7 @@ impl Outcome {
 pub struct Audit {
     info: Option<(&'static str, Plan, Guarantees)>,
     chooses_step: bool,
+    stable_step: Option<f64>,
     before: Option<Vec<u64>>,
     log: EventLog,
     rest: RestWatch,
@@ -219,6 +222,7 @@ impl Audit {
             steps: self.steps,
             rejected: self.rejected,
             step_range: range.filter(|_| self.chooses_step),
+            stable_step: self.stable_step,
             t_end: self.t,
             wall: self.wall,
             iterations: self.iterations,
@@ -241,6 +245,7 @@ impl Observer for Audit {
         };
         self.info = Some((info.scheme, info.plan, info.guarantees));
         self.chooses_step = info.chooses_step;
+        self.stable_step = info.stable_step;
         self.log.begin(info, first, self.before.as_deref());
         self.rest.begin(first);
         let energy = first.report.energy;

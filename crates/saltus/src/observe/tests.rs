@@ -95,6 +95,7 @@ fn reported(names: usize, frames: &[(&[Contact], &[saltus_integrators::Event])])
         tangents: &[],
         joint_tangents: &[],
         chooses_step: false,
+        stable_step: None,
     };
     let reports = frames.iter().any(|(_, reported)| !reported.is_empty());
     let mut log = EventLog::default();

@@ -88,6 +88,9 @@ pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
         root.insert("step_range".into(), range);
         root.insert("rejected".into(), json!(outcome.rejected));
     }
+    if let Some(limit) = outcome.stable_step {
+        root.insert("stable_step".into(), json!(limit));
+    }
     if let Stop::StepFailed { step, t, error } = &outcome.stop {
         root.insert("error".into(), json!(error.to_string()));
         root.insert("failed_step".into(), json!(step));

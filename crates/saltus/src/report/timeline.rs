@@ -377,6 +377,7 @@ mod tests {
             has_forces: false,
             tangents: &[],
             chooses_step: false,
+            stable_step: None,
         };
         let mut set = ContactSet::default();
         for i in 0..contacts {
