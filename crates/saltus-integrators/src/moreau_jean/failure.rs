@@ -95,15 +95,20 @@ impl MoreauJean {
             let name = self.place_name(system, Place::Bilateral(i));
             format!("rate of {name}")
         });
+        let friction = |name: &str, direction| format!("friction of {name}, direction {direction}");
+        let joints = (0..self.joints.len()).flat_map(|k| {
+            let name = self.place_name(system, Place::Joint(k));
+            (1..=self.joints.range(k).len()).map(move |direction| friction(&name, direction))
+        });
         let contacts = self.contact.list.iter().map(|&(i, row)| {
             let name = self.place_name(system, Place::Contact(i));
             match row - self.contact.law.first_row[i] {
                 0 => format!("impact law of {name}"),
-                direction => format!("friction of {name}, direction {direction}"),
+                direction => friction(&name, direction),
             }
         });
         FailedContactProblem {
-            rows: bilateral.chain(contacts).collect(),
+            rows: bilateral.chain(joints).chain(contacts).collect(),
             problem: self.one_step.archive(),
         }
     }
