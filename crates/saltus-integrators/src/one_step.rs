@@ -40,8 +40,14 @@ pub(crate) type RowOf<'a> = &'a dyn Fn(usize) -> (&'a SparseRows, usize);
 const SHAPES: [Block; 7] = [
     Block::Equality,
     Block::Unilateral,
-    Block::Coulomb { mu: 0.0, tangents: 1 },
-    Block::Coulomb { mu: 0.0, tangents: 2 },
+    Block::Coulomb {
+        mu: 0.0,
+        tangents: 1,
+    },
+    Block::Coulomb {
+        mu: 0.0,
+        tangents: 2,
+    },
     Block::Box { lo: 0.0, hi: 0.0 },
     Block::JointCoulomb {
         mu: 0.0,
@@ -63,7 +69,10 @@ fn kind_of(block: Block) -> f64 {
 }
 
 fn block_of(kind: f64) -> Block {
-    SHAPES.get(kind as usize).copied().unwrap_or(Block::Equality)
+    SHAPES
+        .get(kind as usize)
+        .copied()
+        .unwrap_or(Block::Equality)
 }
 
 impl OneStep {

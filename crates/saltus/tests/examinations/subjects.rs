@@ -238,6 +238,12 @@ struct Exemption {
 
 const EXEMPTIONS: &[Exemption] = &[
     Exemption {
+        examination: Examination::Books,
+        cases: &["rotor-rig"],
+        schemes: |_| true,
+        reason: "it is driven: the work of the torque goes into the torsion of the axle first, and no kinetic energy bounds it",
+    },
+    Exemption {
         examination: Examination::Penetration,
         cases: &[
             "colliding-blocks",
@@ -247,6 +253,7 @@ const EXEMPTIONS: &[Exemption] = &[
             "elastic-block",
             "flexible-pendulum",
             "whip",
+            "woodpecker",
         ],
         schemes: |candidate| candidate.scheme.name() == "nonsmooth-hht",
         reason: "while a contact stays at rest, h² (β − γ/2) times the change of its acceleration moves it, which its \
@@ -367,9 +374,7 @@ pub fn everyone(
     mut examine: impl FnMut(&Candidate, &str, &Model, f64, u64),
 ) {
     let candidates = candidates();
-    let only = std::env::var("TMP_ONLY").unwrap_or_default();
     for (case, h, steps) in CASES {
-        if !only.is_empty() && !only.split(',').any(|o| o == *case) { continue; }
         let model = model(case);
         let smooth = model.system.contact_count() == 0;
         let frictionless = without_friction(case, &model);
