@@ -1,7 +1,9 @@
 //! What the command line understands.
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use saltus_complementarity::batch::Start;
+use saltus_integrators::Scheme;
 use saltus_model::Override;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -64,10 +66,22 @@ pub enum Command {
     /// Solve complementarity and friction problems from files
     #[command(after_help = SOLVE_EXAMPLES)]
     Solve(SolveArguments),
-    /// List the schemes and their options
-    Schemes,
+    /// List the schemes and what they can do, or the options of one
+    Schemes(SchemesArguments),
     /// Print the JSON schema of model files, for editors and other tools
     Schema,
+}
+
+/// A scheme, or all of them.
+#[derive(Debug, Args)]
+pub struct SchemesArguments {
+    /// The scheme whose options are shown
+    #[arg(value_name = "NAME", value_parser = scheme_names())]
+    pub name: Option<String>,
+}
+
+fn scheme_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Scheme::ALL.iter().map(|info| info.name))
 }
 
 /// A problem or a folder of problems, and how it is solved.

@@ -1,7 +1,7 @@
 //! `saltus check`: says everything that is wrong with a model, or what it is.
 
 use crate::arguments::ModelArguments;
-use crate::progress::patiently;
+use crate::progress::{patiently, unstable};
 use crate::run::refused;
 use crate::{WRONG_INPUT, words};
 use saltus_linear::{Dense, MinimumNorm, dot};
@@ -86,16 +86,20 @@ fn description(model: &Model) -> String {
         ("scheme", scheme(model)),
         (
             "time",
-            format!(
-                "{start} s to {until} s in {}",
-                words::steps_of(&plan, plan.steps())
-            ),
+            if model.scheme.chooses_step() {
+                let most = general(plan.step);
+                format!("{start} s to {until} s in steps of at most {most} s")
+            } else {
+                let steps = words::steps_of(&plan, plan.steps());
+                format!("{start} s to {until} s in {steps}")
+            },
         ),
         (
             "energy",
             format!("kinetic {kinetic} J, potential {potential} J at the start"),
         ),
     ]);
+    lines.extend(stability(model).map(|text| ("stability", text)));
     lines.extend(shortened(contacts(model, &names)).map(|text| ("contact", text)));
     lines.extend(shortened(constraints(model, &names)).map(|text| ("constraint", text)));
     lines.extend(redundancy(model).map(|text| ("redundancy", text)));
@@ -108,6 +112,22 @@ fn description(model: &Model) -> String {
     }
     text.push_str("The model is in order.\n");
     text
+}
+
+/// The largest stable step of an explicit scheme, and whether the step is beyond it.
+fn stability(model: &Model) -> Option<String> {
+    let mut integrator = model.scheme.build().ok()?;
+    let step = model.plan.step;
+    integrator
+        .prepare(&*model.system, &model.initial, step)
+        .ok()?;
+    let limit = integrator.stable_step()?;
+    Some(unstable(step, limit).unwrap_or_else(|| {
+        format!(
+            "the largest stable step about the start is {} s",
+            general(limit)
+        )
+    }))
 }
 
 /// What flexible parts consist of.

@@ -30,7 +30,7 @@ fn kind(path: &Path) -> Option<Kind> {
         return (solution.get("solver").is_some() && solution.get("status").is_some())
             .then_some(Kind::Solutions);
     }
-    let kinds = ["lcp", "mlcp", "friction", "global-friction"];
+    let kinds = ["lcp", "mlcp", "friction", "global-friction", "contact"];
     if document["kind"]
         .as_str()
         .is_some_and(|k| kinds.contains(&k))

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Solve(arguments) => solve::run(&arguments),
-        Command::Schemes => schemes::run(),
+        Command::Schemes(arguments) => schemes::run(&arguments),
         Command::Schema => schema::run(),
     }
 }

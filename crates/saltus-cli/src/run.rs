@@ -9,7 +9,7 @@ use saltus::{
     Checkpoint, DriveError, Fields, Identity, RunError, Selection, Simulation, Stop, fingerprint,
 };
 use saltus_complementarity::archive::{Problem, Record, write_record};
-use saltus_integrators::FailedProblem;
+use saltus_integrators::{FailedProblem, StepError};
 use saltus_linear::Dense;
 use saltus_model::document::OutputFormat;
 use saltus_model::{Model, ModelErrors};
@@ -248,15 +248,15 @@ fn archive(outcome: &Result<saltus::Run, RunError>, model: &Model, files: &mut R
             render::error(&error.to_string());
         }
     };
-    if let Some(problem) = error.problem() {
+    let title = format!(
+        "step {step} of model {} with {}, which starts at t = {t} s",
+        model.name,
+        model.scheme.name()
+    );
+    if let Some(record) = record(error, title) {
         let name = format!("failed-step-{step}.json");
         let path = files.path().join(&name);
-        let title = format!(
-            "step {step} of model {} with {}, which starts at t = {t} s",
-            model.name,
-            model.scheme.name()
-        );
-        match write_record(&path, &record(problem, title)) {
+        match write_record(&path, &record) {
             Ok(()) => {
                 list(files, &name);
                 render::note(&format!("the problem of the step is in {}", path.display()));
@@ -293,12 +293,18 @@ fn beside(out: &Path, step: u64) -> PathBuf {
     }
 }
 
-fn record(problem: &FailedProblem, title: String) -> Record {
-    Record {
+/// The contact problem of a step that failed, where there is one.
+fn record(error: &StepError, title: String) -> Option<Record> {
+    let (rows, record) = match (error.problem(), error.contact_problem()) {
+        (Some(failed), _) => (&failed.rows, Record::from(mixed(failed))),
+        (None, Some(failed)) => (&failed.rows, Record::from(failed.problem.clone())),
+        (None, None) => return None,
+    };
+    Some(Record {
         title: Some(title),
-        rows: problem.rows.clone(),
-        ..Record::from(mixed(problem))
-    }
+        rows: rows.clone(),
+        ..record
+    })
 }
 
 fn mixed(problem: &FailedProblem) -> Problem {

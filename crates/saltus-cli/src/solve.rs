@@ -74,7 +74,11 @@ fn accepted<'a>(
     record: &'a Record,
 ) -> Result<(Vec<String>, &'a [f64]), String> {
     let problem = &record.problem;
-    let complementarity = matches!(problem, Problem::Mixed { .. });
+    let what = match problem {
+        Problem::Mixed { .. } => Some("a complementarity problem"),
+        Problem::Contact(_) => Some("a problem of several laws"),
+        _ => None,
+    };
     let known = batch::solver_names(problem);
     let names =
         solvers(arguments).unwrap_or_else(|| known.iter().map(|name| (*name).to_owned()).collect());
@@ -92,9 +96,9 @@ fn accepted<'a>(
     let targets = [("--out", &arguments.out), ("--convert", &arguments.convert)];
     for (flag, path) in targets {
         let Some(path) = path else { continue };
-        if complementarity && is_hdf5(path) {
+        if let Some(what) = what.filter(|_| is_hdf5(path)) {
             return Err(format!(
-                "{flag} {}: FCLIB's HDF5 holds frictional contact only, and this is a complementarity problem; give a name ending in .json",
+                "{flag} {}: FCLIB's HDF5 holds frictional contact only, and this is {what}; give a name ending in .json",
                 path.display()
             ));
         }
@@ -210,7 +214,8 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
         eprintln!("{text}");
     }
     eprintln!("no solver settled the problem");
-    for line in verdicts::advice(&solutions, solver(arguments) == ALL) {
+    let all = solver(arguments) == ALL || batch::solver_names(problem).len() == 1;
+    for line in verdicts::advice(&solutions, all) {
         eprintln!("  {line}");
     }
     ExitCode::from(STEP_FAILED)
@@ -514,6 +519,11 @@ fn description(problem: &Problem) -> String {
                 count(p.force().len() as u64, "velocity", "velocities")
             )
         }
+        Problem::Contact(p) => format!(
+            "contact problem of several laws, {} with {}",
+            count(p.blocks.len() as u64, "block", "blocks"),
+            count(p.q.len() as u64, "row", "rows")
+        ),
         _ => "a problem".to_owned(),
     }
 }

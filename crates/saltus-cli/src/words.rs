@@ -1,6 +1,6 @@
 //! A run in a few words and numbers, for the terminal.
 
-use saltus::observe::Outcome;
+use saltus::observe::{Outcome, StepRange};
 use saltus::output::ResultWriter;
 use saltus::{Entry, PROOF, Plan, Stop};
 use saltus_model::Model;
@@ -74,7 +74,11 @@ pub fn summary(model: &Model, files: &ResultWriter) -> String {
 
 fn steps(outcome: &Outcome) -> String {
     let plan = outcome.plan;
-    let how = format!("{} with {}", steps_of(&plan, outcome.steps), outcome.scheme);
+    let taken = match outcome.step_range {
+        Some(range) => chosen(outcome, range),
+        None => steps_of(&plan, outcome.steps),
+    };
+    let how = format!("{taken} with {}", outcome.scheme);
     let when = format!(
         "from {} s to {} s",
         general(plan.begin()),
@@ -86,6 +90,21 @@ fn steps(outcome: &Outcome) -> String {
         _ => ", where it was interrupted".to_owned(),
     };
     format!("{how}, {when}{end}")
+}
+
+/// The steps of a scheme that chooses their lengths.
+fn chosen(outcome: &Outcome, range: StepRange) -> String {
+    let steps = count(outcome.steps, "step", "steps");
+    let (shortest, longest) = (
+        general(three_digits(range.shortest)),
+        general(three_digits(range.longest)),
+    );
+    let mut text = format!("{steps} of {shortest} s to {longest} s");
+    if outcome.rejected > 0 {
+        let rejected = count(outcome.rejected, "attempt", "attempts");
+        let _ = write!(text, " after {rejected} that were rejected");
+    }
+    text
 }
 
 /// The first `taken` steps of `plan` and their lengths.

@@ -444,9 +444,46 @@ fn schemes_and_schema_are_printed() {
     let folder = Folder::new("lists");
     let (code, out, _) = folder.saltus(&["schemes"]);
     assert_eq!(code, Some(0));
+    let row = |name: &str| {
+        let line = out
+            .lines()
+            .find(|l| l.split_whitespace().next() == Some(name));
+        line.unwrap_or_else(|| panic!("no {name} in {out}"))
+            .to_owned()
+    };
+    let columns = ["order", "friction", "chooses step"].map(|c| row("scheme").find(c).unwrap());
+    let cells = |name: &str| {
+        columns.map(|at| {
+            row(name)[at..]
+                .split("  ")
+                .next()
+                .unwrap()
+                .trim()
+                .to_owned()
+        })
+    };
+    assert_eq!(cells("moreau-jean"), ["2, across impacts 1", "yes", "no"]);
+    assert_eq!(cells("generalized-alpha"), ["2", "no", "no"]);
+    let (code, out, _) = folder.saltus(&["schemes", "moreau-jean"]);
+    assert_eq!(code, Some(0));
+    for part in [
+        "solves friction: yes",
+        "gamma = 0.5",
+        "tolerance = 1e-10",
+        "\"start\":",
+        "--set simulation.scheme.OPTION",
+    ] {
+        assert!(out.contains(part), "no {part} in {out}");
+    }
+    assert!(!out.contains("nonsmooth"), "{out}");
+    let (_, out, _) = folder.saltus(&["schemes", "nonsmooth-generalized-alpha"]);
+    let (preset, hht) = (out.find("    preset\n"), out.find("\"hht\":"));
+    assert!(preset.is_some() && preset < hht, "{out}");
+    let (code, out, err) = folder.saltus(&["schemes", "moreau"]);
+    assert_eq!((code, out.as_str()), (Some(2), ""));
     assert!(
-        out.contains("moreau-jean") && out.contains("theta"),
-        "{out}"
+        err.contains("'moreau'") && err.contains("moreau-jean"),
+        "{err}"
     );
     let (code, out, _) = folder.saltus(&["schema"]);
     assert_eq!(code, Some(0));

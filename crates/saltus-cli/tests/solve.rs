@@ -135,6 +135,99 @@ fn the_problem_of_a_failed_step_is_kept_on_request() {
     );
 }
 
+/// A rod that slides on its tip; when a lift and friction set in at once, open and slip both solve the step (Painlevé).
+const ROD: &str = r#"
+saltus = 1
+system.coordinates = ["x", "y", "phi"]
+system.mass = [1, 1, "1/3"]
+system.force = [0, "-9.81 + 20*(1 + sign(t - 0.0046))", 0]
+system.unilateral = [{ name = "tip", gap = "y - sin(phi)", restitution = 0, tangential = "x - cos(phi)", friction = "1 + sign(t - 0.0046)" }]
+initial.q = { phi = "atan(2)", y = "2/sqrt(5)" }
+initial.v = { x = -30 }
+simulation = { scheme = "moreau-jean", step = 1e-3, until = 1e-2 }
+"#;
+
+/// A guide that leads a ball into the floor.
+const GUIDED: &str = r#"
+saltus = 1
+system.coordinates = ["x", "y"]
+system.mass = [1, 1]
+system.force = [0, -9.81]
+system.bilateral = [{ name = "guide", g = "y - 0.01 + t" }]
+system.unilateral = [{ name = "floor", gap = "y", restitution = 0, tangential = "x", friction = 0.3 }]
+initial.q = { y = 0.01 }
+initial.v = { x = 1, y = -1 }
+simulation = { scheme = "moreau-jean", step = 1e-3, until = 1 }
+"#;
+
+#[test]
+fn the_problem_of_a_failed_step_with_friction_is_kept_too() {
+    let at = folder("archive-friction");
+    let cases = [
+        ("rod", ROD, "friction", "several solutions", "solved"),
+        ("guided", GUIDED, "contact", "1 bilateral", "infeasible"),
+    ];
+    for (name, text, kind, why, word) in cases {
+        let model = format!("{name}.toml");
+        std::fs::write(at.join(&model), text).unwrap();
+        let out = saltus(&["run", &model, "--out", name, "--archive-failures"], &at);
+        let message = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(3), "{message}");
+        assert!(message.contains(why), "{message}");
+        let summary = std::fs::read_to_string(at.join(name).join("summary.json")).unwrap();
+        let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+        let file = format!("failed-step-{}.json", summary["failed_step"]);
+        assert!(summary["files"].to_string().contains(&file), "{summary}");
+        let kept = at.join(name).join(&file);
+        let text = std::fs::read_to_string(&kept).unwrap();
+        let kept: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(kept["kind"], kind);
+        let rows: Vec<&str> = kept["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r.as_str().unwrap())
+            .collect();
+        match kind {
+            "friction" => assert_eq!(rows, ["impact law of tip", "friction of tip, direction 1"]),
+            _ => {
+                assert_eq!(
+                    rows,
+                    [
+                        "rate of guide",
+                        "impact law of floor",
+                        "friction of floor, direction 1"
+                    ]
+                );
+                let laws =
+                    serde_json::json!(["equality", { "coulomb": { "mu": 0.3, "tangents": 1 } }]);
+                assert_eq!(kept["blocks"], laws);
+            }
+        }
+        let file = format!("{name}/{file}");
+        let again = saltus(&["solve", &file], &at);
+        let said = String::from_utf8_lossy(&again.stdout).into_owned();
+        assert!(
+            said.contains(word),
+            "{said}{}",
+            String::from_utf8_lossy(&again.stderr)
+        );
+        // Written and read again it is the same problem.
+        let copy = format!("{name}-copy.json");
+        let converted = saltus(&["solve", &file, "--convert", &copy], &at);
+        assert_eq!(converted.status.code(), Some(0), "{converted:?}");
+        let copy: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(at.join(&copy)).unwrap()).unwrap();
+        assert_eq!(copy, kept);
+    }
+    let refused = saltus(
+        &["solve", "guided/failed-step-11.json", "--convert", "x.h5"],
+        &at,
+    );
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("problem of several laws"), "{said}");
+}
+
 #[test]
 fn a_step_without_a_solution_can_be_taken_again() {
     let at = folder("replay");

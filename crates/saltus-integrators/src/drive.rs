@@ -96,6 +96,8 @@ pub struct RunInfo<'a> {
     pub joint_tangents: &'a [u8],
     /// Whether the scheme chooses the length of its steps; `plan.step` is then the largest one.
     pub chooses_step: bool,
+    /// Largest stable step \[s\] about the start, of a scheme that has such a limit and knows it.
+    pub stable_step: Option<f64>,
 }
 
 /// One row of a run: a state and how it came about.
@@ -216,6 +218,7 @@ pub fn drive(
         tangents: &tangents,
         joint_tangents: &joint_tangents,
         chooses_step: integrator.chooses_step(),
+        stable_step: integrator.stable_step(),
     };
     let first = Frame {
         step: plan.first,

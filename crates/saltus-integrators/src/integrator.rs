@@ -1,6 +1,7 @@
 //! What every integrator is, seen from outside.
 
 use crate::certificate::{Certificate, Guarantees};
+use saltus_complementarity::ContactArchive;
 use saltus_system::{ConstraintKind, ContactId, ContactSet, State, System};
 
 /// Energy of a state \[J\].
@@ -206,6 +207,15 @@ pub struct FailedProblem {
     pub rows: Vec<String>,
 }
 
+/// A contact problem with friction that was not solved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedContactProblem {
+    /// The problem, with the point that came nearest.
+    pub problem: ContactArchive,
+    /// What each row is.
+    pub rows: Vec<String>,
+}
+
 /// Why a step could not be taken.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -251,6 +261,12 @@ pub enum StepError {
         scheme: &'static str,
         /// What to use instead.
         cure: &'static str,
+    },
+    /// A step was asked for before `prepare`.
+    #[error("scheme `{scheme}` was not prepared for the system; call `prepare` first")]
+    NotPrepared {
+        /// Name of the scheme.
+        scheme: &'static str,
     },
     /// The given initial accelerations do not fit the system.
     #[error(
@@ -317,6 +333,8 @@ pub enum StepError {
         place: String,
         /// What usually helps.
         cure: &'static str,
+        /// The problem itself, to be kept and solved by other means.
+        problem: Box<FailedContactProblem>,
     },
     /// A coefficient of friction is negative or no number.
     #[error(
@@ -432,6 +450,15 @@ impl StepError {
             _ => None,
         }
     }
+
+    /// The contact problem of the step with its laws, where friction was not solved.
+    #[must_use]
+    pub fn contact_problem(&self) -> Option<&FailedContactProblem> {
+        match self {
+            Self::FrictionProblem { problem, .. } => Some(problem),
+            _ => None,
+        }
+    }
 }
 
 /// A time-stepping method: owns its buffers and advances any system by one step.
@@ -485,6 +512,12 @@ pub trait Integrator: Send {
     /// Whether the scheme chooses its own step: [`step`](Self::step) then takes any step up to `h` and says in its report how long it was.
     fn chooses_step(&self) -> bool {
         false
+    }
+
+    /// Largest step \[s\] that is stable on the motion about the start, after [`prepare`](Self::prepare), where the scheme has such a
+    /// limit and knows it.
+    fn stable_step(&self) -> Option<f64> {
+        None
     }
 
     /// What must be kept, beside the state, to go on bit for bit: the few hidden variables of the method, overwritten.

@@ -8,11 +8,14 @@ mod certificate;
 pub mod consistent;
 mod drive;
 mod generalized_alpha;
+mod half_explicit;
 mod integrator;
+mod kit;
 mod moreau_jean;
 mod one_step;
 mod passes;
 mod round_off;
+mod schatzman_paoli;
 mod scheme;
 
 pub use certificate::{Certificate, Entry, Guarantees, PROOF, WorstCertificate};
@@ -23,11 +26,15 @@ pub use generalized_alpha::{
     NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark, NonsmoothNewmarkOptions, Prediction,
     Preset, SmoothFormulation,
 };
+pub use half_explicit::{
+    ButcherTableau, HalfExplicit, HalfExplicitOptions, Method as HalfExplicitMethod,
+};
 pub use integrator::{
-    ContactState, Energy, Event, EventKind, FailedProblem, Integrator, Reactions, StepError,
-    StepReport,
+    ContactState, Energy, Event, EventKind, FailedContactProblem, FailedProblem, Integrator,
+    Reactions, StepError, StepReport,
 };
 pub use moreau_jean::{
-    BilateralPoint, Evaluation, Forecast, MoreauJean, MoreauJeanOptions, Variant,
+    BilateralPoint, Evaluation, Explicit, Forecast, MoreauJean, MoreauJeanOptions, Variant,
 };
+pub use schatzman_paoli::{SchatzmanPaoli, SchatzmanPaoliOptions, SchatzmanPaoliStart};
 pub use scheme::{OptionsError, Scheme, SchemeInfo};

@@ -8,7 +8,8 @@
 
 use crate::integrator::FailedProblem;
 use saltus_complementarity::{
-    Block, BlockState, ContactOutcome, ContactProblem, Mlcp, MlcpSolver, Outcome, Tolerance,
+    Block, BlockState, ContactArchive, ContactOutcome, ContactProblem, Mlcp, MlcpSolver, Outcome,
+    Tolerance,
 };
 use saltus_linear::{Dense, SparseRows, SquareMatrix, max_abs};
 
@@ -201,14 +202,30 @@ impl OneStep {
         self.problem.state(k)
     }
 
+    /// How far block `k` of the problem posed is from its law at the velocities `w` of its rows [m/s].
+    pub(crate) fn block_residual_at(&self, k: usize, w: &[f64]) -> f64 {
+        self.problem.block_residual_at(k, w)
+    }
+
     /// The block that is satisfied least.
     pub(crate) fn worst_block(&self) -> usize {
         self.problem.worst_block().0
     }
 
+    /// A copy of the problem posed, with its present impulses.
+    pub(crate) fn archive(&self) -> ContactArchive {
+        self.problem.archive()
+    }
+
     /// Solves the problem posed from the guess in `z`, or from the impulses of the last one where that is zero.
     pub(crate) fn solve_posed(&mut self, z: &mut [f64]) -> ContactOutcome {
-        if saltus_linear::is_zero(z) {
+        let from_memory = saltus_linear::is_zero(z);
+        self.solve_posed_from(z, from_memory)
+    }
+
+    /// Solves the problem posed from the guess in `z`, or from the impulses of the last one.
+    pub(crate) fn solve_posed_from(&mut self, z: &mut [f64], from_memory: bool) -> ContactOutcome {
+        if from_memory {
             self.problem.guess_from_memory();
         } else {
             self.problem.z_mut().copy_from_slice(z);

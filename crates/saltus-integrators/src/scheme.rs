@@ -5,8 +5,10 @@ use crate::generalized_alpha::{
     NonsmoothGeneralizedAlphaOptions, NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark,
     NonsmoothNewmarkOptions,
 };
+use crate::half_explicit::{HalfExplicit, HalfExplicitOptions};
 use crate::integrator::Integrator;
-use crate::moreau_jean::{MoreauJean, MoreauJeanOptions};
+use crate::moreau_jean::MoreauJeanOptions;
+use crate::schatzman_paoli::{SchatzmanPaoli, SchatzmanPaoliOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +27,10 @@ pub enum Scheme {
     NonsmoothNewmark(NonsmoothNewmarkOptions),
     /// Nonsmooth HHT.
     NonsmoothHht(NonsmoothHhtOptions),
+    /// Half-explicit trapezoidal rule and Runge–Kutta methods.
+    HalfExplicit(HalfExplicitOptions),
+    /// Schatzman–Paoli scheme.
+    SchatzmanPaoli(SchatzmanPaoliOptions),
 }
 
 /// One line of the list of schemes.
@@ -32,6 +38,9 @@ pub enum Scheme {
 pub struct SchemeInfo {
     /// The name in model files and on the command line.
     pub name: &'static str,
+    /// Order of positions and velocities with default options: on smooth motion, and in the L¹ norm across impacts where
+    /// the scheme crosses them.
+    pub order: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
 }
@@ -86,23 +95,38 @@ impl Scheme {
     pub const ALL: &'static [SchemeInfo] = &[
         SchemeInfo {
             name: "moreau-jean",
-            summary: "Moreau–Jean θ-scheme: contact at velocity level, robust with many contacts, order 1",
+            order: "2, across impacts 1",
+            summary: "Moreau–Jean θ-scheme: contact at velocity level, robust with many contacts",
         },
         SchemeInfo {
             name: "generalized-alpha",
-            summary: "generalized-α for smooth systems: constraints at position, velocity or acceleration level, order 2",
+            order: "2",
+            summary: "generalized-α for smooth systems: constraints at position, velocity or acceleration level",
         },
         SchemeInfo {
             name: "nonsmooth-generalized-alpha",
-            summary: "nonsmooth generalized-α: no drift, no penetration, order 2 between impacts, numerical damping by rho_inf",
+            order: "2, across impacts 1",
+            summary: "nonsmooth generalized-α: no drift, no penetration, numerical damping by rho_inf",
         },
         SchemeInfo {
             name: "nonsmooth-newmark",
+            order: "2, across impacts 1",
             summary: "nonsmooth Newmark: contact at velocity level as Moreau–Jean, Newmark's rule for the smooth motion",
         },
         SchemeInfo {
             name: "nonsmooth-hht",
+            order: "2, across impacts 1",
             summary: "nonsmooth HHT: as nonsmooth-newmark, with numerical damping of high frequencies by alpha",
+        },
+        SchemeInfo {
+            name: "half-explicit",
+            order: "2 to 4, across impacts 1",
+            summary: "half-explicit trapezoidal rule and Runge–Kutta methods: order 2 to 4 between impacts, friction included, a stable step",
+        },
+        SchemeInfo {
+            name: "schatzman-paoli",
+            order: "1",
+            summary: "Schatzman–Paoli scheme: contact and constraints at position level, without friction, order 1",
         },
     ];
 
@@ -117,6 +141,8 @@ impl Scheme {
             )),
             "nonsmooth-newmark" => Some(Self::NonsmoothNewmark(NonsmoothNewmarkOptions::default())),
             "nonsmooth-hht" => Some(Self::NonsmoothHht(NonsmoothHhtOptions::default())),
+            "half-explicit" => Some(Self::HalfExplicit(HalfExplicitOptions::default())),
+            "schatzman-paoli" => Some(Self::SchatzmanPaoli(SchatzmanPaoliOptions::default())),
             _ => None,
         }
     }
@@ -130,6 +156,8 @@ impl Scheme {
             Self::NonsmoothGeneralizedAlpha(_) => "nonsmooth-generalized-alpha",
             Self::NonsmoothNewmark(_) => "nonsmooth-newmark",
             Self::NonsmoothHht(_) => "nonsmooth-hht",
+            Self::HalfExplicit(_) => "half-explicit",
+            Self::SchatzmanPaoli(_) => "schatzman-paoli",
         }
     }
 
@@ -138,11 +166,19 @@ impl Scheme {
     pub fn solves_friction(&self) -> bool {
         match self {
             Self::MoreauJean(_) => true,
+            Self::HalfExplicit(options) => options.solves_friction(),
             Self::GeneralizedAlpha(_)
             | Self::NonsmoothGeneralizedAlpha(_)
             | Self::NonsmoothNewmark(_)
-            | Self::NonsmoothHht(_) => false,
+            | Self::NonsmoothHht(_)
+            | Self::SchatzmanPaoli(_) => false,
         }
+    }
+
+    /// Whether the scheme chooses the length of its steps, with its options as they are.
+    #[must_use]
+    pub fn chooses_step(&self) -> bool {
+        self.build().is_ok_and(|scheme| scheme.chooses_step())
     }
 
     /// The same scheme with every parameter that follows from others written out, for the record.
@@ -156,6 +192,8 @@ impl Scheme {
             }
             Self::NonsmoothNewmark(options) => Self::NonsmoothNewmark(options.effective()),
             Self::NonsmoothHht(options) => Self::NonsmoothHht(options.clone()),
+            Self::HalfExplicit(options) => Self::HalfExplicit(options.clone()),
+            Self::SchatzmanPaoli(options) => Self::SchatzmanPaoli(options.clone()),
         }
     }
 
@@ -170,6 +208,8 @@ impl Scheme {
             Self::NonsmoothGeneralizedAlpha(options) => options.validate(),
             Self::NonsmoothNewmark(options) => options.validate(),
             Self::NonsmoothHht(options) => options.validate(),
+            Self::HalfExplicit(options) => options.validate(),
+            Self::SchatzmanPaoli(options) => options.validate(),
         }
     }
 
@@ -179,7 +219,7 @@ impl Scheme {
     /// The first parameter out of range.
     pub fn build(&self) -> Result<Box<dyn Integrator>, OptionsError> {
         match self {
-            Self::MoreauJean(options) => Ok(Box::new(MoreauJean::new(options.clone())?)),
+            Self::MoreauJean(options) => crate::moreau_jean::build(options),
             Self::GeneralizedAlpha(options) => {
                 Ok(Box::new(GeneralizedAlpha::new(options.clone())?))
             }
@@ -190,6 +230,8 @@ impl Scheme {
                 Ok(Box::new(NonsmoothNewmark::new(options.clone())?))
             }
             Self::NonsmoothHht(options) => Ok(Box::new(NonsmoothHht::new(options.clone())?)),
+            Self::HalfExplicit(options) => Ok(Box::new(HalfExplicit::new(options.clone())?)),
+            Self::SchatzmanPaoli(options) => Ok(Box::new(SchatzmanPaoli::new(options.clone())?)),
         }
     }
 }
@@ -233,6 +275,8 @@ mod tests {
                     Scheme::NonsmoothGeneralizedAlpha(o) => o.tolerance = tolerance,
                     Scheme::NonsmoothNewmark(o) => o.tolerance = tolerance,
                     Scheme::NonsmoothHht(o) => o.tolerance = tolerance,
+                    Scheme::HalfExplicit(o) => o.tolerance = tolerance,
+                    Scheme::SchatzmanPaoli(o) => o.tolerance = tolerance,
                 }
                 assert_eq!(
                     scheme.validate().unwrap_err().to_string(),

@@ -131,6 +131,7 @@ fn pass(steps: u64, clock: fn() -> f64, observer: &mut dyn Observer) -> (f64, f6
         tangents: &[],
         joint_tangents: &[],
         chooses_step: false,
+        stable_step: None,
     };
     let mut frames = Frames::new();
     observer.begin(&info, &frames.frame(0)).unwrap();

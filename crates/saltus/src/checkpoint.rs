@@ -21,9 +21,9 @@ pub struct Checkpoint {
     /// What was run, and how.
     #[serde(default)]
     pub identity: Identity,
-    /// Time of step 0 of the grid \[s\].
+    /// Time of step 0 of the grid \[s\]; the time of the state where the scheme chooses its step.
     pub start: f64,
-    /// Length of a step \[s\].
+    /// Length of a step \[s\]; the largest one where the scheme chooses it.
     pub step: f64,
     /// Number of steps of the grid that were taken.
     pub steps: u64,
@@ -47,6 +47,11 @@ impl Checkpoint {
     #[allow(clippy::cast_precision_loss)]
     pub(crate) fn grid_time(start: f64, step: f64, steps: u64) -> f64 {
         start + steps as f64 * step
+    }
+
+    /// A grid begins at the time of the state.
+    pub(crate) fn begin_grid(&mut self) {
+        (self.start, self.steps) = (self.t, 0);
     }
 
     /// The state.

@@ -21,8 +21,8 @@ pub use columns::{Column, Fields, Quantity, Selection};
 pub use observe::{Outcome, Recorder};
 pub use report::Diagram;
 pub use saltus_integrators::{
-    DriveError, Entry, Frame, Integrator, Observer, ObserverError, PROOF, Plan, RunInfo, Scheme,
-    StepError, Stop,
+    DriveError, Entry, Event, EventKind, Frame, Integrator, Observer, ObserverError, PROOF, Plan,
+    RunInfo, Scheme, StepError, Stop,
 };
 pub use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, DynamicsParts,

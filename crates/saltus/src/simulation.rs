@@ -303,23 +303,29 @@ impl<'a> Simulation<'a> {
         );
         let mut memory = Vec::new();
         integrator.save(&mut memory);
-        let closed = audit.log().closed().map(|id| id.0).collect();
+        let chooses = integrator.chooses_step();
+        let mut checkpoint = Checkpoint {
+            format: Checkpoint::FORMAT,
+            scheme: integrator.name().to_owned(),
+            identity: self.identity.of(system),
+            start: plan.start,
+            step: plan.step,
+            steps: plan.first,
+            t: state.t,
+            q: state.q,
+            v: state.v,
+            memory,
+            closed: audit.log().closed().map(|id| id.0).collect(),
+        };
         let stop = match stop {
             Ok(stop) => stop,
             Err(DriveError::Step { step, t, error }) => {
-                let checkpoint = (state.t == t).then(|| Checkpoint {
-                    format: Checkpoint::FORMAT,
-                    scheme: integrator.name().to_owned(),
-                    identity: self.identity.of(system),
-                    start: plan.start,
-                    step: plan.step,
-                    steps: step - 1,
-                    t,
-                    q: state.q,
-                    v: state.v,
-                    memory,
-                    closed,
-                });
+                if chooses {
+                    checkpoint.begin_grid();
+                } else {
+                    checkpoint.steps = step - 1;
+                }
+                let checkpoint = (checkpoint.t == t).then_some(checkpoint);
                 return Err(RunError::Step {
                     step,
                     t,
@@ -335,25 +341,13 @@ impl<'a> Simulation<'a> {
             .ok_or(RunError::Drive(DriveError::Observer(stop_without_end(
                 &stop,
             ))))?;
-        // After a shortened last step the grid starts anew.
-        let (start, steps) = if whole {
-            (plan.start, plan.first + outcome.steps)
+        // Steps of chosen length have no grid, and a shortened last step leaves it.
+        if whole && !chooses {
+            checkpoint.steps = plan.first + outcome.steps;
+            checkpoint.t = Checkpoint::grid_time(plan.start, plan.step, checkpoint.steps);
         } else {
-            (state.t, 0)
-        };
-        let checkpoint = Checkpoint {
-            format: Checkpoint::FORMAT,
-            scheme: integrator.name().to_owned(),
-            identity: self.identity.of(system),
-            start,
-            step: plan.step,
-            steps,
-            t: Checkpoint::grid_time(start, plan.step, steps),
-            q: state.q,
-            v: state.v,
-            memory,
-            closed,
-        };
+            checkpoint.begin_grid();
+        }
         Ok(Run {
             outcome,
             checkpoint,

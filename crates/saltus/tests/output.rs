@@ -4,16 +4,18 @@
 
 mod support;
 
-use saltus::observe::StopFlag;
+use saltus::observe::{EventKind, StopFlag};
 use saltus::output::{Format, OutputError, ResultDirectory, RunCard, read_csv};
 use saltus::{
     Frame, Observer, ObserverError, RunInfo, Scheme, Simulation, State, Stop, Trajectory,
 };
+use saltus_integrators::Event;
 use saltus_zoo::Linear;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
+use support::exact_ball::ExactBall;
 use support::{Failing, LECTURE, directory, folder, lecture, summary};
 
 fn bits(row: &[f64]) -> Vec<Option<u64>> {
@@ -567,4 +569,227 @@ fn bad_paths_and_formats_are_errors_before_the_run() {
         error.contains("line 3") && error.contains("`one`") && error.contains("q.y"),
         "{error}"
     );
+}
+
+/// The lines of a CSV file, cell by cell.
+fn cells(path: &Path) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(path).unwrap();
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .from_reader(text.as_bytes());
+    let lines = reader.records().map(|line| line.unwrap());
+    lines
+        .map(|line| line.iter().map(str::to_owned).collect())
+        .collect()
+}
+
+#[test]
+fn reported_events_are_written_with_their_numbers() {
+    let path = folder("events");
+    let mut files = directory(&path).report(true).open().unwrap();
+    Simulation::new(&LECTURE, ExactBall::new(LECTURE))
+        .start(State::new(0.0, vec![1.0], vec![0.0]))
+        .step(0.1)
+        .until(4.0)
+        .run(&mut [&mut files])
+        .unwrap();
+    let lines = cells(&path.join("events.csv"));
+    assert_eq!(
+        lines[0].join(","),
+        "t,step,kind,contact,gap_velocity_before,gap_velocity_after,impulse,energy_lost,energy.kinetic,energy.potential,energy.total"
+    );
+    // The k-th impact is at 3 − 2^(2 − k), with −2^(2 − k) before and half of that after.
+    for (k, line) in lines[1..].iter().enumerate() {
+        let v = 2.0_f64.powi(1 - k as i32);
+        let last = k + 2 == lines.len();
+        let after = if last { 0.0 } else { 0.5 * v };
+        assert_eq!(line[2], if last { "accumulation" } else { "impact" });
+        assert_eq!(line[3], "contact0");
+        let number = |i: usize| line[i].parse::<f64>().unwrap();
+        let exact = [
+            (0, 3.0 - v),
+            (4, -v),
+            (5, after),
+            (6, v + after),
+            (7, 0.5 * (v * v - after * after)),
+            (8, 0.5 * after * after),
+            (9, 0.0),
+            (10, 0.5 * after * after),
+        ];
+        for (i, exact) in exact {
+            assert!((number(i) - exact).abs() < 1e-12, "{line:?}, column {i}");
+        }
+    }
+    let impacts = lines.len() - 2;
+    assert_eq!(impacts, 10);
+    let summary = summary(&path);
+    let events = &summary["events"];
+    assert_eq!(
+        (&events["impacts"], &events["accumulation"]),
+        (&10.into(), &1.into())
+    );
+    assert!((events["first_impact"].as_f64().unwrap() - 1.0).abs() < 1e-12);
+    assert_eq!(summary["rejected"], 11);
+    // The longest step is the plan's; the last one, cut at the end, does not count.
+    let range = &summary["step_range"];
+    let table = read_csv(path.join("trajectory.csv")).unwrap();
+    let times = table.t().to_vec();
+    let lengths: Vec<f64> = times.windows(2).map(|w| w[1] - w[0]).collect();
+    let shortest = lengths[..lengths.len() - 1]
+        .iter()
+        .copied()
+        .fold(1.0, f64::min);
+    assert_eq!(range["longest"], 0.1);
+    assert!((range["shortest"].as_f64().unwrap() - shortest).abs() < 1e-14);
+    assert_eq!(table.len() as u64, summary["steps"].as_u64().unwrap() + 1);
+    assert_eq!(
+        summary["files"],
+        serde_json::json!([
+            "trajectory.csv",
+            "events.csv",
+            "report.html",
+            "summary.json"
+        ])
+    );
+    let html = fs::read_to_string(path.join("report.html")).unwrap();
+    for part in [
+        "<dt>Shortest step</dt>",
+        "<dt>Rejected attempts</dt><dd>11</dd>",
+        "Time [s]",
+        "events.csv",
+    ] {
+        assert!(html.contains(part), "no {part}");
+    }
+    // A scheme that reports nothing leaves no such file, and removes that of an earlier run.
+    let mut files = directory(&path).open().unwrap();
+    lecture(&LECTURE).run(&mut [&mut files]).unwrap();
+    assert!(!path.join("events.csv").exists());
+    assert!(self::summary(&path).get("step_range").is_none());
+}
+
+#[test]
+fn events_of_contacts_with_friction_have_tangential_columns() {
+    let model = support::model(
+        "sliding",
+        r#"
+saltus = 1
+system.coordinates = ["x", "y", "z"]
+system.mass = [1, 1, 1]
+system.force = [0, 0, -10]
+system.unilateral = [
+    { name = "floor", gap = "z", restitution = 0, tangential = ["x", "y"], friction = 0.5 },
+    { name = "far_wall", gap = "9 - x", restitution = 0 },
+]
+initial.q = { z = 0 }
+initial.v = { x = 1 }
+simulation = { scheme = "moreau-jean", step = 1e-2, until = 0.3 }
+"#,
+    );
+    let event = |contact: u64, kind| Event {
+        kind,
+        t: 0.0025,
+        contact: saltus::ContactId(contact),
+        velocity_before: [-1.0, 2.0, 3.0],
+        velocity_after: [0.5, 0.25, 0.125],
+        impulse: [4.0, -5.0, -6.0],
+        energy_lost: 7.0,
+    };
+    let path = folder("tangential");
+    let card = RunCard::new("sliding", &model.scheme);
+    let mut files = ResultDirectory::new(&path, card)
+        .report(true)
+        .open()
+        .unwrap();
+    let mut scheme = Failing::after(30);
+    scheme.events = vec![event(0, EventKind::Slip), event(1, EventKind::Impact)];
+    Simulation::new(&*model.system, scheme)
+        .start(model.initial.clone())
+        .step(1e-2)
+        .until(0.3)
+        .run(&mut [&mut files])
+        .unwrap();
+    let lines = cells(&path.join("events.csv"));
+    assert_eq!(
+        lines[0][4..14].join(","),
+        "gap_velocity_before,gap_velocity_after,impulse,slip_before.1,slip_after.1,impulse_t.1,slip_before.2,slip_after.2,impulse_t.2,energy_lost"
+    );
+    assert_eq!(
+        lines[1][..14].join("|"),
+        "0.0025|1|slip|floor|-1.0|0.5|4.0|2.0|0.25|-5.0|3.0|0.125|-6.0|7.0"
+    );
+    assert_eq!(
+        lines[2][..14].join("|"),
+        "0.0025|1|impact|far_wall|-1.0|0.5|4.0|||||||7.0"
+    );
+    assert_eq!(lines.len(), 3);
+    let events = &summary(&path)["events"];
+    assert_eq!(
+        (&events["slip"], &events["impacts"]),
+        (&1.into(), &1.into())
+    );
+    // The block stops after v / (mu g): stick is not reported, and the family of slip is the scheme's own.
+    assert_eq!(events["stick"], 0);
+    let html = fs::read_to_string(path.join("report.html")).unwrap();
+    let timeline = html.split("Contacts over time").nth(1).unwrap();
+    assert!(
+        timeline
+            .contains("<b>floor</b> <small>stick\u{a0}0.11\u{a0}s, slip\u{a0}0.19\u{a0}s</small>")
+    );
+}
+
+#[test]
+fn contacts_are_drawn_over_time_where_there_are_any() {
+    // A block slides for v / (mu g) = 0.2 s; the step in which it stops sticks, and so do all after it. It never arrives at a wall.
+    let text = |contacts: &str| {
+        format!(
+            r#"
+saltus = 1
+system.coordinates = ["x", "z"]
+system.mass = [1, 1]
+system.force = [0, -10]
+{contacts}
+initial.q = {{ z = 0 }}
+initial.v = {{ x = 1 }}
+simulation = {{ scheme = "moreau-jean", step = 1e-3, until = 0.5 }}
+"#
+        )
+    };
+    let page = |name: &str, contacts: &str| {
+        let model = support::model(name, &text(contacts));
+        let path = folder(name);
+        let card = RunCard::new(name, &model.scheme);
+        let mut files = ResultDirectory::new(&path, card)
+            .report(true)
+            .open()
+            .unwrap();
+        Simulation::new(&*model.system, model.scheme.clone())
+            .start(model.initial.clone())
+            .step(model.plan.step)
+            .until(model.plan.until)
+            .run(&mut [&mut files])
+            .unwrap();
+        let html = fs::read_to_string(path.join("report.html")).unwrap();
+        (html, summary(&path)["events"].clone())
+    };
+    let (html, events) = page(
+        "timeline",
+        r#"
+system.unilateral = [
+    { name = "floor", gap = "z", restitution = 0, tangential = "x", friction = 0.5 },
+    { name = "wall", gap = "9 - x", restitution = 0 },
+]"#,
+    );
+    assert_eq!((&events["stick"], &events["slip"]), (&1.into(), &0.into()));
+    let timeline = html.split("Contacts over time").nth(1).unwrap();
+    for part in [
+        "<b>floor</b> <small>stick\u{a0}0.301\u{a0}s, slip\u{a0}0.199\u{a0}s</small>",
+        "<path class=\"slip\" d=\"M0.0 4H397.5V16H0.0z",
+        "<i class=\"state slip\"></i>slip",
+        "One contact stayed open.",
+    ] {
+        assert!(timeline.contains(part), "no {part}");
+    }
+    assert!(!timeline.contains("class=\"closed\""));
+    let (html, _) = page("no-contact", "");
+    assert!(!html.contains("Contacts over time"));
 }

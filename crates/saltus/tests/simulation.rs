@@ -5,8 +5,13 @@
 mod support;
 
 use saltus::observe::EventKind;
-use saltus::{Checkpoint, Reach, Recorder, RunError, Simulation, State, Stop};
+use saltus::{
+    Checkpoint, Frame, Observer, ObserverError, Reach, Recorder, RunError, RunInfo, Simulation,
+    State, Stop,
+};
 use saltus_zoo::newtons_cradle;
+use std::ops::ControlFlow;
+use support::exact_ball::ExactBall;
 use support::{Failing, LECTURE, lecture, scheme};
 
 #[test]
@@ -221,6 +226,68 @@ fn a_persistent_contact_does_not_impact_again_when_a_run_goes_on() {
         .run(&mut [])
         .unwrap();
     assert_eq!(end.outcome.events.impacts, 0);
+}
+
+/// Raises its flag after a number of steps.
+struct StopAfter(u64);
+
+impl Observer for StopAfter {
+    fn begin(&mut self, _: &RunInfo<'_>, _: &Frame<'_>) -> Result<(), ObserverError> {
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
+        Ok(if frame.step == self.0 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        })
+    }
+
+    fn end(&mut self, _: &Stop) -> Result<(), ObserverError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_run_of_chosen_steps_goes_on_bit_for_bit() {
+    let new = || Simulation::new(&LECTURE, ExactBall::new(LECTURE)).step(0.1);
+    let start = || State::new(0.0, vec![1.0], vec![0.0]);
+    let bits = |row: &[f64]| row.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    let whole = new().start(start()).until(4.0).record().unwrap();
+    let impacts = whole.outcome().unwrap().events.impacts;
+    // The motion is the exact one: impacts at 3 − 2^(2 − k).
+    let first = whole.outcome().unwrap().events.first_impact.unwrap();
+    assert!((first - 1.0).abs() < 1e-12);
+    for steps in [0, 1, 7, 30, 60, 70] {
+        let mut first = Recorder::new();
+        let stop = new()
+            .start(start())
+            .until(if steps == 0 { 0.0 } else { 4.0 })
+            .run(&mut [&mut first, &mut StopAfter(steps)])
+            .unwrap();
+        assert_eq!(stop.outcome.steps, steps);
+        let saved = serde_json::to_string(&stop.checkpoint).unwrap();
+        let checkpoint: Checkpoint = serde_json::from_str(&saved).unwrap();
+        let t = whole.t().get(steps as usize).unwrap();
+        assert_eq!((checkpoint.start, checkpoint.t), (t, t));
+        let mut second = Recorder::new();
+        let end = Simulation::new(&LECTURE, ExactBall::new(LECTURE))
+            .resume(checkpoint)
+            .until(4.0)
+            .run(&mut [&mut second])
+            .unwrap();
+        let (first, second) = (first.into_trajectory(), second.into_trajectory());
+        assert_eq!(first.len() + second.len() - 1, whole.len());
+        // The second part does not know how its first row came about.
+        for (k, row) in first.rows().chain(second.rows().skip(1)).enumerate() {
+            assert_eq!(bits(row), bits(whole.row(k).unwrap()), "row {k}");
+        }
+        assert_eq!(
+            stop.outcome.events.impacts + end.outcome.events.impacts,
+            impacts
+        );
+    }
 }
 
 #[test]

@@ -256,6 +256,7 @@ pub(super) fn write(path: &Path, record: &Record) -> Result<Vec<u8>, ArchiveErro
                 message,
             });
         }
+        Problem::Contact(_) => return Err(super::not_one_law(path)),
         Problem::Friction(p) if p.is_matrix_free() => return Err(super::not_a_matrix(path)),
         Problem::Friction(p) => ("fclib_local", p.dimension()),
         Problem::Global(p) => ("fclib_global", p.dimension()),
@@ -274,7 +275,7 @@ pub(super) fn write(path: &Path, record: &Record) -> Result<Vec<u8>, ArchiveErro
     };
     let mut matrices: Vec<(&str, Matrix)> = Vec::new();
     match problem {
-        Problem::Mixed { .. } => {}
+        Problem::Mixed { .. } | Problem::Contact(_) => {}
         Problem::Friction(p) => {
             vector("q", p.free_velocity());
             vector("mu", p.friction());

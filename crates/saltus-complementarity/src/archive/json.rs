@@ -3,6 +3,7 @@
 use super::place::{self, Step};
 use super::{ArchiveError, Misfit, Point, Problem, Record};
 use crate::block::BlockMatrix;
+use crate::contact::{Block, ContactArchive, ContactArchiveError, ContactProblem};
 use crate::friction::{FrictionContact, GlobalFriction, ProblemError};
 use crate::sparse::SparseMatrix;
 use saltus_linear::Dense;
@@ -20,6 +21,7 @@ enum Document {
     Mlcp(Mixed),
     Friction(Reduced),
     GlobalFriction(Global),
+    Contact(Contact),
 }
 
 /// `0 ≤ z ⟂ M z + q ≥ 0`.
@@ -67,6 +69,8 @@ struct Reduced {
     _kind: IgnoredAny,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rows: Vec<String>,
     dimension: usize,
     delassus: Triplets,
     q: Vec<f64>,
@@ -101,6 +105,29 @@ struct Global {
     guesses: Vec<Point>,
 }
 
+/// `w = W z + q`, block by block.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contact {
+    #[serde(rename = "kind", skip_serializing)]
+    _kind: IgnoredAny,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rows: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ids: Vec<u64>,
+    blocks: Vec<Block>,
+    delassus: Triplets,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    sparse: bool,
+    q: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    solution: Option<Point>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    guesses: Vec<Point>,
+}
+
 /// A text and its file: complaints name the place in it.
 struct Source<'a> {
     path: &'a Path,
@@ -128,7 +155,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
             let problem = FrictionContact::new(w, p.q, p.mu, p.rolling);
             let problem = problem.map_err(|e| source.problem(e, "delassus"))?;
             let problem = Problem::Friction(problem);
-            (problem, p.solution, p.guesses, p.title, Vec::new())
+            (problem, p.solution, p.guesses, p.title, p.rows)
         }
         Document::GlobalFriction(p) => {
             let (d, mu, rolling) = (p.dimension, &p.mu, &p.rolling);
@@ -151,6 +178,22 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
             })?;
             let problem = Problem::Global(problem);
             (problem, p.solution, p.guesses, p.title, Vec::new())
+        }
+        Document::Contact(p) => {
+            let archive = ContactArchive {
+                ids: match p.ids.len() {
+                    0 => (0..p.blocks.len() as u64).collect(),
+                    _ => p.ids,
+                },
+                blocks: p.blocks,
+                matrix: p.delassus,
+                sparse: p.sparse,
+                z: vec![0.0; p.q.len()],
+                q: p.q,
+            };
+            ContactProblem::from_archive(&archive).map_err(|e| source.contact(e, &archive))?;
+            let problem = Problem::Contact(archive);
+            (problem, p.solution, p.guesses, p.title, p.rows)
         }
     };
     let record = Record {
@@ -191,7 +234,7 @@ impl Source<'_> {
         struct Kind {
             kind: String,
         }
-        const KNOWN: &str = "lcp, mlcp, friction, global-friction";
+        const KNOWN: &str = "lcp, mlcp, friction, global-friction, contact";
         if !self.text.trim_start().starts_with('{') {
             let found: String = self.text.trim_start().chars().take(20).collect();
             let found = match found.chars().next() {
@@ -221,6 +264,7 @@ impl Source<'_> {
             "mlcp" => Document::Mlcp(self.parsed()?),
             "friction" => Document::Friction(self.parsed()?),
             "global-friction" => Document::GlobalFriction(self.parsed()?),
+            "contact" => Document::Contact(self.parsed()?),
             _ => {
                 let message = format!("kind is {kind:?}, expected one of {KNOWN}");
                 return Err(self.wrong(&[Step::Field("kind")], message));
@@ -378,6 +422,21 @@ impl Source<'_> {
         Err(self.wrong(&[Step::Field(what), Step::Entry(k)], message))
     }
 
+    /// What a problem of several laws complains of.
+    fn contact(&self, error: ContactArchiveError, archive: &ContactArchive) -> ArchiveError {
+        match error {
+            ContactArchiveError::Size { what, .. } => self.wrong(&[Step::Field(what)], error),
+            ContactArchiveError::Law { block } => {
+                self.wrong(&[Step::Field("blocks"), Step::Entry(block)], error)
+            }
+            ContactArchiveError::Entry { row, column, .. } => {
+                let outside = |e: &(usize, usize, f64)| (e.0, e.1) == (row, column);
+                let entry = archive.matrix.iter().position(outside).unwrap_or(0);
+                self.wrong(&[Step::Field("delassus"), Step::Entry(entry)], error)
+            }
+        }
+    }
+
     /// What the problem itself complains of; `field` is where its matrix is.
     fn problem(&self, error: ProblemError, field: &str) -> ArchiveError {
         let of = |what: &'static str| match what {
@@ -469,6 +528,7 @@ pub(super) fn write(path: &Path, record: &Record) -> Result<String, ArchiveError
         Problem::Friction(p) => Document::Friction(Reduced {
             _kind: IgnoredAny,
             title,
+            rows: record.rows.clone(),
             dimension: p.dimension(),
             delassus: p.delassus().triplets().filter(|e| e.2 != 0.0).collect(),
             q: p.free_velocity().to_vec(),
@@ -487,6 +547,18 @@ pub(super) fn write(path: &Path, record: &Record) -> Result<String, ArchiveError
             w: p.bias().to_vec(),
             mu: p.friction().to_vec(),
             rolling: p.rolling().to_vec(),
+            solution,
+            guesses,
+        }),
+        Problem::Contact(p) => Document::Contact(Contact {
+            _kind: IgnoredAny,
+            title,
+            rows: record.rows.clone(),
+            ids: p.ids.clone(),
+            blocks: p.blocks.clone(),
+            delassus: p.matrix.clone(),
+            sparse: p.sparse,
+            q: p.q.clone(),
             solution,
             guesses,
         }),

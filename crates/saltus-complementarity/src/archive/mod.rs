@@ -5,6 +5,8 @@ mod json;
 mod place;
 mod siconos;
 
+use crate::block::BlockMatrix;
+use crate::contact::{Block, ContactArchive};
 use crate::friction::{FrictionContact, GlobalFriction, ProblemError};
 use saltus_linear::Dense;
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,29 @@ pub enum Problem {
     Friction(FrictionContact),
     /// Frictional contact in global form.
     Global(GlobalFriction),
+    /// The problem of a time step, whose blocks of rows obey different laws; `z` of the archive is not used.
+    Contact(ContactArchive),
+}
+
+impl From<ContactArchive> for Problem {
+    /// Frictional contact in reduced form where every block is a contact with friction of the same dimension: that is what most
+    /// methods are for.
+    fn from(archive: ContactArchive) -> Self {
+        let mut mu = Vec::new();
+        let size = archive.blocks.first().map_or(0, |block| block.rows());
+        for block in &archive.blocks {
+            match *block {
+                Block::Coulomb { mu: own, .. } if block.rows() == size => mu.push(own),
+                _ => return Self::Contact(archive),
+            }
+        }
+        let entries = archive.matrix.iter().copied();
+        let w = BlockMatrix::from_triplets(size, mu.len(), entries);
+        match FrictionContact::new(w, archive.q.clone(), mu, Vec::new()) {
+            Ok(problem) if matches!(size, 2 | 3) => Self::Friction(problem),
+            _ => Self::Contact(archive),
+        }
+    }
 }
 
 /// A file could not be read or written.
@@ -120,7 +145,7 @@ pub struct Record {
     pub guesses: Vec<Point>,
     /// Where the problem comes from; kept in JSON.
     pub title: Option<String>,
-    /// What each row is, in the order of the unknowns, or empty; of complementarity, kept in JSON.
+    /// What each row is, in the order of the unknowns, or empty; kept in JSON, but not of the global form.
     pub rows: Vec<String>,
 }
 
@@ -136,6 +161,22 @@ impl From<Problem> for Record {
     }
 }
 
+impl From<ContactArchive> for Record {
+    /// The problem with the impulses of the archive as a guess, where there are any.
+    fn from(archive: ContactArchive) -> Self {
+        let z = &archive.z;
+        let guess = z.iter().all(|z| z.is_finite()) && z.iter().any(|z| *z != 0.0);
+        let guesses = guess.then(|| Point {
+            unknowns: z.clone(),
+            ..Point::default()
+        });
+        Self {
+            guesses: guesses.into_iter().collect(),
+            ..Self::from(Problem::from(archive))
+        }
+    }
+}
+
 impl Problem {
     /// Number of unknowns: components of `z` or `r`.
     #[must_use]
@@ -144,6 +185,7 @@ impl Problem {
             Self::Mixed { q, .. } => q.len(),
             Self::Friction(p) => p.free_velocity().len(),
             Self::Global(p) => p.bias().len(),
+            Self::Contact(p) => p.q.len(),
         }
     }
 }
@@ -324,6 +366,14 @@ fn mixed(
         matrix,
         q,
     })
+}
+
+/// The error for a problem whose blocks obey different laws, which only our own format holds.
+fn not_one_law(path: &Path) -> ArchiveError {
+    ArchiveError::Format {
+        path: path.into(),
+        message: "this format holds contacts of one kind only, and this is a problem of several laws; write JSON instead".into(),
+    }
 }
 
 /// The error for a matrix-free problem, which no format holds.

@@ -1,5 +1,6 @@
 //! Problems from files, solved by one method or by all, with everything a report or a performance profile needs.
 
+mod contact;
 mod folder;
 mod start;
 
@@ -7,6 +8,7 @@ pub use folder::{FolderRequest, Run, solve_folder};
 pub use start::{NoStart, Start};
 
 use crate::archive::{ArchiveError, Point, Problem};
+use crate::contact::{ContactArchiveError, ContactProblem};
 use crate::enumeration::{Enumeration, enumeration_refusal};
 use crate::friction::{
     self, FrictionContact, FrictionOutcome, FrictionSolver, GlobalFriction, Limits, ProblemError,
@@ -28,6 +30,9 @@ pub enum BatchError {
     /// The problem could not be reduced.
     #[error(transparent)]
     Problem(#[from] ProblemError),
+    /// The parts of a problem of several laws do not fit together.
+    #[error(transparent)]
+    Contact(#[from] ContactArchiveError),
     /// No method of any kind of problem has this name.
     #[error("no solver is called {name:?}{}; for complementarity there are {}; for friction {}; or all",
         did_you_mean(.name, &[lcp_names(), friction_names()].concat()), lcp_names().join(", "), friction_names().join(", "))]
@@ -113,9 +118,9 @@ impl Default for Request {
 /// The answer to one problem, as it is written to a file.
 #[derive(Debug, Clone, Serialize)]
 pub struct Solution {
-    /// `lcp`, `mlcp`, `friction` or `global-friction`.
+    /// `lcp`, `mlcp`, `friction`, `global-friction` or `contact`.
     pub kind: &'static str,
-    /// Number of contacts, or of unknowns of a complementarity problem.
+    /// Number of contacts, of unknowns of a complementarity problem, or of blocks of one of several laws.
     pub size: usize,
     /// Name of the method.
     pub solver: String,
@@ -212,8 +217,12 @@ pub fn solver_names(problem: &Problem) -> Vec<&'static str> {
     match problem {
         Problem::Mixed { .. } => lcp_names(),
         Problem::Friction(_) | Problem::Global(_) => friction_names(),
+        Problem::Contact(_) => vec![AUTO],
     }
 }
+
+/// The only method for problems of several laws, which tries all it has.
+const AUTO: &str = "auto";
 
 fn lcp_names() -> Vec<&'static str> {
     LcpSolver::ALL.iter().map(|(name, _)| *name).collect()
@@ -280,6 +289,8 @@ pub fn solve_from(
             let method = FrictionSolver::named(solver).ok_or_else(unknown)?;
             solve_global(p, start, solver, method, request)
         }
+        Problem::Contact(p) if solver == AUTO => contact::solve(p, start, request),
+        Problem::Contact(_) => Err(unknown()),
     }
 }
 
@@ -290,7 +301,7 @@ pub fn not_applicable(problem: &Problem, solver: &str) -> Option<String> {
         Problem::Mixed { equalities, q, .. } => {
             refusal(LcpSolver::named(solver)?, q.len(), *equalities)
         }
-        Problem::Friction(_) | Problem::Global(_) => None,
+        Problem::Friction(_) | Problem::Global(_) | Problem::Contact(_) => None,
     }
 }
 
@@ -571,5 +582,10 @@ pub fn judge(problem: &Problem, point: &Point) -> Result<(f64, Option<f64>), Bat
         }
         Problem::Friction(p) => friction(p.residual(&point.unknowns)),
         Problem::Global(p) => friction(p.residual(&point.unknowns)?),
+        Problem::Contact(p) => {
+            let mut problem = ContactProblem::from_archive(p)?;
+            problem.z_mut().copy_from_slice(&point.unknowns);
+            (problem.relative_residual(), Some(problem.residual()))
+        }
     })
 }

@@ -37,6 +37,14 @@ pub enum ContactArchiveError {
         /// What the blocks ask for.
         expected: usize,
     },
+    /// The numbers of a law make no sense.
+    #[error(
+        "the law of block {block} makes no sense; coefficients are finite and not negative, `lo` is at most `hi`, and the rows that carry a joint are equalities"
+    )]
+    Law {
+        /// The block, from 0.
+        block: usize,
+    },
     /// An entry of the matrix is outside of it.
     #[error("entry ({row}, {column}) of the matrix is outside its {rows} rows and columns")]
     Entry {
@@ -90,6 +98,10 @@ impl ContactProblem {
             problem.push(id, block);
         }
         let rows = problem.rows();
+        let wrong = |block: &Block| !problem.is_valid(*block);
+        if let Some(block) = problem.blocks.iter().position(wrong) {
+            return Err(ContactArchiveError::Law { block });
+        }
         size("q", archive.q.len(), rows)?;
         size("z", archive.z.len(), rows)?;
         if archive.sparse {

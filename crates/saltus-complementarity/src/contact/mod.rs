@@ -323,14 +323,20 @@ impl ContactProblem {
     /// Whether the laws have numbers that make sense.
     #[inline]
     fn laws_are_valid(&self) -> bool {
-        self.blocks.iter().all(|block| match *block {
+        self.blocks.iter().all(|block| self.is_valid(*block))
+    }
+
+    /// Whether the law of a block has numbers that make sense in this problem.
+    #[inline]
+    fn is_valid(&self, block: Block) -> bool {
+        match block {
             Block::JointCoulomb {
                 first_normal,
                 normals,
                 ..
             } => block.is_valid() && self.are_equalities(first_normal, normals),
             _ => block.is_valid(),
-        })
+        }
     }
 
     #[cold]
@@ -374,6 +380,16 @@ impl ContactProblem {
         self.worst_block().1
     }
 
+    /// The largest residual of a block over the scale `s` of [`solve`](Self::solve), without a unit: what `tolerance.residual`
+    /// bounds. Infinite where a block without data is missed. Of a sparse or free matrix after [`solve`](Self::solve).
+    #[must_use]
+    pub fn relative_residual(&self) -> f64 {
+        let view = self.view();
+        let mut w = vec![0.0; self.q.len()];
+        view.velocity(&self.z, &mut w);
+        view.relative(&self.z, &w)
+    }
+
     /// The block with the largest residual, and that residual; (0, 0) of an empty problem.
     #[must_use]
     pub fn worst_block(&self) -> (usize, f64) {
@@ -393,15 +409,25 @@ impl ContactProblem {
     /// Residual of block `k` alone [m/s], as in [`residual`](Self::residual).
     #[must_use]
     pub fn block_residual(&self, k: usize) -> f64 {
-        let (view, block, first) = (self.view(), self.blocks[k], self.first[k]);
+        let (view, first) = (self.view(), self.first[k]);
         let mut w = [0.0; 5];
-        let rows = block.rows();
+        let rows = self.blocks[k].rows();
         for (i, w) in w[..rows].iter_mut().enumerate() {
             *w = self.q[first + i] + view.matrix.row_dot(first + i, &self.z);
         }
+        self.block_residual_at(k, &w[..rows])
+    }
+
+    /// Residual of block `k` at velocities `w` of its rows that come from elsewhere [m/s].
+    ///
+    /// # Panics
+    /// Where `w` has fewer entries than the block has rows.
+    #[must_use]
+    pub fn block_residual_at(&self, k: usize, w: &[f64]) -> f64 {
+        let (view, block, first) = (self.view(), self.blocks[k], self.first[k]);
         let d = Compliance::of(block, |i| view.matrix.entry(first + i, first + i));
-        let z = &self.z[first..first + rows];
-        natural_map(block, z, &w[..rows], &d, view.carried(k, &self.z))
+        let z = &self.z[first..first + block.rows()];
+        natural_map(block, z, w, &d, view.carried(k, &self.z))
     }
 
     /// What block `k` does, from `z` and `w`.

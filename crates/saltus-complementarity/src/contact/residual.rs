@@ -153,17 +153,8 @@ impl View<'_> {
 
     #[cold]
     fn holds_by_terms(&self, z: &[f64], w: &[f64], tolerance: &Tolerance, energy: f64) -> bool {
-        for (k, &block) in self.blocks.iter().enumerate() {
-            let first = self.first[k];
-            let d = self.compliance(k);
-            let mut terms = 0.0_f64;
-            let mut data = 0.0_f64;
-            for (i, row) in (first..first + block.rows()).enumerate() {
-                let own = row_compliance(block, i, &d) * z[row];
-                let size = self.q[row].abs() + self.matrix.row_size(row, z).max(own.abs());
-                terms = terms.max(size);
-                data = data.max(row_compliance(block, i, &d).sqrt() * energy);
-            }
+        for k in 0..self.blocks.len() {
+            let (terms, data) = self.scales(k, z, energy);
             let rounding = (ROUND_OFF * terms).min(HIDDEN * data);
             let allowed = tolerance.floor + tolerance.residual * terms.min(data) + rounding;
             let hidden = terms > RUNAWAY * data + tolerance.floor / ROUND_OFF;
@@ -172,6 +163,43 @@ impl View<'_> {
             }
         }
         true
+    }
+
+    /// The largest sum of absolute terms among the rows of block `k`, and the largest `√d ‖q‖`, `energy` being `‖q‖`.
+    fn scales(&self, k: usize, z: &[f64], energy: f64) -> (f64, f64) {
+        let (block, first, d) = (self.blocks[k], self.first[k], self.compliance(k));
+        let (mut terms, mut data) = (0.0_f64, 0.0_f64);
+        for (i, row) in (first..first + block.rows()).enumerate() {
+            let own = row_compliance(block, i, &d) * z[row];
+            let size = self.q[row].abs() + self.matrix.row_size(row, z).max(own.abs());
+            terms = terms.max(size);
+            data = data.max(row_compliance(block, i, &d).sqrt() * energy);
+        }
+        (terms, data)
+    }
+
+    /// The largest miss of a block relative to the scale that [`holds`](Self::holds) compares it with; infinite where a block
+    /// without data is missed.
+    pub fn relative(&self, z: &[f64], w: &[f64]) -> f64 {
+        let mut energy = 0.0;
+        for (k, &block) in self.blocks.iter().enumerate() {
+            let d = self.compliance(k);
+            for (i, q) in self.q[self.first[k]..][..block.rows()].iter().enumerate() {
+                energy += q * q / row_compliance(block, i, &d);
+            }
+        }
+        let mut largest = 0.0;
+        for k in 0..self.blocks.len() {
+            let miss = self.miss(k, z, w);
+            let (terms, data) = self.scales(k, z, energy.sqrt());
+            let relative = if miss == 0.0 {
+                0.0
+            } else {
+                miss / terms.min(data)
+            };
+            largest = crate::verdict::worse(largest, relative);
+        }
+        largest
     }
 
     /// What block `k` does at `z`, with the velocities `w` of its own rows.

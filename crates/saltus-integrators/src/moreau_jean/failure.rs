@@ -2,7 +2,7 @@
 
 use super::newton::{Defect, Place};
 use super::{MoreauJean, NAME};
-use crate::integrator::StepError;
+use crate::integrator::{FailedContactProblem, StepError};
 use saltus_linear::{LinearError, SquareMatrix};
 use saltus_system::System;
 
@@ -88,6 +88,26 @@ impl MoreauJean {
             problem: Box::new(self.one_step.failed(ng, rows)),
         }
     }
+
+    /// A copy of the contact problem with friction, with the names of its rows.
+    pub(super) fn failed_friction(&self, system: &dyn System) -> FailedContactProblem {
+        let bilateral = (0..self.dims.ng).map(|i| {
+            let name = self.place_name(system, Place::Bilateral(i));
+            format!("rate of {name}")
+        });
+        let contacts = self.contact.list.iter().map(|&(i, row)| {
+            let name = self.place_name(system, Place::Contact(i));
+            match row - self.contact.law.first_row[i] {
+                0 => format!("impact law of {name}"),
+                direction => format!("friction of {name}, direction {direction}"),
+            }
+        });
+        FailedContactProblem {
+            rows: bilateral.chain(contacts).collect(),
+            problem: self.one_step.archive(),
+        }
+    }
+
     /// What a residual belongs to; contacts are named by their identity.
     fn place_name(&self, system: &dyn System, place: Place) -> String {
         let names = system.names();

@@ -162,6 +162,7 @@ impl MoreauJean {
                 residual: outcome.residual,
                 place: place.unwrap_or_default(),
                 cure,
+                problem: Box::new(self.failed_friction(system)),
             });
         }
         Ok(Outcome {

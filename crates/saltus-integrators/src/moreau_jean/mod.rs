@@ -23,6 +23,7 @@ mod balance;
 mod by_rows;
 mod certify;
 mod correction;
+mod explicit;
 mod failure;
 mod friction;
 mod joints;
@@ -31,6 +32,7 @@ mod newton;
 mod options;
 mod start;
 
+pub use explicit::Explicit;
 pub use options::{Bilateral as BilateralPoint, Evaluation, Forecast, MoreauJeanOptions, Variant};
 
 use crate::certificate::{Entry, Guarantees};
@@ -188,8 +190,23 @@ struct Contact {
     touched: Vec<(usize, f64)>, // forces that reactions are added to for a while
 }
 
+/// The scheme that the parameters ask for: implicit, or one of the explicit variants.
+///
+/// # Errors
+/// The first parameter out of range.
+pub(crate) fn build(options: &MoreauJeanOptions) -> Result<Box<dyn Integrator>, OptionsError> {
+    options.validate()?;
+    match options.explicit {
+        Some(variant) => Ok(Box::new(explicit::ExplicitMoreauJean::new(
+            options.clone(),
+            variant,
+        ))),
+        None => Ok(Box::new(MoreauJean::new(options.clone())?)),
+    }
+}
+
 impl MoreauJean {
-    /// The scheme with the given parameters.
+    /// The implicit scheme with the given parameters; `explicit` is not looked at.
     ///
     /// # Errors
     /// The first parameter out of range.

@@ -1,5 +1,6 @@
 //! Parameters of the Moreau–Jean scheme.
 
+use super::explicit::Explicit;
 use crate::scheme::{OptionsError, check_tolerance};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,10 @@ pub struct MoreauJeanOptions {
     #[schemars(range(min = 0.0, max = 1.0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rho_inf: Option<f64>,
+    /// Takes the explicit scheme instead of the θ-scheme, in one of its variants; of the other parameters it knows `gamma`,
+    /// `activation_tolerance` and `tolerance`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explicit: Option<Explicit>,
     /// When a contact takes part in the impact law of a step.
     pub forecast: Forecast,
     /// Length of the extrapolation in the forecast, in steps, ≥ 0.
@@ -96,6 +101,7 @@ impl Default for MoreauJeanOptions {
         Self {
             theta: None,
             rho_inf: None,
+            explicit: None,
             forecast: Forecast::default(),
             gamma: 0.5,
             evaluation: Evaluation::default(),
@@ -123,7 +129,7 @@ impl MoreauJeanOptions {
     #[must_use]
     pub fn effective(&self) -> Self {
         Self {
-            theta: Some(self.theta()),
+            theta: self.explicit.is_none().then(|| self.theta()),
             ..self.clone()
         }
     }
@@ -154,6 +160,9 @@ impl MoreauJeanOptions {
                 theta,
                 "either `theta` or `rho_inf`, not both",
             ));
+        }
+        if let Some(explicit) = self.explicit {
+            self.validate_explicit(explicit)?;
         }
         if let Some(theta) = self.theta {
             check(
@@ -187,5 +196,29 @@ impl MoreauJeanOptions {
             self.max_iterations >= 1,
             "a whole number ≥ 1",
         )
+    }
+
+    /// Refuses what the explicit scheme has no use for.
+    fn validate_explicit(&self, explicit: Explicit) -> Result<(), OptionsError> {
+        let usual = Self::default();
+        let refused = [
+            ("theta", self.theta.is_some()),
+            ("rho_inf", self.rho_inf.is_some()),
+            ("forecast", self.forecast != usual.forecast),
+            ("evaluation", self.evaluation != usual.evaluation),
+            ("variant", self.variant != usual.variant),
+            ("bilateral", self.bilateral != usual.bilateral),
+        ];
+        match refused.into_iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((option, _)) => Err(OptionsError::new(
+                "explicit",
+                format!("{explicit:?}").to_lowercase(),
+                "nothing",
+            )
+            .cure(format!(
+                "the explicit scheme has no `{option}`: leave one of the two out"
+            ))),
+        }
     }
 }

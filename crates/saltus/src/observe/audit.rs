@@ -51,6 +51,25 @@ pub struct Iterations {
     pub max: u32,
 }
 
+/// Lengths of the steps that a scheme chose \[s\]. The last step of a run that reached its end is cut to end there and does
+/// not count, unless it is the only one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepRange {
+    /// The shortest.
+    pub shortest: f64,
+    /// The longest.
+    pub longest: f64,
+}
+
+impl StepRange {
+    fn with(range: Option<Self>, h: f64) -> Self {
+        Self {
+            shortest: range.map_or(h, |r| r.shortest.min(h)),
+            longest: range.map_or(h, |r| r.longest.max(h)),
+        }
+    }
+}
+
 /// How a run went, in numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -62,6 +81,12 @@ pub struct Outcome {
     pub stop: Stop,
     /// Steps taken.
     pub steps: u64,
+    /// Attempts that were rejected and taken again, by schemes that choose their step.
+    pub rejected: u64,
+    /// Lengths of the steps, where the scheme chooses them and took any; `plan.step` is then the largest that it may take.
+    pub step_range: Option<StepRange>,
+    /// Largest stable step \[s\] about the start, of a scheme that has such a limit and knows it.
+    pub stable_step: Option<f64>,
     /// Time reached \[s\].
     pub t_end: f64,
     /// Wall time of the run, observers included.
@@ -81,7 +106,7 @@ pub struct Outcome {
     pub certificate: WorstCertificate,
     /// Energy.
     pub energy: EnergyAudit,
-    /// Impacts, openings, accumulations.
+    /// What happened to contacts, counted.
     pub events: Events,
     /// When nothing moved.
     pub rest: Rest,
@@ -115,6 +140,8 @@ impl Outcome {
 #[derive(Debug, Clone, Default)]
 pub struct Audit {
     info: Option<(&'static str, Plan, Guarantees)>,
+    chooses_step: bool,
+    stable_step: Option<f64>,
     before: Option<Vec<u64>>,
     log: EventLog,
     rest: RestWatch,
@@ -126,6 +153,9 @@ pub struct Audit {
     max_redundant: u32,
     remedied: u64,
     steps: u64,
+    rejected: u64,
+    /// Lengths of all steps but the last.
+    range: Option<StepRange>,
     t: f64,
     started: Option<Instant>,
     wall: Duration,
@@ -180,12 +210,19 @@ impl Audit {
     #[must_use]
     pub fn into_outcome(self) -> Option<Outcome> {
         let (scheme, plan, guarantees) = self.info?;
+        let stop = self.stop?;
+        let cut = stop == Stop::EndReached && self.range.is_some();
+        let last = self.h.filter(|_| !cut);
+        let range = last.map_or(self.range, |h| Some(StepRange::with(self.range, h)));
         Some(Outcome {
             scheme,
             plan,
             guarantees,
-            stop: self.stop?,
+            stop,
             steps: self.steps,
+            rejected: self.rejected,
+            step_range: range.filter(|_| self.chooses_step),
+            stable_step: self.stable_step,
             t_end: self.t,
             wall: self.wall,
             iterations: self.iterations,
@@ -207,6 +244,8 @@ impl Observer for Audit {
             ..Self::default()
         };
         self.info = Some((info.scheme, info.plan, info.guarantees));
+        self.chooses_step = info.chooses_step;
+        self.stable_step = info.stable_step;
         self.log.begin(info, first, self.before.as_deref());
         self.rest.begin(first);
         let energy = first.report.energy;
@@ -229,7 +268,10 @@ impl Observer for Audit {
         let report = frame.report;
         self.steps += 1;
         self.t = frame.state.t;
-        self.h = Some(report.h);
+        if let Some(h) = self.h.replace(report.h) {
+            self.range = Some(StepRange::with(self.range, h));
+        }
+        self.rejected += u64::from(report.rejected);
         self.certificate.update(self.t, &report.certificate);
         self.iterations.total += u64::from(report.iterations);
         self.iterations.max = self.iterations.max.max(report.iterations);

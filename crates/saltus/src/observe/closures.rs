@@ -1,6 +1,6 @@
 //! Which contacts carry an impulse, followed from step to step.
 
-use saltus_integrators::Frame;
+use saltus_integrators::{EventKind, Frame};
 use saltus_system::ContactId;
 use std::cmp::Ordering;
 
@@ -49,7 +49,8 @@ impl Closures {
     }
 
     /// Compares a step with the one before, tells `change` what changed (with the position of the contact
-    /// in the set of this step, `None` if it is not there), and returns whether any contact closed.
+    /// in the set of this step, `None` if it is not there), and returns whether any contact closed, by its impulses or by what
+    /// the scheme reports.
     #[inline]
     pub(crate) fn update(
         &mut self,
@@ -58,10 +59,10 @@ impl Closures {
     ) -> bool {
         let reactions = &frame.reactions;
         let resting = std::mem::replace(&mut self.resting, false);
+        let mut any = frame.events.iter().any(|event| closes(event.kind));
         if self.ids != reactions.contacts.id {
-            return self.merge(frame, resting, &mut change);
+            return self.merge(frame, resting, &mut change) || any;
         }
-        let mut any = false;
         for (i, (closed, impulse)) in self.closed.iter_mut().zip(reactions.impulse).enumerate() {
             let now = *impulse > 0.0;
             if now != *closed {
@@ -131,4 +132,12 @@ impl Closures {
         }
         any
     }
+}
+
+/// Whether velocities may jump where that happens.
+fn closes(kind: EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::Impact | EventKind::Close | EventKind::Accumulation
+    )
 }

@@ -6,11 +6,16 @@
 //! * **Accumulation**: a contact stays closed for [`PERSISTENT`] steps after at least three impacts whose
 //!   intervals never grew by more than a step and shrank to half or less. Its time is that of the last of these impacts.
 //!
+//! * **Stick**, **slip**: a step in which a contact sticks and slipped in the step before, and the reverse.
+//!
 //! A contact that touches at rest when the run starts is closed from the start: its first impulse is no impact.
+//!
+//! A scheme that reports events knows better. From the first event of a [`Family`] that it reports, the whole family is
+//! counted as reported, and nothing of it is inferred from the frames.
 
 use crate::observe::Closures;
 use crate::observe::closures::Change;
-use saltus_integrators::{Frame, RunInfo};
+use saltus_integrators::{ContactState, EventKind, Frame, RunInfo};
 use saltus_system::ContactId;
 use std::collections::HashMap;
 
@@ -21,35 +26,45 @@ const KEPT: usize = 1000;
 /// Contacts whose impacts are followed before those that went away are forgotten.
 const FOLLOWED: usize = 4096;
 
-/// What happened at a contact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum EventKind {
-    /// It closed.
-    Impact,
-    /// It opened.
-    Opening,
-    /// Ever faster impacts ended in persistent contact.
-    Accumulation,
-}
-
-/// One event.
+/// One event, as it is listed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Event {
     /// Number of the step.
     pub step: u64,
-    /// End of the step \[s\].
+    /// When \[s\]: as reported by the scheme, else the end of the step.
     pub t: f64,
     /// The contact.
     pub contact: ContactId,
     /// What happened.
     pub kind: EventKind,
-    /// Normal impulse of the step \[N·s\].
+    /// Normal impulse \[N·s\]: as reported, else that of the step.
     pub impulse: f64,
-    /// Normal relative velocity at the start of the step \[m/s\]; NaN if the contact was not near.
+    /// Normal relative velocity \[m/s\]: just before, as reported, else at the start of the step; NaN if the contact was not
+    /// near.
     pub velocity_before: f64,
-    /// Normal relative velocity at the end of the step \[m/s\]; NaN if the contact is not near.
+    /// Normal relative velocity \[m/s\]: just after, as reported, else at the end of the step; NaN if the contact is not near.
     pub velocity_after: f64,
+}
+
+/// Kinds of events that a scheme reports together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    /// Impacts, closings, accumulations.
+    Closing,
+    /// Openings.
+    Opening,
+    /// Stick and slip.
+    Friction,
+}
+
+impl Family {
+    fn of(kind: EventKind) -> Self {
+        match kind {
+            EventKind::Impact | EventKind::Close | EventKind::Accumulation => Self::Closing,
+            EventKind::Open => Self::Opening,
+            EventKind::Stick | EventKind::Slip => Self::Friction,
+        }
+    }
 }
 
 /// What happened at one contact of fixed identity.
@@ -78,8 +93,12 @@ pub struct ContactStatistics {
 /// All events of a run, counted; the first of them, kept.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Events {
+    /// Whether impacts and closings are those that the scheme reported, not inferred from the frames.
+    pub reported: bool,
     /// Number of impacts.
     pub impacts: u64,
+    /// Number of contacts that closed without an impact; only where the scheme reports them.
+    pub closings: u64,
     /// Number of openings.
     pub openings: u64,
     /// Number of transitions from sliding to sticking.
@@ -94,7 +113,7 @@ pub struct Events {
     pub last_impact: Option<f64>,
     /// Per contact of fixed identity, in the order of the identities.
     pub contacts: Vec<ContactStatistics>,
-    /// The first 1000 events, in time.
+    /// The first 1000 impacts, closings, openings and accumulations, in time.
     pub list: Vec<Event>,
     /// The first 1000 accumulations, in time.
     pub accumulation_list: Vec<Event>,
@@ -153,6 +172,12 @@ pub struct EventLog {
     /// Normal relative velocities at the end of the last step.
     velocity: Vec<f64>,
     velocity_ids: Vec<ContactId>,
+    /// What each of these contacts did in the last step; empty where none has friction.
+    state: Vec<ContactState>,
+    /// Impacts of the last step: contact and time \[s\].
+    impacts: Vec<(ContactId, f64)>,
+    /// Families of which the scheme has reported an event.
+    reported: [bool; 3],
     events: Events,
 }
 
@@ -184,26 +209,49 @@ impl EventLog {
         self.remember(first);
     }
 
+    /// Impacts of the last step: contact and time \[s\].
+    pub(crate) fn latest_impacts(&self) -> &[(ContactId, f64)] {
+        &self.impacts
+    }
+
     /// Takes a step into account and returns whether any contact closed.
     #[inline]
     pub(crate) fn update(&mut self, frame: &Frame<'_>) -> bool {
+        self.impacts.clear();
+        for event in frame.events {
+            self.report(frame, event);
+        }
         let Self {
             closures,
             chains,
             pending,
             velocity,
             velocity_ids,
+            impacts,
+            reported,
             events,
+            ..
         } = self;
-        let impact = closures.update(frame, |id, at, change| {
+        let closed = closures.update(frame, |id, at, change| {
             let before = velocity_ids
                 .binary_search(&id)
                 .ok()
                 .map_or(f64::NAN, |i| velocity[i]);
-            let event = event(frame, id, at, change, before);
-            note(events, chains, pending, &event, frame.report.h);
+            let event = inferred(frame, id, at, change, before);
+            if change == Change::Opened {
+                pending.retain(|p| p.contact != id);
+            }
+            if !reported[Family::of(event.kind) as usize] {
+                note(events, chains, pending, &event, frame.report.h);
+                if event.kind == EventKind::Impact {
+                    impacts.push((id, event.t));
+                }
+            }
         });
-        if !pending.is_empty() {
+        if !frame.reactions.state.is_empty() && !self.reported[Family::Friction as usize] {
+            self.follow_friction(frame);
+        }
+        if !self.pending.is_empty() {
             self.settle(frame.step);
         }
         if self.chains.len() > FOLLOWED.max(2 * frame.reactions.contacts.len()) {
@@ -211,7 +259,74 @@ impl EventLog {
         }
         self.add_up(frame);
         self.remember(frame);
-        impact
+        closed
+    }
+
+    /// Takes an event that the scheme reports.
+    #[cold]
+    fn report(&mut self, frame: &Frame<'_>, reported: &saltus_integrators::Event) {
+        let family = Family::of(reported.kind);
+        if !std::mem::replace(&mut self.reported[family as usize], true) {
+            self.drop_inferred(family);
+        }
+        let event = Event {
+            step: frame.step,
+            t: reported.t,
+            contact: reported.contact,
+            kind: reported.kind,
+            impulse: reported.impulse[0],
+            velocity_before: reported.velocity_before[0],
+            velocity_after: reported.velocity_after[0],
+        };
+        if event.kind == EventKind::Impact {
+            self.impacts.push((event.contact, event.t));
+        }
+        let Self {
+            events,
+            chains,
+            pending,
+            ..
+        } = self;
+        note(events, chains, pending, &event, frame.report.h);
+    }
+
+    /// Forgets what was inferred of events that the scheme itself reports from now on.
+    fn drop_inferred(&mut self, family: Family) {
+        let events = &mut self.events;
+        match family {
+            Family::Closing => {
+                events.reported = true;
+                (events.impacts, events.accumulations) = (0, 0);
+                (events.first_impact, events.last_impact) = (None, None);
+                events.accumulation_list.clear();
+                for contact in &mut events.contacts {
+                    contact.impacts = 0;
+                    (contact.first_impact, contact.last_impact) = (None, None);
+                    contact.accumulation = None;
+                }
+                self.chains.clear();
+                self.pending.clear();
+            }
+            Family::Opening => {
+                events.openings = 0;
+                events.contacts.iter_mut().for_each(|c| c.openings = 0);
+            }
+            Family::Friction => (events.stick, events.slip) = (0, 0),
+        }
+        events.list.retain(|event| Family::of(event.kind) != family);
+    }
+
+    /// Counts the contacts that came to stick or began to slip.
+    fn follow_friction(&mut self, frame: &Frame<'_>) {
+        let reactions = &frame.reactions;
+        for (id, now) in reactions.contacts.id.iter().zip(reactions.state) {
+            let before = self.velocity_ids.binary_search(id).ok();
+            match (before.and_then(|i| self.state.get(i)), now) {
+                (Some(ContactState::Slip), ContactState::Stick) => self.events.stick += 1,
+                (Some(ContactState::Stick), ContactState::Slip) => self.events.slip += 1,
+                _ => {}
+            }
+        }
     }
 
     /// Contacts that have stayed closed for long enough have come to persistent contact.
@@ -229,12 +344,7 @@ impl EventLog {
                     kind: EventKind::Accumulation,
                     ..*impact
                 };
-                events.accumulations += 1;
-                keep(&mut events.list, &accumulation);
-                keep(&mut events.accumulation_list, &accumulation);
-                if let Some(contact) = statistics(events, impact.contact) {
-                    contact.accumulation.get_or_insert(impact.t);
-                }
+                accumulated(events, &accumulation);
                 chains.remove(&impact.contact);
             }
             !persistent
@@ -273,11 +383,13 @@ impl EventLog {
         if self.velocity_ids != frame.reactions.contacts.id {
             self.velocity_ids.clone_from(&frame.reactions.contacts.id);
         }
+        self.state.clear();
+        self.state.extend_from_slice(frame.reactions.state);
     }
 }
 
-/// The event of a change.
-fn event(
+/// The event of a change that the frames show.
+fn inferred(
     frame: &Frame<'_>,
     id: ContactId,
     at: Option<usize>,
@@ -289,10 +401,9 @@ fn event(
         step: frame.step,
         t: frame.state.t,
         contact: id,
-        kind: if change == Change::Closed {
-            EventKind::Impact
-        } else {
-            EventKind::Opening
+        kind: match change {
+            Change::Closed => EventKind::Impact,
+            Change::Opened => EventKind::Open,
         },
         impulse: at.map_or(0.0, |i| reactions.impulse[i]),
         velocity_before: before,
@@ -308,28 +419,53 @@ fn note(
     event: &Event,
     h: f64,
 ) {
-    keep(&mut events.list, event);
-    if event.kind == EventKind::Impact {
-        events.impacts += 1;
-        events.first_impact.get_or_insert(event.t);
-        events.last_impact = Some(event.t);
-        let chain = chains.entry(event.contact).or_default();
-        chain.impact(event.t, h);
-        if chain.accumulates() {
-            pending.push(*event);
+    match event.kind {
+        EventKind::Impact => {
+            keep(&mut events.list, event);
+            events.impacts += 1;
+            events.first_impact.get_or_insert(event.t);
+            events.last_impact = Some(event.t);
+            if let Some(contact) = statistics(events, event.contact) {
+                contact.impacts += 1;
+                contact.first_impact.get_or_insert(event.t);
+                contact.last_impact = Some(event.t);
+            }
+            // It hit again: the impact before was not the last one.
+            pending.retain(|p| p.contact != event.contact);
+            let chain = chains.entry(event.contact).or_default();
+            chain.impact(event.t, h);
+            if chain.accumulates() {
+                pending.push(*event);
+            }
         }
-    } else {
-        events.openings += 1;
-        pending.retain(|p| p.contact != event.contact);
+        EventKind::Open => {
+            keep(&mut events.list, event);
+            events.openings += 1;
+            if let Some(contact) = statistics(events, event.contact) {
+                contact.openings += 1;
+            }
+        }
+        EventKind::Close => {
+            keep(&mut events.list, event);
+            events.closings += 1;
+        }
+        EventKind::Accumulation => {
+            accumulated(events, event);
+            pending.retain(|p| p.contact != event.contact);
+            chains.remove(&event.contact);
+        }
+        EventKind::Stick => events.stick += 1,
+        EventKind::Slip => events.slip += 1,
     }
+}
+
+/// Counts an accumulation.
+fn accumulated(events: &mut Events, event: &Event) {
+    events.accumulations += 1;
+    keep(&mut events.list, event);
+    keep(&mut events.accumulation_list, event);
     if let Some(contact) = statistics(events, event.contact) {
-        if event.kind == EventKind::Impact {
-            contact.impacts += 1;
-            contact.first_impact.get_or_insert(event.t);
-            contact.last_impact = Some(event.t);
-        } else {
-            contact.openings += 1;
-        }
+        contact.accumulation.get_or_insert(event.t);
     }
 }
 

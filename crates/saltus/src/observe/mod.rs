@@ -10,10 +10,11 @@ mod stop_flag;
 mod tests;
 mod thinning;
 
-pub use audit::{Audit, EnergyAudit, Iterations, Outcome};
-pub use events::{ContactStatistics, Event, EventKind, EventLog, Events};
+pub use audit::{Audit, EnergyAudit, Iterations, Outcome, StepRange};
+pub use events::{ContactStatistics, Event, EventLog, Events};
 pub use recorder::Recorder;
 pub use rest::Rest;
+pub use saltus_integrators::EventKind;
 pub use stop_flag::StopFlag;
 
 pub(crate) use closures::Closures;

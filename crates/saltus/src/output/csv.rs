@@ -4,17 +4,12 @@
 //! whole lines reach the file, at least once per second, so that it can be read while the run goes on.
 
 use crate::columns::{Column, Quantity};
+use crate::output::lines::{Lines, push_number};
 use crate::output::{Header, OutputError, RowSink};
 use crate::trajectory::Trajectory;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-/// Bytes collected before they are written.
-const BLOCK: usize = 1 << 18;
-/// Longest time a row waits to be written.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The words of a state column, by the number that stands for each elsewhere.
 const STATES: [(f64, &str); 3] = [(0.0, "open"), (1.0, "stick"), (2.0, "slip")];
@@ -30,12 +25,9 @@ enum Form {
 /// Writes rows as CSV, in constant memory.
 #[derive(Debug)]
 pub struct CsvWriter {
-    path: PathBuf,
-    file: Option<File>,
-    text: Vec<u8>,
+    lines: Lines,
     /// How each column is written.
     forms: Vec<Form>,
-    clock: Clock,
 }
 
 impl CsvWriter {
@@ -43,27 +35,14 @@ impl CsvWriter {
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
-            path: path.into(),
-            file: None,
-            text: Vec::new(),
+            lines: Lines::new(path.into()),
             forms: Vec::new(),
-            clock: Clock::new(),
         }
-    }
-
-    fn flush(&mut self) -> Result<(), OutputError> {
-        if let Some(file) = &mut self.file {
-            file.write_all(&self.text)
-                .map_err(OutputError::io("write", &self.path))?;
-        }
-        self.text.clear();
-        Ok(())
     }
 }
 
 impl RowSink for CsvWriter {
     fn begin(&mut self, header: &Header) -> Result<(), OutputError> {
-        self.file = Some(File::create(&self.path).map_err(OutputError::io("create", &self.path))?);
         self.forms = header
             .columns
             .iter()
@@ -73,99 +52,33 @@ impl RowSink for CsvWriter {
                 _ => Form::Number,
             })
             .collect();
-        self.text = Vec::with_capacity(BLOCK + 32 * header.columns.len());
-        let mut line = csv::Writer::from_writer(&mut self.text);
-        line.write_record(header.columns.iter().map(Column::name))
-            .map_err(|e| OutputError::encode(&self.path, e))?;
-        line.flush().map_err(OutputError::io("write", &self.path))?;
-        drop(line);
-        self.clock = Clock::new();
-        self.flush()
+        let names = header.columns.iter().map(Column::name);
+        self.lines.create(names, 32 * header.columns.len())
     }
 
     #[inline]
     fn row(&mut self, row: &[f64]) -> Result<(), OutputError> {
-        let mut buffer = zmij::Buffer::new();
+        let text = self.lines.text();
         for (value, form) in row.iter().zip(&self.forms) {
             if *form == Form::State {
                 let word = STATES.iter().find(|(code, _)| code == value);
                 let word = word.map_or("", |(_, word)| word);
-                self.text.extend_from_slice(word.as_bytes());
+                text.extend_from_slice(word.as_bytes());
             } else if *form == Form::Whole && (0.0..10.0).contains(value) {
                 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-                self.text.push(b'0' + *value as u8);
+                text.push(b'0' + *value as u8);
             } else if *form == Form::Whole {
-                let _ = write!(self.text, "{value}"); // writing to memory does not fail
-            } else if value.is_finite() {
-                self.text
-                    .extend_from_slice(buffer.format_finite(*value).as_bytes());
-            } else if !value.is_nan() {
-                self.text
-                    .extend_from_slice(if *value > 0.0 { b"inf" } else { b"-inf" });
+                let _ = write!(text, "{value}"); // writing to memory does not fail
+            } else {
+                push_number(text, *value);
             }
-            self.text.push(b',');
+            text.push(b',');
         }
-        if let Some(last) = self.text.last_mut() {
-            *last = b'\n';
-        }
-        if self.text.len() >= BLOCK || self.clock.is_due() {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        self.lines.end_line()
     }
 
     fn end(&mut self) -> Result<(), OutputError> {
-        let result = self.flush();
-        self.file = None;
-        result
-    }
-}
-
-/// Says about once per second that it is time, and looks at the clock far less often than it is asked.
-#[derive(Debug)]
-struct Clock {
-    last_due: Instant,
-    last_look: Instant,
-    asked: u32,
-    /// Questions between two looks.
-    stride: u32,
-}
-
-impl Clock {
-    fn new() -> Self {
-        let now = Instant::now();
-        Self {
-            last_due: now,
-            last_look: now,
-            asked: 0,
-            stride: 1,
-        }
-    }
-
-    #[inline]
-    fn is_due(&mut self) -> bool {
-        self.asked += 1;
-        if self.asked < self.stride {
-            return false;
-        }
-        self.look()
-    }
-
-    fn look(&mut self) -> bool {
-        let now = Instant::now();
-        let passed = now - self.last_look;
-        (self.asked, self.last_look) = (0, now);
-        if passed < PATIENCE / 100 {
-            self.stride = (2 * self.stride).min(1 << 16);
-        } else if passed > PATIENCE / 10 {
-            self.stride = (self.stride / 8).max(1);
-        }
-        let due = now - self.last_due >= PATIENCE;
-        if due {
-            self.last_due = now;
-        }
-        due
+        self.lines.close()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::columns::Selection;
 use crate::observe::{Audit, Outcome};
+use crate::output::events::{EVENTS, EventWriter};
 use crate::output::spool::beside;
 use crate::output::summary::{model, running};
 use crate::output::vtk::{self, VtkWriter};
@@ -153,7 +154,7 @@ impl ResultDirectory {
 /// Every file that a result may consist of.
 fn result_files(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let trajectories = Format::ALL.map(Format::file_name);
-    let names = [SUMMARY, REPORT].into_iter().chain(trajectories);
+    let names = [SUMMARY, REPORT, EVENTS].into_iter().chain(trajectories);
     names.map(|name| directory.join(name))
 }
 
@@ -169,6 +170,7 @@ pub struct ResultWriter {
     formats: Vec<Format>,
     rows: RowStream,
     drawing: Option<VtkWriter>,
+    events: EventWriter,
     audit: Audit,
     report: Option<Report>,
     files: Vec<String>,
@@ -208,6 +210,7 @@ impl ResultWriter {
         }
         let report = report.then(Report::new);
         Self {
+            events: EventWriter::new(path.join(EVENTS)),
             path,
             card,
             formats,
@@ -288,6 +291,9 @@ impl ResultWriter {
             .iter()
             .map(|f| f.file_name().to_owned())
             .collect();
+        if self.events.has_written() {
+            self.files.push(EVENTS.to_owned());
+        }
         if self.report.is_some() {
             self.files.push(REPORT.to_owned());
         }
@@ -314,13 +320,14 @@ impl Observer for ResultWriter {
     fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
         self.claim(info)?;
         self.audit.begin(info, first)?;
+        self.events.open(info);
         let columns = self.rows.open(info, first)?;
         if let Some(drawing) = &mut self.drawing {
             drawing.open()?;
             drawing.take(first, true)?;
         }
         if let Some(report) = &mut self.report {
-            report.begin(&columns, info.names.bilateral.len(), self.rows.last_row());
+            report.begin(info, first, &columns, self.rows.last_row());
         }
         Ok(())
     }
@@ -330,11 +337,13 @@ impl Observer for ResultWriter {
         let flow = self.audit.frame(frame)?;
         let impact = self.audit.impact();
         self.rows.take(frame, impact)?;
+        self.events.take(frame)?;
         if let Some(drawing) = &mut self.drawing {
             drawing.take(frame, impact)?;
         }
         if let Some(report) = &mut self.report {
-            report.push(self.rows.last_row(), impact);
+            let impacts = self.audit.log().latest_impacts();
+            report.push(frame, self.rows.last_row(), impact, impacts);
         }
         Ok(flow)
     }
@@ -342,9 +351,11 @@ impl Observer for ResultWriter {
     fn end(&mut self, stop: &Stop) -> Result<(), ObserverError> {
         self.audit.end(stop)?;
         let rows = self.rows.close();
+        let events = self.events.close();
         let drawing = self.drawing.as_mut().map_or(Ok(()), VtkWriter::close);
         let conclusion = self.conclude();
         rows?;
+        events?;
         drawing?;
         Ok(conclusion?)
     }

@@ -3,7 +3,9 @@
 mod csv;
 mod directory;
 mod error;
+mod events;
 mod hdf5;
+mod lines;
 mod npz;
 mod rows;
 mod spool;

@@ -7,12 +7,13 @@
 //! | `notes` | what was changed or noticed before the run, where there is something to say |
 //! | `scheme` | its `name` and all its parameters |
 //! | `step`, `start`, `steps`, `t_end` | step \[s\], start \[s\], number of steps, time reached \[s\] |
+//! | `step_range`, `rejected` | of a scheme that chooses its step, for which `step` is the longest allowed: `shortest` and `longest` step \[s\] but for the last one, which ends with the run; number of rejected attempts |
 //! | `wall_s`, `step_us` | wall time, observers included, of the run \[s\] and of a step \[µs\] |
 //! | `iterations_mean`, `iterations_max` | correction solves of a step |
 //! | `remedied` | steps that took more than corrections: raised activation parameters, another linear solve, parts |
 //! | `constraints` | `redundant`: most multipliers of a step that are not unique |
 //! | `certificate` | per entry that applies: `guaranteed`, `worst` and its `unit`, `at` \[s\], and, if guaranteed, `relative_tolerance`: a share of the scale of the motion, without a unit |
-//! | `events` | counts of `impacts`, `openings`, `stick`, `slip`, `accumulation`; `first_impact`, `last_impact` \[s\], or null; the `accumulations` with `contact` and `t` \[s\] |
+//! | `events` | counts of `impacts`, `closings`, `openings`, `stick`, `slip`, `accumulation`, as reported by the scheme or, where it reports none, inferred from the frames; `first_impact`, `last_impact` \[s\], or null; the `accumulations` with `contact` and `t` \[s\] |
 //! | `rest` | `total` time at rest \[s\]; time `since` which nothing moved until the end \[s\], or null |
 //! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond the work of forces without a potential; it contains what moving constraints and a potential that depends on time bring in) and its time `max_gain_at` \[s\], or null, `impacts_that_gain` (steps with an impact, or up to ten after one, that gained more than 1e-6 of the largest kinetic energy and more than any step away from impacts), the largest such gain `impact_gain` and its time `impact_gain_at`, `work_external`, `work_contact` \[J\] |
 //! | `stop` | `running`, `end-reached`, `interrupted` or `step-failed`; then `error` says why and `failed_step`, `failed_at` which |
@@ -81,6 +82,14 @@ pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
     });
     if let Value::Object(body) = body {
         root.extend(body);
+    }
+    if let Some(range) = outcome.step_range {
+        let range = json!({ "shortest": range.shortest, "longest": range.longest });
+        root.insert("step_range".into(), range);
+        root.insert("rejected".into(), json!(outcome.rejected));
+    }
+    if let Some(limit) = outcome.stable_step {
+        root.insert("stable_step".into(), json!(limit));
     }
     if let Stop::StepFailed { step, t, error } = &outcome.stop {
         root.insert("error".into(), json!(error.to_string()));
@@ -165,6 +174,7 @@ fn events(outcome: &Outcome) -> Value {
         |e: &crate::observe::Event| json!({ "contact": events.contact_name(e.contact), "t": e.t });
     json!({
         "impacts": events.impacts,
+        "closings": events.closings,
         "openings": events.openings,
         "stick": events.stick,
         "slip": events.slip,

@@ -9,6 +9,7 @@ mod page;
 mod plot;
 mod series;
 mod tables;
+mod timeline;
 mod words;
 
 use crate::columns::{Column, Quantity};
@@ -16,7 +17,10 @@ use crate::observe::Outcome;
 use crate::output::RunCard;
 pub use diagram::Diagram;
 use plot::Plot;
+use saltus_integrators::{Frame, RunInfo};
+use saltus_system::ContactId;
 use series::Curve;
+use timeline::Timeline;
 
 /// Coordinates and constraints that are drawn; of a larger system, the first.
 const SHOWN: usize = 8;
@@ -31,6 +35,7 @@ pub(crate) struct Report {
     totals: Vec<(Quantity, usize)>,
     /// First and last time \[s\].
     time: (f64, f64),
+    contacts: Timeline,
 }
 
 /// A column that is drawn.
@@ -62,10 +67,12 @@ pub(crate) struct Section {
     pub(crate) figures: Vec<Figure>,
 }
 
-/// A diagram and the names of its curves.
+/// A diagram with its legend.
 pub(crate) struct Figure {
-    pub(crate) names: Vec<String>,
-    pub(crate) svg: String,
+    /// Class of the sign in the style sheet, and name.
+    pub(crate) legend: Vec<(String, String)>,
+    /// HTML.
+    pub(crate) drawing: String,
 }
 
 impl Report {
@@ -73,9 +80,18 @@ impl Report {
         Self::default()
     }
 
-    /// Begins with the first row; of the constraints, the first `bilateral` are bilateral.
-    pub(crate) fn begin(&mut self, columns: &[Column], bilateral: usize, first: &[f64]) {
+    /// Begins with the first frame, whose row is `first`.
+    pub(crate) fn begin(
+        &mut self,
+        info: &RunInfo<'_>,
+        frame: &Frame<'_>,
+        columns: &[Column],
+        first: &[f64],
+    ) {
         *self = Self::default();
+        self.contacts.begin(info, frame);
+        // Of the constraints, the bilateral ones come first.
+        let bilateral = info.names.bilateral.len();
         for (index, column) in columns.iter().enumerate() {
             let quantity = column.quantity();
             let seen = match self.totals.iter_mut().find(|(q, _)| *q == quantity) {
@@ -117,9 +133,16 @@ impl Report {
         }
     }
 
-    /// Takes a row; `impact` says whether a contact closed in it.
+    /// Takes a frame and its row; `impact` says whether a contact closed in it, `impacts` which and when.
     #[inline]
-    pub(crate) fn push(&mut self, row: &[f64], impact: bool) {
+    pub(crate) fn push(
+        &mut self,
+        frame: &Frame<'_>,
+        row: &[f64],
+        impact: bool,
+        impacts: &[(ContactId, f64)],
+    ) {
+        self.contacts.take(frame, impacts);
         let (before, t) = (self.time.1, row[0]);
         self.time.1 = t;
         for trace in &mut self.traces {
@@ -164,6 +187,7 @@ impl Report {
                 &[Quantity::Iterations],
             ),
         ];
+        sections.extend(self.contacts.section());
         sections.retain(|s| !s.figures.is_empty() || s.note.is_some());
         sections
     }
@@ -242,9 +266,10 @@ impl Report {
             range,
             curves: traces.iter().map(|t| t.curve.lines()).collect(),
         };
+        let legend = names.into_iter().zip(1..);
         Figure {
-            svg: plot.svg(),
-            names,
+            drawing: plot.svg(),
+            legend: legend.map(|(name, k)| (format!("c{k}"), name)).collect(),
         }
     }
 }

@@ -73,15 +73,14 @@ fn push_section(html: &mut String, section: &Section) {
     let _ = writeln!(html, "<section><h2>{}</h2>", section.heading);
     for figure in &section.figures {
         html.push_str("<figure><figcaption>");
-        for (k, name) in figure.names.iter().enumerate() {
+        for (class, name) in &figure.legend {
             let _ = write!(
                 html,
-                "<span><i class=\"c{}\"></i>{}</span>",
-                k + 1,
+                "<span><i class=\"{class}\"></i>{}</span>",
                 escape(name)
             );
         }
-        let _ = writeln!(html, "</figcaption>{}</figure>", figure.svg);
+        let _ = writeln!(html, "</figcaption>{}</figure>", figure.drawing);
     }
     if let Some(note) = &section.note {
         let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(note));

@@ -151,13 +151,13 @@ fn widen((low, high): (f64, f64)) -> (f64, f64) {
 }
 
 /// A linear axis.
-struct Axis {
+pub(crate) struct Axis {
     from: f64,
     to: f64,
     /// Positions of `from` and `to` in the drawing.
     start: f64,
     end: f64,
-    ticks: Vec<f64>,
+    pub(crate) ticks: Vec<f64>,
     /// Power of ten taken out of the labels.
     exponent: i32,
     decimals: usize,
@@ -165,7 +165,7 @@ struct Axis {
 
 impl Axis {
     #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
-    fn new((from, to): (f64, f64), start: f64, end: f64, wanted: f64) -> Self {
+    pub(crate) fn new((from, to): (f64, f64), start: f64, end: f64, wanted: f64) -> Self {
         let to = if to > from { to } else { from + 1.0 };
         let step = round_step((to - from) / wanted);
         // Ticks are whole multiples of the step: no sum of rounding errors, and zero is zero.
@@ -190,18 +190,18 @@ impl Axis {
         }
     }
 
-    fn map(&self, value: f64) -> f64 {
+    pub(crate) fn map(&self, value: f64) -> f64 {
         self.start + (value - self.from) / (self.to - self.from) * (self.end - self.start)
     }
 
-    fn label(&self, tick: f64) -> String {
+    pub(crate) fn label(&self, tick: f64) -> String {
         let value = tick / 10f64.powi(self.exponent);
         let value = if value == 0.0 { 0.0 } else { value }; // no minus zero
         minus(&format!("{value:.*}", self.decimals))
     }
 
     /// The unit of the labels, with their power of ten: ` \[m\]`, ` [10⁻³ m]`.
-    fn unit(&self, unit: &str) -> String {
+    pub(crate) fn unit(&self, unit: &str) -> String {
         let power = if self.exponent == 0 {
             String::new()
         } else {

@@ -18,9 +18,16 @@ pub(crate) fn key_numbers(outcome: &Outcome) -> String {
     let (events, energy) = (&outcome.events, &outcome.energy);
     let joules = |e: f64| format!("{}\u{a0}J", significant(e, 4));
     let seconds = |t: f64| format!("{}\u{a0}s", significant(t, 6));
-    let mut run = vec![
-        ("Steps", count(outcome.steps)),
-        ("Length of a step", seconds(outcome.plan.step)),
+    let mut run = vec![("Steps", count(outcome.steps))];
+    match outcome.step_range {
+        None => run.push(("Length of a step", seconds(outcome.plan.step))),
+        Some(range) => run.extend([
+            ("Shortest step", seconds(range.shortest)),
+            ("Longest step", seconds(range.longest)),
+            ("Rejected attempts", count(outcome.rejected)),
+        ]),
+    }
+    run.extend([
         ("Time reached", seconds(outcome.t_end)),
         (
             "Corrections per step",
@@ -29,7 +36,7 @@ pub(crate) fn key_numbers(outcome: &Outcome) -> String {
         ("Most in one step", count(u64::from(outcome.iterations.max))),
         ("Wall time", duration(outcome.wall.as_secs_f64())),
         ("Wall time per step", duration(1e-6 * outcome.step_us())),
-    ];
+    ]);
     if outcome.remedied > 0 {
         run.push(("Steps with a remedy", count(outcome.remedied)));
     }
@@ -39,17 +46,28 @@ pub(crate) fn key_numbers(outcome: &Outcome) -> String {
             count(u64::from(outcome.max_redundant)),
         ));
     }
-    let contacts = [
+    let mut contacts = vec![
         ("Impacts", count(events.impacts)),
         ("Openings", count(events.openings)),
         ("Accumulations", count(events.accumulations)),
+    ];
+    for (name, n) in [
+        ("Closings", events.closings),
+        ("Slip to stick", events.stick),
+        ("Stick to slip", events.slip),
+    ] {
+        if n > 0 {
+            contacts.push((name, count(n)));
+        }
+    }
+    contacts.extend([
         ("Most closed at once", count(u64::from(outcome.max_active))),
         ("Time at rest", seconds(outcome.rest.total)),
         (
             "At rest since",
             outcome.rest.since.map_or_else(|| "–".to_owned(), seconds),
         ),
-    ];
+    ]);
     let energies = [
         ("At the start", joules(energy.initial.total())),
         ("At the end", joules(energy.last.total())),
@@ -204,12 +222,23 @@ fn impacts(outcome: &Outcome) -> String {
     } else {
         "Impacts".to_owned()
     };
+    let (time, note) = if events.reported {
+        (
+            "Time",
+            "Times, velocities just before and just after, and impulses are those that the scheme located; all events are in \
+             <code>events.csv</code>.",
+        )
+    } else {
+        (
+            "End of step",
+            "An impact is a step in which a contact carries an impulse and did not in the step before; the velocities are those \
+             at the two ends of that step.",
+        )
+    };
     format!(
-        "<h3>{which}</h3><table><thead><tr><th class=\"n\">Step</th><th class=\"n\">End of step [s]</th><th>Contact</th>\
+        "<h3>{which}</h3><table><thead><tr><th class=\"n\">Step</th><th class=\"n\">{time} [s]</th><th>Contact</th>\
          <th class=\"n\">Gap velocity before [m/s]</th><th class=\"n\">after [m/s]</th><th class=\"n\">Impulse [N·s]</th>\
-         </tr></thead><tbody>{rows}</tbody></table>\
-         <p class=\"note\">An impact is a step in which a contact carries an impulse and did not in the step before; \
-         the velocities are those at the two ends of that step.</p>"
+         </tr></thead><tbody>{rows}</tbody></table><p class=\"note\">{note}</p>"
     )
 }
 

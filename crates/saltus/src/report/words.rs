@@ -29,7 +29,10 @@ fn joules(energy: f64) -> String {
 }
 
 fn course(outcome: &Outcome) -> String {
-    let h = seconds(outcome.plan.step);
+    let h = match outcome.step_range {
+        Some(_) => lengths(outcome),
+        None => seconds(outcome.plan.step),
+    };
     let (steps, scheme, end) = (
         counted(outcome.steps, "step"),
         outcome.scheme,
@@ -37,8 +40,9 @@ fn course(outcome: &Outcome) -> String {
     );
     match &outcome.stop {
         Stop::StepFailed { step, t, error } => format!(
-            "Step {} of {h} with scheme {scheme}, which starts at t = {}, failed: {error}. What is shown ends there.",
+            "Step {} of {} with scheme {scheme}, which starts at t = {}, failed: {error}. What is shown ends there.",
             count(*step),
+            seconds(outcome.plan.step),
             seconds(*t)
         ),
         Stop::EndReached => format!(
@@ -54,6 +58,11 @@ fn course(outcome: &Outcome) -> String {
 
 /// The length of the steps of a run that reached its end, which shortens the last one where it must.
 fn lengths(outcome: &Outcome) -> String {
+    if let Some(range) = outcome.step_range {
+        let (shortest, longest) = (seconds(range.shortest), seconds(range.longest));
+        let rejected = counted(outcome.rejected, "rejected attempt");
+        return format!("chosen lengths from {shortest} to {longest}, after {rejected},");
+    }
     let plan = &outcome.plan;
     match plan.last() {
         last if last == plan.step => seconds(plan.step),

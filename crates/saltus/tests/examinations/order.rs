@@ -4,6 +4,7 @@
 use crate::subjects::{model, run, with_impacts};
 use saltus::analysis::exact::ImpactingMass;
 use saltus::analysis::order::fit;
+use saltus_integrators::{HalfExplicitMethod, HalfExplicitOptions};
 use saltus_system::State;
 
 /// Mean error of each octave, over step numbers that share no factor with each other.
@@ -35,13 +36,19 @@ fn order_on_smooth_motion_is_that_of_the_scheme() {
     let model = model("double-pendulum");
     let end = 0.3;
     let start = State::new(0.0, vec![1.2, 0.9], vec![0.0, 0.0]);
-    let fine = saltus_integrators::Scheme::by_name("moreau-jean").unwrap();
-    let exact = run(&*model.system, &fine, &start, end / 40_000.0, 40_000)
+    let fine = saltus_integrators::Scheme::HalfExplicit(HalfExplicitOptions {
+        method: HalfExplicitMethod::Hem4,
+        ..HalfExplicitOptions::default()
+    });
+    let exact = run(&*model.system, &fine, &start, end / 4_000.0, 4_000)
         .pop()
         .unwrap()
         .state;
     for candidate in with_impacts() {
-        let measured = order(&OCTAVES, end, |h, n| {
+        // Beyond order 2 fewer steps do, before round-off is reached.
+        let fewer = if candidate.smooth_order > 2.0 { 10 } else { 1 };
+        let octaves = OCTAVES.map(|numbers| numbers.map(|n| n / fewer));
+        let measured = order(&octaves, end, |h, n| {
             let last = run(&*model.system, &candidate.scheme, &start, h, n)
                 .pop()
                 .unwrap()
@@ -77,11 +84,12 @@ fn order_across_impacts_is_one() {
                     .iter()
                     .map(|r| {
                         let (q, v) = exact.at(r.state.t);
-                        h * if velocity {
-                            (r.state.v[0] - v).abs()
-                        } else {
-                            (r.state.q[0] - q).abs()
-                        }
+                        r.report.h
+                            * if velocity {
+                                (r.state.v[0] - v).abs()
+                            } else {
+                                (r.state.q[0] - q).abs()
+                            }
                     })
                     .sum()
             });

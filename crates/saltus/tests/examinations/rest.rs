@@ -1,13 +1,13 @@
 //! What should rest rests, and pushes with its weight.
 
-use crate::subjects::{model, run, with_impacts};
+use crate::subjects::{model, resting, run};
 use saltus_integrators::Entry;
 
 #[test]
 fn a_ball_comes_to_rest_and_stays() {
     let model = model("bouncing-ball");
     let h = 2e-3;
-    for candidate in with_impacts() {
+    for candidate in resting() {
         let rows = run(&*model.system, &candidate.scheme, &model.initial, h, 2500);
         let last = &rows[2500];
         let weight = 10.0 * h;
@@ -41,7 +41,7 @@ fn a_ball_comes_to_rest_and_stays() {
 fn a_block_stands_on_both_corners() {
     let model = model("rocking-block");
     let h = 1e-2;
-    for candidate in with_impacts() {
+    for candidate in resting() {
         let rows = run(&*model.system, &candidate.scheme, &model.initial, h, 500);
         let last = &rows[500];
         let total: f64 = last.impulse.iter().sum();
@@ -63,7 +63,7 @@ fn a_block_stands_on_both_corners() {
 fn a_pendulum_leans_on_its_wall() {
     let model = model("bouncing-pendulum");
     let h = 1e-3;
-    for candidate in with_impacts() {
+    for candidate in resting() {
         let rows = run(&*model.system, &candidate.scheme, &model.initial, h, 6000);
         let last = &rows[6000];
         // At 45° the reaction changes by twice the weight per radian, and drift of rod and wall is an angle.

@@ -2,6 +2,29 @@
 
 use crate::subjects::{Examination, everyone};
 use saltus::{Checkpoint, Simulation};
+use saltus_integrators::{Frame, Observer, ObserverError, RunInfo, Stop};
+use std::ops::ControlFlow;
+
+/// Ends a run after so many steps, whatever their length.
+struct StopAfter(u64);
+
+impl Observer for StopAfter {
+    fn begin(&mut self, _: &RunInfo<'_>, _: &Frame<'_>) -> Result<(), ObserverError> {
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
+        Ok(if frame.step == self.0 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        })
+    }
+
+    fn end(&mut self, _: &Stop) -> Result<(), ObserverError> {
+        Ok(())
+    }
+}
 
 #[test]
 fn a_saved_run_goes_on_bit_for_bit() {
@@ -17,8 +40,8 @@ fn a_saved_run_goes_on_bit_for_bit() {
             let first = Simulation::new(&*model.system, candidate.scheme.clone())
                 .start(model.initial.clone())
                 .step(h)
-                .until(until(part))
-                .run(&mut [])
+                .until(until(steps))
+                .run(&mut [&mut StopAfter(part)])
                 .unwrap();
             let saved = serde_json::to_string(&first.checkpoint).unwrap();
             let read: Checkpoint = serde_json::from_str(&saved).unwrap();

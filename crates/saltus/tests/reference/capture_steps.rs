@@ -4,7 +4,7 @@ use crate::entries::{Entry, Outcome, check, leave_out, read};
 use crate::run::{record, run};
 use saltus::analysis::FilledGraph;
 use saltus::analysis::exact::ImpactingMass;
-use saltus_integrators::{MoreauJeanOptions, Variant};
+use saltus_integrators::{MoreauJeanOptions, SchatzmanPaoliOptions, Scheme, Variant};
 use saltus_system::{State, System};
 use saltus_zoo::{Ball, RingPendulum, corner, newtons_cradle, spring_over_floor, two_masses};
 
@@ -21,8 +21,13 @@ fn topic(entry: &Entry) -> Option<&'static str> {
         () if scheme == "exact" || scheme == "Hausdorff" => Some("exact"),
         () if scheme == "impact LCP (27)" => Some("impact"),
         () if id.starts_with("run.") && moreau => Some("run"),
+        () if id.ends_with(".sp") => Some("schatzman-paoli"),
         () if id == "local.eq126" => Some("local"),
-        () if id.starts_with("order.") && scheme.starts_with("MJ") => Some("order"),
+        () if id.starts_with("order.")
+            && (scheme.starts_with("MJ") || scheme.starts_with("SP")) =>
+        {
+            Some("order")
+        }
         () if id.starts_with("proj.ringfine") && entry.example.ends_with(" mj") => {
             Some("projection")
         }
@@ -180,6 +185,37 @@ fn trajectories() {
                 }
                 example => panic!("{example}: unknown"),
             };
+            Outcome::Ours(ours)
+        },
+    );
+}
+
+#[test]
+fn trajectories_of_schatzman_paoli() {
+    let Some(entries) = read(FILE) else { return };
+    check(
+        "Schatzman–Paoli",
+        &entries,
+        |e| is(e, "schatzman-paoli"),
+        |entry| {
+            let scheme = Scheme::SchatzmanPaoli(SchatzmanPaoliOptions::default());
+            let ball = Ball {
+                mass: 1.0,
+                force: -2.0,
+                restitution: 0.5,
+            };
+            let spring = spring_over_floor(1.0, 1.0, 0.0, 0.8);
+            let system: &dyn System = if entry.example == "ball" {
+                &ball
+            } else {
+                &spring
+            };
+            let start = State::new(0.0, vec![1.0], vec![0.0]);
+            let rows = record(system, &scheme, &start, entry.number("h"), 386);
+            let picked = [100, 200, 300, 385];
+            let mut ours: Vec<f64> = picked.iter().map(|k| rows[*k].q[0]).collect();
+            // The difference that is centred at a step is the velocity of the next.
+            ours.extend(picked.iter().map(|k| rows[k + 1].v[0]));
             Outcome::Ours(ours)
         },
     );

@@ -27,8 +27,13 @@ impl Entry {
 
     /// The parameter `h`, one number or many.
     pub fn steps(&self) -> Vec<f64> {
+        self.list("h")
+    }
+
+    /// A parameter that is one number or many.
+    pub fn list(&self, name: &str) -> Vec<f64> {
         let mut list = Vec::new();
-        flatten(&self.parameters["h"], &mut list);
+        flatten(&self.parameters[name], &mut list);
         list
     }
 }
@@ -63,6 +68,11 @@ pub fn read(file: &str) -> Option<Vec<Entry>> {
     let entries = document["items"].as_array().unwrap().iter().map(|item| {
         let mut value = Vec::new();
         flatten(&item["value"], &mut value);
+        let kind = ["tol_kind", "tolerance_kind", "tol_type"]
+            .iter()
+            .find_map(|name| item[name].as_str())
+            .unwrap_or_default()
+            .to_owned();
         Entry {
             id: text_of(&item["id"]),
             example: text_of(&item["example"]).trim().to_owned(),
@@ -71,7 +81,7 @@ pub fn read(file: &str) -> Option<Vec<Entry>> {
             quantity: text_of(&item["quantity"]),
             value,
             tolerance: first(item, "tol", "tolerance").as_f64(),
-            kind: text_of(&first(item, "tol_kind", "tolerance_kind")),
+            kind,
         }
     });
     Some(entries.collect())
@@ -82,9 +92,9 @@ fn flatten(value: &Value, into: &mut Vec<f64>) {
         Value::Number(n) => into.push(n.as_f64().unwrap()),
         Value::Array(list) => list.iter().for_each(|v| flatten(v, into)),
         Value::Null => into.push(f64::NAN),
+        Value::Bool(flag) => into.push(f64::from(u8::from(*flag))),
         Value::String(text) => into.push(text.parse().unwrap_or(f64::NAN)),
         Value::Object(map) => map.values().for_each(|v| flatten(v, into)),
-        other => panic!("not a number: {other}"),
     }
 }
 
@@ -202,6 +212,7 @@ fn compare(entry: &Entry, ours: &[f64]) -> Result<(), String> {
         let bound = match entry.kind.as_str() {
             "abs" | "order" => tolerance,
             "rel" => tolerance * value.abs(),
+            "mixed" => tolerance * (1.0 + value.abs()),
             "rel_max" => tolerance * entry.value.iter().fold(0.0_f64, |m, v| m.max(v.abs())),
             "exact" => 0.0,
             "upper" if *x <= *value => continue,

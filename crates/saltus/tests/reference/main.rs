@@ -18,6 +18,7 @@ mod capture_steps;
 mod entries;
 mod event_driven;
 mod flexible;
+mod half_explicit;
 mod lemmas;
 mod run;
 #[path = "../support/shared.rs"]

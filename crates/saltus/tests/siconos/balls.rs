@@ -347,3 +347,104 @@ until = 20.0
         .column("sum", sum, 1e-9)
         .report();
 }
+
+/// The ball of the peer's examples, with its height alone.
+fn ball(scheme: &str, step: f64) -> String {
+    format!(
+        r#"
+saltus = 1
+[parameters]
+m = 1.0
+R = 0.1
+[system]
+coordinates = ["z", "x", "phi"]
+mass = ["m", "m", "2/5*m*R^2"]
+force = ["-m*9.81", 0, 0]
+[[system.unilateral]]
+name = "ground"
+gap = "z"
+restitution = 0.9
+[initial]
+q = {{ z = 1.0 }}
+[simulation]
+scheme = {scheme}
+step = {step}
+until = 10.0
+"#
+    )
+}
+
+#[test]
+fn ball_schatzman_paoli() {
+    let Some(peer) = Peer::read("ball-schatzman-paoli") else {
+        return;
+    };
+    let text = ball(
+        r#"{ name = "schatzman-paoli", start = "first-order" }"#,
+        0.005,
+    );
+    let run = run(&model("ball-schatzman-paoli", &text));
+    // Rounding is amplified by every bounce.
+    let mut peer = peer.up_to(1350);
+    peer.column("t", run.t().iter(), 1e-11)
+        .column("z", ours(&run, "q.z"), 1e-9)
+        .column("v", ours(&run, "v.z"), 1e-9);
+    let mut peer = peer.up_to(usize::MAX);
+    peer.column("z", ours(&run, "q.z"), 1e-5)
+        .column("v", ours(&run, "v.z"), 1e-3)
+        .report();
+}
+
+/// The peer adds an impact to every step in contact, and so never rests: compared while it bounces.
+#[test]
+fn ball_d1minus() {
+    let Some(peer) = Peer::read("ball-d1minus") else {
+        return;
+    };
+    let mut peer = peer.up_to(17_000);
+    let text = ball(
+        r#"{ name = "half-explicit", method = "acceleration", activation_tolerance = 1e-8 }"#,
+        5e-4,
+    );
+    let run = run(&model("ball-d1minus", &text));
+    peer.column("t", run.t().iter(), 1e-11)
+        .column("z", ours(&run, "q.z"), 1e-11)
+        .column("v", ours(&run, "v.z"), 1e-11)
+        .report();
+}
+
+#[test]
+fn disk_friction() {
+    let Some(mut peer) = Peer::read("disk-friction") else {
+        return;
+    };
+    let text = r#"
+saltus = 1
+[system]
+coordinates = ["x", "y", "phi"]
+mass = [1.0, 1.0, 0.1]
+force = [-9.81, 0, 0]
+[[system.unilateral]]
+name = "ground"
+gap = "x - 0.5"
+tangential = "y - 0.5*phi"
+restitution = 0.9
+friction = 0.1
+[initial]
+q = { x = 1.0 }
+v = { phi = 2.0 }
+[simulation]
+scheme = { name = "moreau-jean", gamma = 1.0 }
+step = 0.005
+until = 10.0
+"#;
+    let run = run(&model("disk-friction", text));
+    peer.column("x", ours(&run, "q.x"), 1e-11)
+        .column("vx", ours(&run, "v.x"), 1e-11)
+        .column("omega", ours(&run, "v.phi"), 1e-11)
+        .column("P_N", ours(&run, "impulse.ground"), 1e-11)
+        .column("y", ours(&run, "q.y"), 1e-11)
+        .column("phi", ours(&run, "q.phi"), 1e-11)
+        .column("vy", ours(&run, "v.y"), 1e-11)
+        .report();
+}

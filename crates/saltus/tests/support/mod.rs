@@ -2,9 +2,11 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
+pub mod exact_ball;
+
 use saltus::output::{ResultDirectory, RunCard};
 use saltus::{Integrator, Scheme, Simulation, State, System};
-use saltus_integrators::{Guarantees, MoreauJeanOptions, Reactions, StepError, StepReport};
+use saltus_integrators::{Event, Guarantees, MoreauJeanOptions, Reactions, StepError, StepReport};
 use saltus_model::{Format as Text, Model};
 use saltus_zoo::Ball;
 use std::path::{Path, PathBuf};
@@ -55,10 +57,12 @@ pub fn summary(path: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(path.join("summary.json")).unwrap()).unwrap()
 }
 
-/// A scheme that works for a number of steps and then does not.
+/// A scheme that works for a number of steps and then does not; in the first it reports `events`.
 pub struct Failing {
     pub inner: Box<dyn Integrator>,
     pub steps: u32,
+    pub events: Vec<Event>,
+    taken: u32,
 }
 
 impl Failing {
@@ -66,6 +70,8 @@ impl Failing {
         Box::new(Self {
             inner: scheme().build().unwrap(),
             steps,
+            events: Vec::new(),
+            taken: 0,
         })
     }
 }
@@ -103,6 +109,7 @@ impl Integrator for Failing {
             });
         }
         self.steps -= 1;
+        self.taken += 1;
         self.inner.step(system, state, h, end)
     }
 
@@ -112,6 +119,10 @@ impl Integrator for Failing {
 
     fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
         self.inner.interpolate(system, fraction, out);
+    }
+
+    fn events(&self) -> &[Event] {
+        if self.taken == 1 { &self.events } else { &[] }
     }
 
     fn save(&self, memory: &mut Vec<f64>) {

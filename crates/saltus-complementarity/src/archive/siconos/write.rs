@@ -36,6 +36,7 @@ pub(in crate::archive) fn write(path: &Path, problem: &Problem) -> Result<String
             dense(&mut text, matrix);
             numbers(&mut text, q);
         }
+        Problem::Contact(_) => return Err(super::super::not_one_law(path)),
         Problem::Friction(p) => {
             if p.is_matrix_free() {
                 return Err(super::super::not_a_matrix(path));

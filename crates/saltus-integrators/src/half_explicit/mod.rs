@@ -1,0 +1,274 @@
+//! The half-explicit schemes.
+//!
+//! Explicit in the smooth dynamics, implicit in constraints, contacts and friction, which hold at the velocity of the next stage.
+//! The trapezoidal rule at velocity level (`a_k = M_k⁻¹ f_k`, `W̃` at `q̃ = q_k ⊕ h v_k`, `V = W_k`):
+//!
+//! ```text
+//! ṽ = v_k + h a_k + M_k⁻¹ V p ,           laws on W̃ᵀ ṽ ,      contacts closed at q_k
+//! q_{k+1} = q_k ⊕ h (v_k + ṽ)/2 ,         a' = M_{k+1}⁻¹ f(t_{k+1}, q_{k+1}, ṽ)
+//! v_{k+1} = v_k + h (a_k + a')/2 + M_k⁻¹ V p/2 + M_{k+1}⁻¹ W p' ,   laws on Wᵀ v_{k+1} ,   closed at q_{k+1}
+//! ```
+//!
+//! Where a contact closed in the step, the last line is an impact instead: `p` and `p'` are dropped, and all closed contacts obey
+//! `0 ≤ u⁺ + e u⁻ ⟂ Λ ≥ 0` with Coulomb's law, `u⁻` from `v⁻ = v_k + h (a_k + a')/2`.
+//!
+//! Order 2 on smooth motion and in persistent contact, order 1 across impacts and reversals of slip; Runge–Kutta methods of order 3
+//! and 4 by their tableaux. Explicit: a stiff model needs a step below the limit that [`Integrator::stable_step`] tells (order 2:
+//! `h ω ≤ 2` without damping). Velocities obey constraints and laws exactly; positions drift at the order of the method, and a contact
+//! that closes may penetrate by `h |u|`, which is never repaired. Use it for rigid bodies and small models with long smooth phases.
+//!
+//! Reference: Schindler, Rezaei, Kursawe, Acary (2015), eqs. 29–77; Brasey, Hairer (1993).
+
+mod acceleration;
+mod options;
+mod runge_kutta;
+mod tableaux;
+mod trapezoidal;
+
+pub use options::{ButcherTableau, HalfExplicitOptions, Method};
+
+use crate::certificate::{Entry, Guarantees};
+use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
+use crate::kit::{Active, Duration, Row, Stage, Step, StepProblem, refuse_friction, restitution};
+use crate::scheme::OptionsError;
+use runge_kutta::RungeKutta;
+use saltus_system::{State, System};
+
+const NAME: &str = "half-explicit";
+
+/// The schemes with their buffers.
+#[derive(Debug)]
+pub struct HalfExplicit {
+    options: HalfExplicitOptions,
+    own: Option<Own>,
+}
+
+/// What a prepared scheme has.
+#[derive(Debug)]
+struct Own {
+    step: Step,
+    problem: StepProblem,
+    /// Where the directions are predicted.
+    predicted: Stage,
+    active: Active,
+    a0: Vec<f64>,       // M⁻¹ f at the start (nv)
+    a1: Vec<f64>,       // at the end (nv)
+    v_free: Vec<f64>,   // velocity without the impulses of the problem (nv)
+    v1: Vec<f64>,       // velocity of the first stage (nv)
+    response: Vec<f64>, // M⁻¹ V p of the first stage (nv)
+    runge_kutta: Option<RungeKutta>,
+    /// Largest step \[s\] that is stable at the start, where it is known.
+    stable_step: Option<f64>,
+    /// Step \[s\] of the plan.
+    nominal: f64,
+}
+
+impl HalfExplicit {
+    /// The scheme with the given parameters.
+    ///
+    /// # Errors
+    /// The first parameter out of range.
+    pub fn new(options: HalfExplicitOptions) -> Result<Self, OptionsError> {
+        options.validate()?;
+        Ok(Self { options, own: None })
+    }
+}
+
+impl Integrator for HalfExplicit {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        let tolerance = self.options.tolerance;
+        let g = Guarantees::default()
+            .with(Entry::Dynamics, tolerance)
+            .with(Entry::QuaternionNorm, tolerance);
+        if self.options.method == Method::Acceleration {
+            return g;
+        }
+        g.with(Entry::ComplementarityVelocity, tolerance)
+            .with(Entry::BilateralVelocity, tolerance)
+            .with(Entry::Cone, tolerance)
+            .with(Entry::StickVelocity, tolerance)
+    }
+
+    fn prepare(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<StepReport, StepError> {
+        let mut step = Step::new(NAME, system, state, self.options.activation_tolerance, h)?;
+        if !self.options.solves_friction() {
+            refuse_friction(NAME, system, &step)?;
+        }
+        let zeros = || vec![0.0; step.dims.nv];
+        let (a0, a1, v_free, v1, response) = (zeros(), zeros(), zeros(), zeros(), zeros());
+        let tableau = self.options.tableau();
+        let stable_step = self.options.method.largest_step(system, state, &step);
+        let report = step.initial_report(system, h);
+        let active = Vec::with_capacity(step.start.contacts.len());
+        self.own = Some(Own {
+            predicted: Stage::new(system),
+            problem: StepProblem::default(),
+            active,
+            a0,
+            a1,
+            v_free,
+            v1,
+            response,
+            runge_kutta: tableau.map(|t| RungeKutta::new(system, t)),
+            stable_step,
+            nominal: h,
+            step,
+        });
+        Ok(report)
+    }
+
+    fn step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        let Some(own) = &mut self.own else {
+            return Err(crate::kit::unprepared(NAME));
+        };
+        own.step.begin(system, state, h)?;
+        own.problem.begin_step();
+        own.a0.copy_from_slice(&own.step.start.force);
+        own.step.start.mass.solve(&mut own.a0);
+        match self.options.method {
+            Method::Trapezoidal => own.trapezoidal(system, state, h, end),
+            Method::Acceleration => own.acceleration(system, state, h, end),
+            Method::Reduced => own.reduced(system, state, h, &self.options),
+            Method::Hetr | Method::Hem3 | Method::Hem4 | Method::Tableau => {
+                own.runge_kutta(system, state, h, end)
+            }
+        }
+    }
+
+    fn reactions(&self) -> Reactions<'_> {
+        crate::kit::reactions(self.own.as_ref().map(|own| &own.step))
+    }
+
+    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
+        if let Some(own) = &self.own {
+            own.step.interpolate(system, fraction, out);
+        }
+    }
+
+    fn events(&self) -> &[Event] {
+        self.own.as_ref().map_or(&[], |own| &own.step.events)
+    }
+
+    fn chooses_step(&self) -> bool {
+        self.options.method == Method::Reduced
+    }
+
+    fn stable_step(&self) -> Option<f64> {
+        self.own.as_ref().and_then(|own| own.stable_step)
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        memory.clear();
+        if let Some(own) = &self.own {
+            own.step.save(memory);
+        }
+    }
+
+    fn load(&mut self, memory: &[f64]) {
+        if let Some(own) = &mut self.own {
+            own.step.load(memory);
+        }
+    }
+}
+
+impl Own {
+    /// The contacts of the step that are closed at `stage`.
+    fn activate_closed(active: &mut Active, stage: &Stage, epsilon: f64) {
+        let gaps = stage.contacts.gap.iter().enumerate();
+        active.clear();
+        active.extend(gaps.filter(|(_, gap)| **gap <= epsilon).map(|(i, _)| i));
+    }
+
+    /// Whether a contact that is open at the start of the step is closed at `stage`.
+    fn closes(&self, stage: &Stage) -> bool {
+        let (before, epsilon) = (&self.step.start.contacts.gap, self.step.epsilon);
+        let pairs = before.iter().zip(&stage.contacts.gap);
+        pairs
+            .into_iter()
+            .any(|(before, now)| *before > epsilon && *now <= epsilon)
+    }
+
+    /// Impact of all contacts that are closed at the end of the step, which arrives there with `v_free` (eqs. 68, A.11–A.13).
+    fn impact(&mut self, system: &dyn System, state: &mut State) -> Result<StepReport, StepError> {
+        self.step.reactions.clear();
+        let (step, v_free) = (&self.step, &self.v_free);
+        let end = &step.end;
+        let rebound = |row: Row| {
+            let u = end.velocity(row, v_free);
+            end.rate(row) + restitution(&end.contacts, row) * u
+        };
+        Self::activate_closed(&mut self.active, end, step.epsilon);
+        self.problem.pose(
+            system,
+            &step.reactions,
+            (end, end),
+            &self.active,
+            Duration::Instant,
+            v_free,
+            rebound,
+        );
+        self.solve_at_end(system)?;
+        self.problem.respond(&mut self.step.jump);
+        self.step
+            .finish(system, state, true, 0, self.problem.redundant)
+    }
+
+    /// Ends a step without an impact: laws at its end on top of the velocity `v_free`, by impulses at the end that act for `time` \[s\].
+    fn close(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        time: f64,
+    ) -> Result<StepReport, StepError> {
+        let end = &self.step.end;
+        Self::activate_closed(&mut self.active, end, self.step.epsilon);
+        self.problem.pose(
+            system,
+            &self.step.reactions,
+            (end, end),
+            &self.active,
+            Duration::Time(time),
+            &self.v_free,
+            rate(end),
+        );
+        self.solve_at_end(system)?;
+        self.step
+            .finish(system, state, false, 0, self.problem.redundant)
+    }
+
+    /// Solves the problem posed at the end of the step; its velocity is then known.
+    fn solve_at_end(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let Self {
+            step,
+            problem,
+            v_free,
+            ..
+        } = self;
+        problem.solve(system, &mut step.reactions, &step.end, step.end.t)?;
+        step.end.v.copy_from_slice(v_free);
+        problem.respond(&mut step.end.v);
+        let (end, v) = (&step.end, &step.end.v);
+        step.reactions.take(problem, (end, end), (v_free, v), 1.0);
+        Ok(())
+    }
+}
+
+/// The offset of the rows of a problem at velocity level: their own rate.
+fn rate(stage: &Stage) -> impl Fn(Row) -> f64 + '_ {
+    |row| stage.rate(row)
+}

@@ -1,0 +1,63 @@
+//! The corridor that schemes walk: points of evaluation, the rows of constraints and contacts there, the contact
+//! problem of a step, and what proves its end. A scheme adds its equations.
+//!
+//! A step reads: [`Step::begin`] (contacts of the step, the start as a [`Stage`]); further stages where the scheme evaluates;
+//! [`StepProblem::pose`] with the active contacts, [`StepProblem::solve`], [`StepProblem::respond`]; [`Step::finish`].
+
+mod failure;
+mod problem;
+mod reactions;
+mod row;
+mod stability;
+mod stage;
+mod step;
+mod tolerance;
+
+pub(crate) use problem::{Active, Duration, StepProblem};
+pub(crate) use reactions::restitution;
+pub(crate) use row::Row;
+pub(crate) use stability::{Mode, highest_mode};
+pub(crate) use stage::Stage;
+pub(crate) use step::Step;
+pub(crate) use tolerance::MomentumScale;
+
+use crate::integrator::{Reactions, StepError};
+use saltus_system::{ContactSet, System};
+use std::sync::LazyLock;
+
+/// A step before `prepare`.
+pub(crate) fn unprepared(scheme: &'static str) -> StepError {
+    StepError::NotPrepared { scheme }
+}
+
+/// The reactions of a scheme, none before `prepare`.
+pub(crate) fn reactions(step: Option<&Step>) -> Reactions<'_> {
+    static NONE: LazyLock<ContactSet> = LazyLock::new(ContactSet::default);
+    step.map_or_else(|| Reactions::of(&NONE), Step::reactions)
+}
+
+/// Refuses a system with friction for a scheme that does not solve it.
+pub(crate) fn refuse_friction(
+    scheme: &'static str,
+    system: &dyn System,
+    step: &Step,
+) -> Result<(), StepError> {
+    let names = system.names();
+    let set = &step.start.contacts;
+    let found = (0..set.len()).find(|&i| step.reactions.rows_of(set, i) > 1);
+    if let Some(i) = found {
+        return Err(StepError::FrictionUnsupported {
+            contact: names.contact(set.id[i]),
+            mu: set.law[i].mu,
+            scheme,
+        });
+    }
+    match system.joint_friction() {
+        [] => Ok(()),
+        _ => Err(StepError::JointFrictionUnsupported {
+            joint: names.friction_element(0),
+            scheme,
+            cure: "use scheme `moreau-jean`",
+        }),
+    }
+}

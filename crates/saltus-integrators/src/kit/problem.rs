@@ -1,0 +1,400 @@
+//! The contact problem of a step: impulses on the rows of constraints, joints and contacts that make velocities obey their laws.
+
+use super::reactions::StepReactions;
+use super::{Row, Stage};
+use crate::integrator::{ContactState, StepError};
+use crate::one_step::OneStep;
+use saltus_complementarity::{Block, BlockState};
+use saltus_linear::SquareMatrix;
+use saltus_system::{FrictionBound, System};
+
+/// How long a bounded friction force acts in a contact problem.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Duration {
+    /// An impact: a bounded force has no impulse.
+    Instant,
+    /// Impulses over a time \[s\].
+    Time(f64),
+    /// The problem is posed in forces and accelerations.
+    Force,
+}
+
+impl Duration {
+    /// What a force is multiplied by.
+    fn weight(self) -> f64 {
+        match self {
+            Self::Instant => 0.0,
+            Self::Time(h) => h,
+            Self::Force => 1.0,
+        }
+    }
+}
+
+/// The contacts that take part, by their place in the set, increasing.
+pub(crate) type Active = Vec<usize>;
+
+/// Poses and solves, keeping its buffers.
+///
+/// The rows `w = A v + c` hold at the velocity (or acceleration) `v = v_free + J⁻¹ B z`: `J` the mass matrix of an explicit scheme or
+/// the iteration matrix of an implicit one, `B` the directions of the forces at one stage, `A` those of the velocities at
+/// another, which may be the same.
+#[derive(Debug, Default)]
+pub(crate) struct StepProblem {
+    one_step: OneStep,
+    rows: Vec<Row>,
+    blocks: Vec<(u64, Block)>,
+    /// First row of each block.
+    first: Vec<usize>,
+    /// `c` of each row.
+    offset: Vec<f64>,
+    /// Impulses of each row (forces at acceleration level).
+    z: Vec<f64>,
+    w: Vec<f64>,
+    /// Bilateral rows, and blocks before the first contact.
+    bilateral: usize,
+    before_contacts: usize,
+    /// Whether the next solve starts from the impulses of the last one, by contact.
+    is_warm: bool,
+    pub(crate) redundant: u32,
+}
+
+/// What the rows of bilateral constraints and of friction in joints are known by, beside those of contacts.
+const BILATERAL_ID: u64 = 1 << 62;
+const FRICTION_ID: u64 = 1 << 61;
+
+impl StepProblem {
+    /// The next problem belongs to a new step: it takes no guess from an older one, so that a run that goes on takes the same path.
+    pub(crate) fn begin_step(&mut self) {
+        self.is_warm = false;
+    }
+
+    /// Poses the problem of the contacts `active` with all bilateral constraints and friction in joints.
+    ///
+    /// `J` is the factored mass of `forces`; see [`pose_with`](Self::pose_with).
+    pub(crate) fn pose(
+        &mut self,
+        system: &dyn System,
+        reactions: &StepReactions,
+        (forces, rows): (&Stage, &Stage),
+        active: &[usize],
+        duration: Duration,
+        v_free: &[f64],
+        offset: impl Fn(Row) -> f64,
+    ) {
+        let stages = (&forces.mass, forces, rows);
+        self.pose_with(system, reactions, stages, active, duration, v_free, offset);
+    }
+
+    /// The same with any factored `J`. `A` and the laws are those of `rows`, `B` those of `forces`; `offset` gives `c` of each row.
+    pub(crate) fn pose_with(
+        &mut self,
+        system: &dyn System,
+        reactions: &StepReactions,
+        (matrix, forces, rows): (&SquareMatrix, &Stage, &Stage),
+        active: &[usize],
+        duration: Duration,
+        v_free: &[f64],
+        offset: impl Fn(Row) -> f64,
+    ) {
+        self.list(system, reactions, rows, active, duration);
+        let m = self.rows.len();
+        self.z.clear();
+        self.z.resize(m, 0.0);
+        self.w.resize(m, 0.0);
+        self.offset.clear();
+        if m == 0 {
+            return;
+        }
+        let list = &self.rows;
+        self.one_step
+            .condense(m, v_free.len(), matrix, &|i| forces.row(list[i]), &|i| {
+                rows.row(list[i])
+            });
+        self.offset.extend(list.iter().map(|row| offset(*row)));
+        for (i, q) in self.one_step.q_mut().iter_mut().enumerate() {
+            let (directions, row) = rows.row(list[i]);
+            *q = directions.dot(row, v_free) + self.offset[i];
+        }
+        self.one_step.pose(self.blocks.iter().copied());
+    }
+
+    /// Lists rows and laws.
+    fn list(
+        &mut self,
+        system: &dyn System,
+        reactions: &StepReactions,
+        rows: &Stage,
+        active: &[usize],
+        duration: Duration,
+    ) {
+        self.rows.clear();
+        self.blocks.clear();
+        self.first.clear();
+        self.bilateral = reactions.ng;
+        for i in 0..reactions.ng {
+            self.push(
+                BILATERAL_ID | i as u64,
+                Block::Equality,
+                [Row::Bilateral(i)],
+            );
+        }
+        let mut row = 0;
+        for (k, element) in system.joint_friction().iter().enumerate() {
+            let count = usize::from(element.tangents);
+            let size = rows.joint_coefficient(k);
+            let slip = (row..row + count).map(Row::Friction);
+            let block = match element.bound {
+                FrictionBound::Reaction { first, count } => Block::JointCoulomb {
+                    mu: size,
+                    tangents: element.tangents,
+                    first_normal: first,
+                    normals: count,
+                },
+                FrictionBound::Force => {
+                    let most = size * duration.weight();
+                    Block::Box {
+                        lo: -most,
+                        hi: most,
+                    }
+                }
+            };
+            self.push(FRICTION_ID | k as u64, block, slip);
+            row += count;
+        }
+        self.before_contacts = self.blocks.len();
+        for &i in active {
+            let contacts = &rows.contacts;
+            let first = contacts.first_row[i];
+            let id = contacts.id[i].0;
+            self.blocks.push((id, reactions.block(&rows.contacts, i)));
+            self.first.push(self.rows.len());
+            self.rows.push(Row::Normal(i, first));
+            let tangents = first + 1..first + reactions.rows_of(&rows.contacts, i);
+            self.rows.extend(tangents.map(|row| Row::Tangent(i, row)));
+        }
+    }
+
+    fn push(&mut self, id: u64, block: Block, rows: impl IntoIterator<Item = Row>) {
+        self.first.push(self.rows.len());
+        self.blocks.push((id, block));
+        self.rows.extend(rows);
+    }
+
+    /// Solves the problem posed at the time `t` \[s\]. A contact that stuck and begins to slip goes on with its coefficient of slip;
+    /// what each contact does is left in `reactions`.
+    pub(crate) fn solve(
+        &mut self,
+        system: &dyn System,
+        reactions: &mut StepReactions,
+        rows: &Stage,
+        t: f64,
+    ) -> Result<(), StepError> {
+        self.redundant = 0;
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        self.check_coefficients(system, rows, t)?;
+        let outcome = loop {
+            if self.is_warm {
+                self.z.fill(0.0);
+            }
+            let outcome = self.one_step.solve_posed_from(&mut self.z, self.is_warm);
+            if !outcome.is_solved() || !self.let_go(reactions, rows) {
+                break outcome;
+            }
+        };
+        if !outcome.is_solved() || outcome.multiple {
+            return Err(self.failure(system, rows, outcome));
+        }
+        self.is_warm = true;
+        self.redundant = outcome.redundant;
+        for k in self.before_contacts..self.blocks.len() {
+            reactions.state[self.contact(k)] = state_of(self.one_step.block_state(k));
+        }
+        for k in self.bilateral..self.before_contacts {
+            reactions.friction_state[k - self.bilateral] = state_of(self.one_step.block_state(k));
+        }
+        Ok(())
+    }
+
+    /// Gives contacts that stuck and slip now their coefficient of slip; whether there were any.
+    fn let_go(&mut self, reactions: &mut StepReactions, rows: &Stage) -> bool {
+        let mut any = false;
+        for k in self.before_contacts..self.blocks.len() {
+            let i = self.contact(k);
+            let law = rows.contacts.law[i];
+            if reactions.sticking[i]
+                && law.mu_static > law.mu
+                && self.one_step.block_state(k) == BlockState::Slip
+            {
+                reactions.sticking[i] = false;
+                self.blocks[k].1 = reactions.block(&rows.contacts, i);
+                self.one_step.set_block(k, self.blocks[k].1);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// The contact of block `k`.
+    fn contact(&self, k: usize) -> usize {
+        match self.rows[self.first[k]] {
+            Row::Normal(contact, _) | Row::Tangent(contact, _) => contact,
+            Row::Bilateral(_) | Row::Friction(_) => 0,
+        }
+    }
+
+    fn check_coefficients(
+        &self,
+        system: &dyn System,
+        rows: &Stage,
+        t: f64,
+    ) -> Result<(), StepError> {
+        for k in self.before_contacts..self.blocks.len() {
+            if let Block::Coulomb { mu, .. } = self.blocks[k].1
+                && !(mu >= 0.0 && mu.is_finite())
+            {
+                let contact = system.names().contact(rows.contacts.id[self.contact(k)]);
+                return Err(StepError::Friction { contact, mu, t });
+            }
+        }
+        for element in 0..self.before_contacts - self.bilateral {
+            let value = rows.joint_coefficient(element);
+            if !(value >= 0.0 && value.is_finite()) {
+                let joint = system.names().friction_element(element);
+                return Err(StepError::JointFriction { joint, value, t });
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Row and impulse (or force) of everything in the problem.
+    pub(crate) fn impulses(&self) -> impl Iterator<Item = (Row, f64)> + '_ {
+        self.rows.iter().copied().zip(self.z.iter().copied())
+    }
+
+    /// `v ← v + J⁻¹ B z`.
+    pub(crate) fn respond(&self, v: &mut [f64]) {
+        self.one_step.add_response(0..self.rows.len(), &self.z, v);
+    }
+
+    /// The part of the response that contacts and joints with friction make.
+    pub(crate) fn respond_by_contacts(&self, v: &mut [f64]) {
+        let all = self.bilateral..self.rows.len();
+        self.one_step.add_response(all, &self.z, v);
+    }
+
+    /// How far velocities `v` are from the laws of the problem, recomputed from `v` and the impulses.
+    pub(crate) fn examine(&mut self, rows: &Stage, v: &[f64]) -> Proof {
+        let mut proof = Proof::default();
+        for (i, w) in self.w[..self.rows.len()].iter_mut().enumerate() {
+            let (matrix, row) = rows.row(self.rows[i]);
+            *w = matrix.dot(row, v) + self.offset[i];
+        }
+        for k in 0..self.blocks.len() {
+            let (_, block) = self.blocks[k];
+            let own = self.first[k]..self.first[k] + block.rows();
+            proof.law = proof
+                .law
+                .max(self.one_step.block_residual_at(k, &self.w[own.clone()]));
+            let (radius, from) = match block {
+                Block::Coulomb { mu, .. } => (mu * self.z[own.start], own.start + 1),
+                Block::JointCoulomb {
+                    mu,
+                    first_normal,
+                    normals,
+                    ..
+                } => {
+                    let carried = &self.z[first_normal..first_normal + normals];
+                    let size = carried.iter().map(|z| z * z).sum::<f64>().sqrt();
+                    (mu * size, own.start)
+                }
+                Block::Box { hi, .. } => (hi, own.start),
+                _ => continue,
+            };
+            let (mut force, mut slip, mut power) = (0.0_f64, 0.0_f64, 0.0);
+            for i in from..own.end {
+                force = force.hypot(self.z[i]);
+                slip = slip.hypot(self.w[i]);
+                power += self.w[i] * self.z[i];
+            }
+            proof.cone = proof.cone.max(force - radius);
+            proof.work = proof.work.max(power);
+            if self.one_step.block_state(k) == BlockState::Stick {
+                proof.stick = proof.stick.max(slip);
+            }
+        }
+        proof
+    }
+
+    /// Largest component of `M (v − v_free) − B z`; `work` is overwritten.
+    pub(crate) fn momentum_residual(
+        &self,
+        forces: &Stage,
+        (v_free, v): (&[f64], &[f64]),
+        work: &mut [f64],
+        momentum: &mut [f64],
+    ) -> f64 {
+        for (x, (a, b)) in work.iter_mut().zip(v.iter().zip(v_free)) {
+            *x = a - b;
+        }
+        forces.mass.apply(work, momentum);
+        for (row, z) in self.impulses() {
+            let (matrix, i) = forces.row(row);
+            matrix.axpy(i, -z, momentum);
+        }
+        saltus_linear::max_abs(momentum)
+    }
+
+    /// What the error of an unsolved problem needs.
+    pub(super) fn parts(&self) -> (&OneStep, usize, usize, usize) {
+        (
+            &self.one_step,
+            self.bilateral,
+            self.before_contacts,
+            self.blocks.len(),
+        )
+    }
+
+    /// The contact or joint of block `k`, as the set of `rows` numbers it.
+    pub(super) fn member(&self, k: usize) -> Row {
+        self.rows[self.first[k]]
+    }
+}
+
+/// How well the laws of a problem hold, in velocities and impulses.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Proof {
+    /// Natural map of all laws [m/s].
+    pub(crate) law: f64,
+    /// Distance of reactions from their cones [N·s].
+    pub(crate) cone: f64,
+    /// Slip of what sticks [m/s].
+    pub(crate) stick: f64,
+    /// Work of friction, where positive \[J\].
+    pub(crate) work: f64,
+}
+
+impl Proof {
+    /// The worse of both.
+    pub(crate) fn include(&mut self, other: Self) {
+        self.law = self.law.max(other.law);
+        self.cone = self.cone.max(other.cone);
+        self.stick = self.stick.max(other.stick);
+        self.work = self.work.max(other.work);
+    }
+}
+
+fn state_of(state: BlockState) -> ContactState {
+    match state {
+        BlockState::Open => ContactState::Open,
+        BlockState::Closed => ContactState::Closed,
+        BlockState::Stick => ContactState::Stick,
+        BlockState::Slip => ContactState::Slip,
+    }
+}

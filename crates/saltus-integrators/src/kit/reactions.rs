@@ -1,0 +1,184 @@
+//! The reactions of a step, row by row: impulses, laws and states of contacts and joints, and what proves them.
+
+use super::problem::{Proof, StepProblem};
+use super::{Row, Stage};
+use crate::integrator::ContactState;
+use saltus_complementarity::Block;
+use saltus_linear::max_abs;
+use saltus_system::{ContactSet, System};
+
+/// Impulses over the step of every row, and what contacts and joints do.
+#[derive(Debug)]
+pub(crate) struct StepReactions {
+    /// Bilateral rows.
+    pub(super) ng: usize,
+    laws_vary: bool,
+    /// Whether any contact of the set, or any joint, has friction.
+    pub(crate) has_friction: bool,
+    /// Contacts that stick when the step begins: their static coefficient counts.
+    pub(super) sticking: Vec<bool>,
+    /// What each contact, and each element of friction in joints, does.
+    pub(crate) state: Vec<ContactState>,
+    pub(super) friction_state: Vec<ContactState>,
+    pub(crate) bilateral: Vec<f64>, // [N·s] (ng)
+    pub(super) friction: Vec<f64>,  // [N·s] (rows of friction in joints)
+    pub(crate) normal: Vec<f64>,    // [N·s] (contacts)
+    pub(crate) row: Vec<f64>,       // [N·s] (rows of the set)
+    pub(super) proof: Proof,
+    /// Residual of the balance of momentum [N·s].
+    pub(super) dynamics: f64,
+    work: Vec<f64>,     // (nv)
+    momentum: Vec<f64>, // (nv)
+}
+
+impl StepReactions {
+    pub(super) fn new(system: &dyn System) -> Self {
+        let dims = system.dims();
+        let elements = system.joint_friction();
+        let slips = elements.iter().map(|f| usize::from(f.tangents)).sum();
+        Self {
+            ng: dims.ng,
+            laws_vary: system.laws_vary(),
+            has_friction: false,
+            sticking: Vec::new(),
+            state: Vec::new(),
+            friction_state: vec![ContactState::Open; elements.len()],
+            bilateral: vec![0.0; dims.ng],
+            friction: vec![0.0; slips],
+            normal: Vec::new(),
+            row: Vec::new(),
+            proof: Proof::default(),
+            dynamics: 0.0,
+            work: vec![0.0; dims.nv],
+            momentum: vec![0.0; dims.nv],
+        }
+    }
+
+    /// No impulses yet in a step that begins at `start`.
+    pub(super) fn begin(&mut self, start: &Stage) {
+        let set = &start.contacts;
+        let (n, rows) = (set.len(), set.rate.len());
+        self.sticking.resize(n, false);
+        self.state.resize(n, ContactState::Open);
+        self.normal.resize(n, 0.0);
+        self.row.resize(rows, 0.0);
+        self.has_friction =
+            !self.friction_state.is_empty() || (0..n).any(|i| self.rows_of(set, i) > 1);
+        self.clear();
+        self.proof = Proof::default();
+        self.dynamics = 0.0;
+        if self.has_friction {
+            self.find_sticking(start);
+        }
+    }
+
+    /// Takes back every impulse of the step.
+    pub(crate) fn clear(&mut self) {
+        self.bilateral.fill(0.0);
+        self.friction.fill(0.0);
+        self.normal.fill(0.0);
+        self.row.fill(0.0);
+        self.state.fill(ContactState::Open);
+        self.friction_state.fill(ContactState::Open);
+    }
+
+    fn find_sticking(&mut self, start: &Stage) {
+        for i in 0..self.sticking.len() {
+            let first = start.contacts.first_row[i];
+            let rows = first + 1..first + self.rows_of(&start.contacts, i);
+            let tolerance = 1e-10 * speed(start, first);
+            let sticks = rows.clone().all(|row| {
+                let u = start.velocity(Row::Tangent(i, row), &start.v);
+                u.abs() <= tolerance
+            });
+            self.sticking[i] = sticks && !rows.is_empty();
+        }
+    }
+
+    /// Rows of contact `i` in a problem: the normal, and the tangents where it has friction.
+    pub(crate) fn rows_of(&self, set: &ContactSet, i: usize) -> usize {
+        let law = set.law[i];
+        if law.mu == 0.0 && law.mu_static == 0.0 && !self.laws_vary {
+            1
+        } else {
+            1 + usize::from(law.tangents)
+        }
+    }
+
+    /// The law of contact `i` in this step.
+    pub(super) fn block(&self, set: &ContactSet, i: usize) -> Block {
+        let law = set.law[i];
+        match self.rows_of(set, i) {
+            1 => Block::Unilateral,
+            rows => Block::Coulomb {
+                mu: if self.sticking[i] {
+                    law.mu_static
+                } else {
+                    law.mu
+                },
+                tangents: if rows == 2 { 1 } else { 2 },
+            },
+        }
+    }
+
+    /// Adds `weight` times the impulses of a solved problem, and its proof to the proof of the step: the laws of `rows` hold at
+    /// `v = v_free + M⁻¹ B z` with `M` and `B` of `forces`.
+    pub(crate) fn take(
+        &mut self,
+        problem: &mut StepProblem,
+        (forces, rows): (&Stage, &Stage),
+        (v_free, v): (&[f64], &[f64]),
+        weight: f64,
+    ) {
+        self.add(problem, weight);
+        self.prove(problem, rows, v);
+        let residual =
+            problem.momentum_residual(forces, (v_free, v), &mut self.work, &mut self.momentum);
+        self.leave(residual);
+    }
+
+    /// Adds how well the laws of a solved problem hold at `v`, where the rows are.
+    pub(crate) fn prove(&mut self, problem: &mut StepProblem, rows: &Stage, v: &[f64]) {
+        self.proof.include(problem.examine(rows, v));
+    }
+
+    /// The balance of momentum of the step leaves this residual [N·s].
+    pub(crate) fn leave(&mut self, residual: f64) {
+        self.dynamics = self.dynamics.max(residual);
+    }
+
+    /// Adds `weight` times the impulses (or forces) of a solved problem.
+    pub(crate) fn add(&mut self, problem: &StepProblem, weight: f64) {
+        for (row, p) in problem.impulses() {
+            let p = weight * p;
+            match row {
+                Row::Bilateral(i) => self.bilateral[i] += p,
+                Row::Friction(i) => self.friction[i] += p,
+                Row::Normal(i, row) => {
+                    self.normal[i] += p;
+                    self.row[row] += p;
+                }
+                Row::Tangent(_, row) => self.row[row] += p,
+            }
+        }
+    }
+}
+
+/// What the velocity of a row of the set may amount to: the sum of the terms it is made of, or the fastest coordinate.
+pub(super) fn speed(stage: &Stage, row: usize) -> f64 {
+    let directions = &stage.contacts.directions;
+    let terms = directions.cols(row).iter().zip(directions.values(row));
+    terms
+        .map(|(&j, w)| (w * stage.v[j]).abs())
+        .sum::<f64>()
+        .max(max_abs(&stage.v))
+}
+
+/// `e` of a row: normal or tangential restitution, 0 of other rows.
+pub(crate) fn restitution(set: &ContactSet, row: Row) -> f64 {
+    match row {
+        Row::Normal(i, _) => set.law[i].e_n,
+        Row::Tangent(i, _) => set.law[i].e_t,
+        Row::Bilateral(_) | Row::Friction(_) => 0.0,
+    }
+}

@@ -1,0 +1,224 @@
+//! A point of evaluation: inertia and forces there, constraint rows, contacts.
+
+use super::Row;
+use crate::integrator::StepError;
+use saltus_linear::{RowCollector, SparseRows, SquareMatrix};
+use saltus_system::{ContactSet, MassKind, Point, System};
+
+/// Where a step evaluates the system.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) t: f64,
+    pub(crate) q: Vec<f64>,        // (nq)
+    pub(crate) v: Vec<f64>,        // (nv)
+    pub(crate) mass: SquareMatrix, // M, factored
+    pub(crate) force: Vec<f64>,    // f(t, q, v) (nv)
+    pub(crate) power: Vec<f64>,    // the part of f that changes the energy (nv)
+    /// The contacts of the step, evaluated here.
+    pub(crate) contacts: ContactSet,
+    jacobian: RowCollector,         // G (ng × nv)
+    rate: Vec<f64>,                 // ∂g/∂t (ng)
+    friction: RowCollector,         // T (rows of friction in joints × nv)
+    friction_rate: Vec<f64>,        // (rows of friction in joints)
+    friction_coefficient: Vec<f64>, // force or coefficient (elements of friction in joints)
+    bilateral_bias: Vec<f64>,       // ζ (ng)
+    contact_bias: Vec<f64>,         // ζ of the contacts (rows of the set)
+    /// Whether the mass is constant and factored already.
+    mass_is_known: bool,
+}
+
+impl Stage {
+    /// A stage for `system`.
+    pub(crate) fn new(system: &dyn System) -> Self {
+        let dims = system.dims();
+        let elements = system.joint_friction();
+        let rows = elements.iter().map(|f| usize::from(f.tangents)).sum();
+        Self {
+            t: f64::NAN,
+            q: vec![0.0; dims.nq],
+            v: vec![0.0; dims.nv],
+            mass: SquareMatrix::new(dims.nv),
+            force: vec![0.0; dims.nv],
+            power: vec![0.0; dims.nv],
+            contacts: ContactSet::default(),
+            jacobian: RowCollector::default(),
+            rate: vec![0.0; dims.ng],
+            friction: RowCollector::default(),
+            friction_rate: vec![0.0; rows],
+            friction_coefficient: vec![0.0; elements.len()],
+            bilateral_bias: vec![0.0; dims.ng],
+            contact_bias: Vec::new(),
+            mass_is_known: false,
+        }
+    }
+
+    /// Evaluates mass, constraint rows and contacts at `(t, q)`, which are in the stage already.
+    pub(crate) fn place(
+        &mut self,
+        system: &dyn System,
+        scheme: &'static str,
+    ) -> Result<(), StepError> {
+        self.place_mass(system, scheme)?;
+        self.place_rows(system);
+        Ok(())
+    }
+
+    /// Mass alone, factored.
+    pub(crate) fn place_mass(
+        &mut self,
+        system: &dyn System,
+        scheme: &'static str,
+    ) -> Result<(), StepError> {
+        if self.mass_is_known {
+            return Ok(());
+        }
+        self.mass.clear();
+        system.mass(&self.q, &mut self.mass);
+        self.mass
+            .factorise()
+            .map_err(|source| StepError::Singular {
+                source,
+                scheme,
+                mass_is_regular: false,
+            })?;
+        self.mass_is_known = system.structure().mass == MassKind::Constant;
+        Ok(())
+    }
+
+    /// Constraint rows and contacts alone.
+    pub(crate) fn place_rows(&mut self, system: &dyn System) {
+        let ng = self.rate.len();
+        if ng > 0 {
+            self.jacobian.clear();
+            system.g_jacobian(self.t, &self.q, &mut self.jacobian);
+            self.jacobian.finish(ng);
+            system.g_rate(self.t, &self.q, &mut self.rate);
+        }
+        let rows = self.friction_rate.len();
+        if rows > 0 {
+            self.friction.clear();
+            system.friction_jacobian(self.t, &self.q, &mut self.friction);
+            self.friction.finish(rows);
+            system.friction_rate(self.t, &self.q, &mut self.friction_rate);
+        }
+        system.evaluate_contacts(self.t, &self.q, &mut self.contacts);
+    }
+
+    /// Numbers of the contact laws and of the friction in joints at `(t, q, v)`.
+    pub(crate) fn place_laws(&mut self, system: &dyn System) {
+        let at = Point {
+            t: self.t,
+            q: &self.q,
+            v: &self.v,
+        };
+        if system.laws_vary() {
+            system.contact_laws(at, &mut self.contacts);
+        }
+        if !self.friction_coefficient.is_empty() {
+            system.friction_coefficient(at, &mut self.friction_coefficient);
+        }
+    }
+
+    /// `f` at `(t, q, v)`.
+    pub(crate) fn evaluate_force(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let at = Point {
+            t: self.t,
+            q: &self.q,
+            v: &self.v,
+        };
+        system.force(at, &mut self.force);
+        match self.force.iter().position(|f| !f.is_finite()) {
+            None => Ok(()),
+            Some(i) => Err(StepError::NotFinite {
+                quantity: "the force",
+                place: system
+                    .names()
+                    .velocities
+                    .get(i)
+                    .cloned()
+                    .unwrap_or_else(|| i.to_string()),
+                t: self.t,
+            }),
+        }
+    }
+
+    /// The part of `f` whose power changes the energy.
+    pub(crate) fn evaluate_power(&mut self, system: &dyn System) {
+        let at = Point {
+            t: self.t,
+            q: &self.q,
+            v: &self.v,
+        };
+        if system.is_conservative() {
+            self.power.fill(0.0);
+        } else {
+            system.active_force(at, &mut self.power);
+        }
+    }
+
+    /// `ζ` of constraints and contacts at `(t, q, v)`.
+    pub(crate) fn evaluate_bias(&mut self, system: &dyn System) {
+        let at = Point {
+            t: self.t,
+            q: &self.q,
+            v: &self.v,
+        };
+        system.g_bias(at, &mut self.bilateral_bias);
+        self.contact_bias.resize(self.contacts.rate.len(), 0.0);
+        system.contact_bias(at, &self.contacts, &mut self.contact_bias);
+    }
+
+    /// Takes over the contacts of another stage, to be evaluated here.
+    pub(crate) fn take_contacts(&mut self, of: &Self) {
+        self.contacts.clone_from(&of.contacts);
+    }
+
+    /// Moves to `q ⊕ ξ` of another stage at time `t`.
+    pub(crate) fn retract(&mut self, system: &dyn System, from: &Self, xi: &[f64], t: f64) {
+        self.t = t;
+        self.q.copy_from_slice(&from.q);
+        system.retract(&mut self.q, xi);
+    }
+
+    /// The matrix a row is in, and its number there.
+    #[inline]
+    pub(crate) fn row(&self, row: Row) -> (&SparseRows, usize) {
+        match row {
+            Row::Bilateral(i) => (self.jacobian.rows(), i),
+            Row::Friction(i) => (self.friction.rows(), i),
+            Row::Normal(_, i) | Row::Tangent(_, i) => (&self.contacts.directions, i),
+        }
+    }
+
+    /// What a row has of its own velocity: `∂g/∂t` and its counterparts.
+    #[inline]
+    pub(crate) fn rate(&self, row: Row) -> f64 {
+        match row {
+            Row::Bilateral(i) => self.rate[i],
+            Row::Friction(i) => self.friction_rate[i],
+            Row::Normal(_, i) | Row::Tangent(_, i) => self.contacts.rate[i],
+        }
+    }
+
+    /// `ζ` of a row, after [`evaluate_bias`](Self::evaluate_bias); 0 for friction in joints.
+    #[inline]
+    pub(crate) fn bias(&self, row: Row) -> f64 {
+        match row {
+            Row::Bilateral(i) => self.bilateral_bias[i],
+            Row::Friction(_) => 0.0,
+            Row::Normal(_, i) | Row::Tangent(_, i) => self.contact_bias[i],
+        }
+    }
+
+    /// Velocity of a row at the velocity `v`.
+    #[inline]
+    pub(crate) fn velocity(&self, row: Row, v: &[f64]) -> f64 {
+        let (matrix, i) = self.row(row);
+        matrix.dot(i, v) + self.rate(row)
+    }
+
+    /// Largest force \[N\] or coefficient of an element of friction in joints.
+    pub(crate) fn joint_coefficient(&self, element: usize) -> f64 {
+        self.friction_coefficient[element]
+    }
+}

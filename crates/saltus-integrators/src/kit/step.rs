@@ -1,0 +1,480 @@
+//! What every scheme on the corridor holds: start and end of the step, impulses and velocities of every row, energy, events,
+//! and how a step begins and ends.
+
+use super::reactions::{StepReactions, speed};
+use super::{Row, Stage};
+use crate::certificate::{Certificate, Entry};
+use crate::integrator::{ContactState, Energy, Event, EventKind, Reactions, StepError, StepReport};
+use saltus_linear::{dot, max_abs};
+use saltus_system::{ContactId, Dims, FrictionBound, Reach, State, System};
+
+/// The workspace of a step.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) scheme: &'static str,
+    pub(crate) dims: Dims,
+    pub(crate) is_flat: bool,
+    pub(crate) contacts_are_fixed: bool,
+    /// Start of the step, evaluated by [`begin`](Self::begin).
+    pub(crate) start: Stage,
+    /// End of the step: the scheme places it.
+    pub(crate) end: Stage,
+    /// Gap below which a contact counts as closed \[m\].
+    pub(crate) epsilon: f64,
+    pub(crate) reactions: StepReactions,
+    /// Tangent of the step: `q_{k+1} = q_k ⊕ ξ` (nv).
+    pub(crate) xi: Vec<f64>,
+    /// Part of `v_{k+1} − v_k` that an impact made (nv).
+    pub(crate) jump: Vec<f64>,
+    work: Vec<f64>,               // (nv)
+    bilateral_gap: Vec<f64>,      // g (ng)
+    bilateral_velocity: Vec<f64>, // G v + ∂g/∂t (ng)
+    friction_slip: Vec<f64>,      // slip of the friction in joints (rows)
+    gap_velocity: Vec<f64>,       // u (contacts)
+    row_velocity: Vec<f64>,       // u (rows of the set)
+    pub(crate) energy: Energy,
+    /// What the contacts did at the end of the last step, by id, where they carried something.
+    earlier: Vec<(ContactId, ContactState)>,
+    pub(crate) events: Vec<Event>,
+}
+
+impl Step {
+    /// A workspace of a scheme for `system`; evaluates the initial state.
+    pub(crate) fn new(
+        scheme: &'static str,
+        system: &dyn System,
+        state: &State,
+        activation_tolerance: Option<f64>,
+        h: f64,
+    ) -> Result<Self, StepError> {
+        let dims = system.dims();
+        let zeros = |n: usize| vec![0.0; n];
+        let elements = system.joint_friction();
+        for (i, element) in elements.iter().enumerate() {
+            if element.bound == FrictionBound::Force && element.tangents > 1 {
+                return Err(StepError::JointFrictionUnsupported {
+                    joint: system.names().friction_element(i),
+                    scheme,
+                    cure: "give a friction torque about one axis, or a coefficient instead of a force",
+                });
+            }
+        }
+        let slips = elements.iter().map(|f| usize::from(f.tangents)).sum();
+        let mut step = Self {
+            scheme,
+            dims,
+            is_flat: system.is_flat(),
+            contacts_are_fixed: system.contacts_are_fixed(),
+            start: Stage::new(system),
+            end: Stage::new(system),
+            epsilon: 0.0,
+            reactions: StepReactions::new(system),
+            xi: zeros(dims.nv),
+            jump: zeros(dims.nv),
+            work: zeros(dims.nv),
+            bilateral_gap: zeros(dims.ng),
+            bilateral_velocity: zeros(dims.ng),
+            friction_slip: zeros(slips),
+            gap_velocity: Vec::new(),
+            row_velocity: Vec::new(),
+            energy: Energy::default(),
+            earlier: Vec::new(),
+            events: Vec::new(),
+        };
+        system.detect(state.t, &state.q, Reach::All, &mut step.start.contacts);
+        step.begin(system, state, h)?;
+        step.epsilon = activation_tolerance.unwrap_or_else(|| 1e-12 * step.length_scale(state, h));
+        step.events.reserve(4 * step.start.contacts.len());
+        step.earlier.reserve(step.start.contacts.len());
+        Ok(step)
+    }
+
+    /// Starts a step: contacts within reach, the start evaluated with its force, no impulses.
+    pub(crate) fn begin(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<(), StepError> {
+        let start = &mut self.start;
+        let is_new = start.t != state.t || start.q != state.q || start.v != state.v;
+        start.t = state.t;
+        start.q.copy_from_slice(&state.q);
+        start.v.copy_from_slice(&state.v);
+        if is_new {
+            start.place_mass(system, self.scheme)?;
+        }
+        start.evaluate_force(system)?;
+        if !self.contacts_are_fixed || is_new {
+            // By how much velocities may still change.
+            self.work.copy_from_slice(&start.force);
+            start.mass.solve_scaled(h, &mut self.work);
+        }
+        if !self.contacts_are_fixed {
+            let reach = Reach::Swept {
+                h,
+                v: &state.v,
+                dv: &self.work,
+            };
+            system.detect(state.t, &state.q, reach, &mut start.contacts);
+        }
+        if is_new || !self.contacts_are_fixed {
+            start.place_rows(system);
+        }
+        start.place_laws(system);
+        self.end.take_contacts(&self.start);
+        self.reactions.begin(&self.start);
+        let set = &self.start.contacts;
+        self.gap_velocity.resize(set.len(), 0.0);
+        self.row_velocity.resize(set.rate.len(), 0.0);
+        self.events.clear();
+        self.jump.fill(0.0);
+        Ok(())
+    }
+
+    /// Ends the step at [`end`](Self::end), which is placed: evaluates constraints, contacts and energy there, notes events
+    /// and makes the end the start of the next step. The state is advanced.
+    ///
+    /// `is_impact` says whether contacts that approach have just hit.
+    pub(crate) fn finish(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        is_impact: bool,
+        iterations: u32,
+        redundant: u32,
+    ) -> Result<StepReport, StepError> {
+        let h = self.end.t - state.t;
+        if !max_abs(&self.end.v).is_finite() {
+            return Err(self.not_finite(system));
+        }
+        self.start.evaluate_power(system);
+        self.end.evaluate_power(system);
+        let external =
+            0.5 * h * (dot(&self.start.power, &self.start.v) + dot(&self.end.power, &self.end.v));
+        self.end.place_laws(system);
+        let mut certificate = Certificate::EMPTY;
+        let contact = self.work_of_reactions();
+        self.certify(system, &mut certificate);
+        self.note_events(is_impact);
+        let before = self.energy.total();
+        self.energy = self.energy_at_end(system);
+        let balance = self.energy.total() - before - external - contact;
+        certificate.set(Entry::Dynamics, self.reactions.dynamics);
+        certificate.set(Entry::EnergyBalance, balance);
+        self.keep_states();
+        std::mem::swap(&mut self.start, &mut self.end);
+        state.t = self.start.t;
+        state.q.copy_from_slice(&self.start.q);
+        state.v.copy_from_slice(&self.start.v);
+        Ok(self.report(h, iterations, redundant, (external, contact), certificate))
+    }
+
+    /// The report of the initial state.
+    pub(crate) fn initial_report(&mut self, system: &dyn System, h: f64) -> StepReport {
+        let mut certificate = Certificate::EMPTY;
+        std::mem::swap(&mut self.start, &mut self.end);
+        self.start.contacts.clone_from(&self.end.contacts);
+        self.start.v.copy_from_slice(&self.end.v);
+        self.certify(system, &mut certificate);
+        self.energy = self.energy_at_end(system);
+        std::mem::swap(&mut self.start, &mut self.end);
+        self.report(h, 0, 0, (0.0, 0.0), certificate)
+    }
+
+    fn report(
+        &self,
+        h: f64,
+        iterations: u32,
+        redundant: u32,
+        (work_external, work_contact): (f64, f64),
+        certificate: Certificate,
+    ) -> StepReport {
+        let active = self.reactions.normal.iter().filter(|p| **p > 0.0).count();
+        StepReport {
+            h,
+            iterations,
+            active: u32::try_from(active).unwrap_or(u32::MAX),
+            redundant,
+            remedies: 0,
+            rejected: 0,
+            energy: self.energy,
+            work_external,
+            work_contact,
+            certificate,
+        }
+    }
+
+    /// Constraints and contacts at the end of the step.
+    fn certify(&mut self, system: &dyn System, certificate: &mut Certificate) {
+        let end = &mut self.end;
+        if self.dims.ng > 0 {
+            system.g(end.t, &end.q, &mut self.bilateral_gap);
+            for i in 0..self.dims.ng {
+                self.bilateral_velocity[i] = end.velocity(Row::Bilateral(i), &end.v);
+            }
+            certificate.set(Entry::BilateralPosition, max_abs(&self.bilateral_gap));
+            certificate.set(Entry::BilateralVelocity, max_abs(&self.bilateral_velocity));
+        }
+        if let Some(defect) = system.quaternion_defect(&end.q) {
+            certificate.set(Entry::QuaternionNorm, defect);
+        }
+        for i in 0..self.friction_slip.len() {
+            self.friction_slip[i] = end.velocity(Row::Friction(i), &end.v);
+        }
+        let set = &end.contacts;
+        if !set.is_empty() {
+            let (mut penetration, mut carrying, mut law) = (0.0_f64, 0.0_f64, 0.0_f64);
+            for i in 0..set.len() {
+                penetration = penetration.max(-set.gap[i]);
+                self.gap_velocity[i] = set.normal_velocity(i, &end.v);
+                if self.reactions.normal[i] > 0.0 {
+                    carrying = carrying.max(set.gap[i].abs());
+                    let before = set.normal_velocity(i, &self.start.v);
+                    law = law.max((self.gap_velocity[i] + set.law[i].e_n * before).abs());
+                } else {
+                    self.reactions.state[i] = ContactState::Open;
+                }
+            }
+            if self.reactions.has_friction {
+                for row in 0..set.rate.len() {
+                    self.row_velocity[row] = set.directions.dot(row, &end.v) + set.rate[row];
+                }
+            }
+            certificate.set(Entry::Penetration, penetration);
+            certificate.set(Entry::ComplementarityPosition, carrying);
+            certificate.set(Entry::ImpactLaw, law);
+        }
+        if !set.is_empty() || !self.friction_slip.is_empty() {
+            certificate.set(Entry::ComplementarityVelocity, self.reactions.proof.law);
+        }
+        if self.reactions.has_friction {
+            certificate.set(Entry::Cone, self.reactions.proof.cone);
+            certificate.set(Entry::StickVelocity, self.reactions.proof.stick);
+            certificate.set(Entry::FrictionWork, self.reactions.proof.work);
+        }
+    }
+
+    /// Work of all impulses of the step at the mean velocity of its rows.
+    fn work_of_reactions(&self) -> f64 {
+        let work = |row: Row, p: f64| {
+            let (matrix, i) = self.end.row(row);
+            0.5 * p * (matrix.dot(i, &self.start.v) + matrix.dot(i, &self.end.v))
+        };
+        let mut sum = 0.0;
+        for (i, p) in self.reactions.bilateral.iter().enumerate() {
+            sum += work(Row::Bilateral(i), *p);
+        }
+        for (i, p) in self.reactions.friction.iter().enumerate() {
+            sum += work(Row::Friction(i), *p);
+        }
+        for (row, p) in self.reactions.row.iter().enumerate() {
+            if *p != 0.0 {
+                sum += work(Row::Tangent(0, row), *p);
+            }
+        }
+        sum
+    }
+
+    fn energy_at_end(&self, system: &dyn System) -> Energy {
+        let end = &self.end;
+        Energy {
+            kinetic: 0.5 * end.mass.form(&end.v, &end.v),
+            potential: system.potential_energy(end.t, &end.q),
+        }
+    }
+
+    /// Impacts, and changes between open, stick and slip since the last step.
+    fn note_events(&mut self, is_impact: bool) {
+        let set = &self.end.contacts;
+        for i in 0..set.len() {
+            let tolerance = 1e-9 * speed(&self.start, set.first_row[i]);
+            let before = set.normal_velocity(i, &self.start.v);
+            let rebounds = self.gap_velocity[i] > tolerance;
+            if is_impact && self.reactions.normal[i] > 0.0 && before < -tolerance {
+                self.events.push(self.event(i, EventKind::Impact));
+            }
+            let earlier = self.earlier_state(set.id[i]);
+            let now = if rebounds {
+                ContactState::Open
+            } else {
+                self.reactions.state[i]
+            };
+            let kind = match (earlier, now) {
+                (ContactState::Open, ContactState::Open) => None,
+                (ContactState::Open, _) => Some(EventKind::Close),
+                (_, ContactState::Open) => Some(EventKind::Open),
+                (ContactState::Slip, ContactState::Stick) => Some(EventKind::Stick),
+                (ContactState::Stick, ContactState::Slip) => Some(EventKind::Slip),
+                _ => None,
+            };
+            if let Some(kind) = kind {
+                self.events.push(self.event(i, kind));
+            }
+        }
+    }
+
+    /// What happened to contact `i` in the step.
+    fn event(&self, i: usize, kind: EventKind) -> Event {
+        let set = &self.end.contacts;
+        let first = set.first_row[i];
+        let mut event = Event {
+            kind,
+            t: self.end.t,
+            contact: set.id[i],
+            velocity_before: [0.0; 3],
+            velocity_after: [0.0; 3],
+            impulse: [0.0; 3],
+            energy_lost: 0.0,
+        };
+        for k in 0..=usize::from(set.law[i].tangents.min(2)) {
+            let row = Row::Normal(i, first + k);
+            event.velocity_before[k] = self.end.velocity(row, &self.start.v);
+            event.velocity_after[k] = self.end.velocity(row, &self.end.v);
+            event.impulse[k] = self.reactions.row[first + k];
+            event.energy_lost -=
+                0.5 * event.impulse[k] * (event.velocity_before[k] + event.velocity_after[k]);
+        }
+        event
+    }
+
+    fn earlier_state(&self, id: ContactId) -> ContactState {
+        let found = self.earlier.binary_search_by_key(&id, |(id, _)| *id);
+        found.map_or(ContactState::Open, |k| self.earlier[k].1)
+    }
+
+    /// Remembers what the contacts do, for the events of the next step.
+    fn keep_states(&mut self) {
+        self.earlier.clear();
+        let set = &self.end.contacts;
+        for i in 0..set.len() {
+            let tolerance = 1e-9 * speed(&self.start, set.first_row[i]);
+            if self.reactions.state[i] != ContactState::Open && self.gap_velocity[i] <= tolerance {
+                self.earlier.push((set.id[i], self.reactions.state[i]));
+            }
+        }
+    }
+
+    fn not_finite(&self, system: &dyn System) -> StepError {
+        let bad = self.end.v.iter().position(|v| !v.is_finite());
+        let names = system.names();
+        StepError::NotFinite {
+            quantity: "the velocity",
+            place: bad
+                .and_then(|i| names.velocities.get(i).cloned())
+                .unwrap_or_default(),
+            t: self.end.t,
+        }
+    }
+
+    /// Length that gaps are compared with: their own size, the positions they are made of, and how far velocities and forces move
+    /// them in a step.
+    fn length_scale(&self, state: &State, h: f64) -> f64 {
+        let set = &self.start.contacts;
+        let mut length = 0.0_f64;
+        for i in 0..set.len() {
+            let row = set.first_row[i];
+            let terms = || {
+                let cols = set.directions.cols(row).iter();
+                cols.zip(set.directions.values(row))
+            };
+            let reach: f64 = if self.is_flat {
+                terms().map(|(&j, w)| (w * state.q[j]).abs()).sum()
+            } else {
+                0.0
+            };
+            let moved: f64 = terms().map(|(&j, w)| (w * h * state.v[j]).abs()).sum();
+            let fall: f64 = terms().map(|(&j, w)| (w * h * self.work[j]).abs()).sum();
+            let own = set.gap[i].abs().max(reach);
+            length = length.max(own).max(moved).max(fall);
+        }
+        length
+    }
+
+    /// Reactions at the end of the last step, for [`Integrator::reactions`](crate::Integrator::reactions).
+    pub(crate) fn reactions(&self) -> Reactions<'_> {
+        let set = &self.start.contacts;
+        let has_friction = self.reactions.has_friction;
+        fn some<T>(condition: bool, list: &[T]) -> &[T] {
+            if condition { list } else { &[] }
+        }
+        Reactions {
+            bilateral_gap: &self.bilateral_gap,
+            bilateral_velocity: &self.bilateral_velocity,
+            bilateral_impulse: &self.reactions.bilateral,
+            gap_velocity: &self.gap_velocity,
+            impulse: &self.reactions.normal,
+            row_velocity: some(has_friction, &self.row_velocity),
+            row_impulse: some(has_friction, &self.reactions.row),
+            state: some(has_friction, &self.reactions.state),
+            friction_slip: &self.friction_slip,
+            friction_impulse: &self.reactions.friction,
+            friction_state: &self.reactions.friction_state,
+            ..Reactions::of(set)
+        }
+    }
+
+    /// The state inside the last step: positions by the parabola through both ends that starts with the velocity there.
+    pub(crate) fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
+        let (start, end) = (&self.end, &self.start);
+        let h = end.t - start.t;
+        out.v.clear();
+        let f = fraction;
+        if f >= 1.0 {
+            out.q.clone_from(&end.q);
+            out.v.extend_from_slice(&end.v);
+            return;
+        }
+        let along: Vec<f64> = (0..start.v.len())
+            .map(|i| f * h * start.v[i] + f * f * (self.xi[i] - h * start.v[i]))
+            .collect();
+        out.q.clone_from(&start.q);
+        system.retract(&mut out.q, &along);
+        out.v.extend(
+            (0..start.v.len()).map(|i| start.v[i] + f * (end.v[i] - self.jump[i] - start.v[i])),
+        );
+    }
+
+    /// The hidden variables of the corridor.
+    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
+        memory.clear();
+        memory.push(self.epsilon);
+        memory.push(self.earlier.len() as f64);
+        for (id, state) in &self.earlier {
+            // Two halves of the number, each exact.
+            memory.extend([(id.0 >> 32) as f64, (id.0 & 0xffff_ffff) as f64]);
+            memory.push(match state {
+                ContactState::Open => 0.0,
+                ContactState::Closed => 1.0,
+                ContactState::Stick => 2.0,
+                ContactState::Slip => 3.0,
+            });
+        }
+    }
+
+    /// Takes up what [`save`](Self::save) gave; what follows it is returned.
+    pub(crate) fn load<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let [epsilon, count, rest @ ..] = memory else {
+            return &[];
+        };
+        self.epsilon = *epsilon;
+        self.earlier.clear();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let numbers = 3 * (*count as usize);
+        if rest.len() < numbers {
+            return &[];
+        }
+        for entry in rest[..numbers].chunks_exact(3) {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let id = (entry[0] as u64) << 32 | entry[1] as u64;
+            let state = match entry[2] {
+                1.0 => ContactState::Closed,
+                2.0 => ContactState::Stick,
+                3.0 => ContactState::Slip,
+                _ => ContactState::Open,
+            };
+            self.earlier.push((ContactId(id), state));
+        }
+        &rest[numbers..]
+    }
+}

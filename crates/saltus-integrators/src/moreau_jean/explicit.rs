@@ -1,0 +1,234 @@
+//! The explicit Moreau–Jean scheme: one evaluation of the forces, one contact problem, no iteration.
+//!
+//! ```text
+//! q_{k+1} = q_k ⊕ h v_k ,   v_{k+1} = v_k + h M⁻¹ f + M⁻¹ W R ,   0 ≤ W_Nᵀ v_{k+1} + e u_k ⟂ R_N ≥ 0 , Coulomb's law
+//! ```
+//!
+//! for the contacts with `g(q_k) + γ h u_k ≤ ε`. Where `M`, `f`, `W` and `u_k` are taken is the variant. Order 1. All but the
+//! symplectic variant gain energy in undamped vibrations with every step; that one is stable for `h ω < 2`.
+//!
+//! Reference: Schindler, Rezaei, Kursawe, Acary (2015), eqs. 29–33.
+
+use super::NAME;
+use super::options::MoreauJeanOptions;
+use crate::certificate::{Entry, Guarantees};
+use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
+use crate::kit::{Active, Duration, Row, Step, StepProblem, highest_mode, restitution};
+use saltus_system::{State, System};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where the explicit scheme evaluates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Explicit {
+    /// Forces at `q_k`, impulses and directions at `q_{k+1}`, `u_k` along the directions at `q_k`: as the source has it.
+    Literal,
+    /// The same with `u_k` along the directions at `q_{k+1}`.
+    EndDirections,
+    /// Everything at `q_k`.
+    Start,
+    /// Everything at `q_{k+1}`: symplectic Euler.
+    Symplectic,
+}
+
+/// The scheme with its buffers.
+#[derive(Debug)]
+pub(super) struct ExplicitMoreauJean {
+    options: MoreauJeanOptions,
+    variant: Explicit,
+    own: Option<Own>,
+}
+
+#[derive(Debug)]
+struct Own {
+    step: Step,
+    problem: StepProblem,
+    active: Active,
+    v_free: Vec<f64>,  // v_k + h M⁻¹ f (nv)
+    v_start: Vec<f64>, // v_k (nv)
+    /// Largest step \[s\] that is stable at the start, where it is known.
+    stable_step: Option<f64>,
+}
+
+impl ExplicitMoreauJean {
+    pub(super) fn new(options: MoreauJeanOptions, variant: Explicit) -> Self {
+        Self {
+            options,
+            variant,
+            own: None,
+        }
+    }
+}
+
+impl Integrator for ExplicitMoreauJean {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        let tolerance = self.options.tolerance;
+        let g = Guarantees::default()
+            .with(Entry::Dynamics, tolerance)
+            .with(Entry::ComplementarityVelocity, tolerance)
+            .with(Entry::Cone, tolerance)
+            .with(Entry::StickVelocity, tolerance)
+            .with(Entry::QuaternionNorm, tolerance);
+        if self.variant == Explicit::Start {
+            return g;
+        }
+        g.with(Entry::BilateralVelocity, tolerance)
+    }
+
+    fn prepare(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<StepReport, StepError> {
+        let mut step = Step::new(NAME, system, state, self.options.activation_tolerance, h)?;
+        let report = step.initial_report(system, h);
+        self.own = Some(Own {
+            problem: StepProblem::default(),
+            active: Vec::with_capacity(step.start.contacts.len()),
+            v_free: vec![0.0; step.dims.nv],
+            v_start: vec![0.0; step.dims.nv],
+            stable_step: match self.variant {
+                Explicit::Symplectic => {
+                    highest_mode(system, state, &step).map(|m| m.imaginary_limit(2.0))
+                }
+                _ => None,
+            },
+            step,
+        });
+        Ok(report)
+    }
+
+    fn step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        let Some(own) = &mut self.own else {
+            return Err(crate::kit::unprepared(NAME));
+        };
+        own.advance(system, state, self.variant, self.options.gamma, (h, end))
+    }
+
+    fn reactions(&self) -> Reactions<'_> {
+        crate::kit::reactions(self.own.as_ref().map(|own| &own.step))
+    }
+
+    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
+        if let Some(own) = &self.own {
+            own.step.interpolate(system, fraction, out);
+        }
+    }
+
+    fn events(&self) -> &[Event] {
+        self.own.as_ref().map_or(&[], |own| &own.step.events)
+    }
+
+    fn stable_step(&self) -> Option<f64> {
+        self.own.as_ref().and_then(|own| own.stable_step)
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        memory.clear();
+        if let Some(own) = &self.own {
+            own.step.save(memory);
+        }
+    }
+
+    fn load(&mut self, memory: &[f64]) {
+        if let Some(own) = &mut self.own {
+            own.step.load(memory);
+        }
+    }
+}
+
+impl Own {
+    fn advance(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        variant: Explicit,
+        gamma: f64,
+        (h, end): (f64, f64),
+    ) -> Result<StepReport, StepError> {
+        let Self {
+            step,
+            problem,
+            active,
+            v_free,
+            v_start,
+            ..
+        } = self;
+        step.begin(system, state, h)?;
+        problem.begin_step();
+        v_start.copy_from_slice(&state.v);
+        let set = &step.start.contacts;
+        active.clear();
+        active.extend(
+            (0..set.len()).filter(|&i| {
+                set.gap[i] + gamma * h * set.normal_velocity(i, v_start) <= step.epsilon
+            }),
+        );
+        for (xi, v) in step.xi.iter_mut().zip(&*v_start) {
+            *xi = h * v;
+        }
+        step.end.retract(system, &step.start, &step.xi, end);
+        step.end.v.copy_from_slice(v_start);
+        step.end.place(system, NAME)?;
+        step.end.place_laws(system);
+        let smooth = if variant == Explicit::Symplectic {
+            step.end.evaluate_force(system)?;
+            &step.end
+        } else {
+            &step.start
+        };
+        v_free.copy_from_slice(&smooth.force);
+        smooth.mass.solve_scaled(h, v_free);
+        saltus_linear::axpy(1.0, v_start, v_free);
+
+        let rows = if variant == Explicit::Start {
+            &step.start
+        } else {
+            &step.end
+        };
+        let before = if variant == Explicit::Literal {
+            &step.start
+        } else {
+            rows
+        };
+        let rebound = |row: Row| {
+            let e = restitution(&rows.contacts, row);
+            rows.rate(row) + e * before.velocity(row, v_start)
+        };
+        let time = Duration::Time(h);
+        let stages = (rows, rows);
+        problem.pose(
+            system,
+            &step.reactions,
+            stages,
+            active,
+            time,
+            v_free,
+            rebound,
+        );
+        problem.solve(system, &mut step.reactions, rows, rows.t)?;
+        step.end.v.copy_from_slice(v_free);
+        problem.respond(&mut step.end.v);
+        let rows = if variant == Explicit::Start {
+            &step.start
+        } else {
+            &step.end
+        };
+        step.reactions
+            .take(problem, (rows, rows), (v_free, &step.end.v), 1.0);
+        problem.respond_by_contacts(&mut step.jump);
+        step.finish(system, state, true, 0, problem.redundant)
+    }
+}

@@ -1,0 +1,184 @@
+//! A file of comma-separated lines that grows while a run goes on.
+//!
+//! Only whole lines reach the file, at least once per second, so that it can be read meanwhile.
+
+use crate::output::OutputError;
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Bytes collected before they are written.
+const BLOCK: usize = 1 << 18;
+/// Longest time a line waits to be written.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Collects lines and writes them in blocks.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    path: PathBuf,
+    file: Option<File>,
+    text: Vec<u8>,
+    clock: Clock,
+}
+
+impl Lines {
+    /// Lines for the file `path`, which is not touched before [`create`](Self::create).
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            file: None,
+            text: Vec::new(),
+            clock: Clock::new(),
+        }
+    }
+
+    /// Whether the file was created and not closed.
+    pub(crate) fn is_open(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Creates the file, or overwrites it, with a first line of these names; a line has about `length` bytes.
+    pub(crate) fn create<'a>(
+        &mut self,
+        names: impl Iterator<Item = &'a str>,
+        length: usize,
+    ) -> Result<(), OutputError> {
+        self.file = Some(File::create(&self.path).map_err(OutputError::io("create", &self.path))?);
+        self.text = Vec::with_capacity(BLOCK + length);
+        for name in names {
+            push_text(&mut self.text, name);
+            self.text.push(b',');
+        }
+        self.break_line();
+        self.clock = Clock::new();
+        self.flush()
+    }
+
+    /// What the present line is appended to, every cell followed by a comma.
+    #[inline]
+    pub(crate) fn text(&mut self) -> &mut Vec<u8> {
+        &mut self.text
+    }
+
+    /// Ends the line, and writes it where that is due.
+    #[inline]
+    pub(crate) fn end_line(&mut self) -> Result<(), OutputError> {
+        self.break_line();
+        if self.text.len() >= BLOCK || self.clock.is_due() {
+            self.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Writes what is left and closes the file.
+    pub(crate) fn close(&mut self) -> Result<(), OutputError> {
+        let result = self.flush();
+        self.file = None;
+        result
+    }
+
+    /// The comma behind the last cell becomes the end of the line.
+    #[inline]
+    fn break_line(&mut self) {
+        if let Some(last) = self.text.last_mut() {
+            *last = b'\n';
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), OutputError> {
+        if let Some(file) = &mut self.file {
+            file.write_all(&self.text)
+                .map_err(OutputError::io("write", &self.path))?;
+        }
+        self.text.clear();
+        Ok(())
+    }
+}
+
+/// The shortest decimals that read back to the same 64 bits; nothing for what is no number.
+#[inline]
+pub(crate) fn push_number(text: &mut Vec<u8>, value: f64) {
+    if value.is_finite() {
+        let mut buffer = zmij::Buffer::new();
+        text.extend_from_slice(buffer.format_finite(value).as_bytes());
+    } else if !value.is_nan() {
+        text.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
+    }
+}
+
+/// A text as a cell, in quotation marks where it needs them (RFC 4180, §2).
+pub(crate) fn push_text(text: &mut Vec<u8>, cell: &str) {
+    if !cell.contains([',', '"', '\n', '\r']) {
+        text.extend_from_slice(cell.as_bytes());
+        return;
+    }
+    text.push(b'"');
+    text.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
+    text.push(b'"');
+}
+
+/// Says about once per second that it is time, and looks at the clock far less often than it is asked.
+#[derive(Debug)]
+struct Clock {
+    last_due: Instant,
+    last_look: Instant,
+    asked: u32,
+    /// Questions between two looks.
+    stride: u32,
+}
+
+impl Clock {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            last_due: now,
+            last_look: now,
+            asked: 0,
+            stride: 1,
+        }
+    }
+
+    #[inline]
+    fn is_due(&mut self) -> bool {
+        self.asked += 1;
+        if self.asked < self.stride {
+            return false;
+        }
+        self.look()
+    }
+
+    fn look(&mut self) -> bool {
+        let now = Instant::now();
+        let passed = now - self.last_look;
+        (self.asked, self.last_look) = (0, now);
+        if passed < PATIENCE / 100 {
+            self.stride = (2 * self.stride).min(1 << 16);
+        } else if passed > PATIENCE / 10 {
+            self.stride = (self.stride / 8).max(1);
+        }
+        let due = now - self.last_due >= PATIENCE;
+        if due {
+            self.last_due = now;
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_quoted_where_they_need_it() {
+        let cell = |name: &str| {
+            let mut text = Vec::new();
+            push_text(&mut text, name);
+            String::from_utf8_lossy(&text).into_owned()
+        };
+        assert_eq!(cell("floor.left"), "floor.left");
+        assert_eq!(cell("a,b"), "\"a,b\"");
+        assert_eq!(cell("a\"b"), "\"a\"\"b\"");
+    }
+}
