@@ -252,9 +252,10 @@ pub const CASES: &[(&str, f64, u64)] = &[
     ("right-angle-frame", 5e-2, 80),
     ("rocking-block", 1e-2, 300),
     ("rolling-disc", 1e-2, 300),
+    ("rotor-rig", 5e-6, 60),
     ("rubber-cylinder", 1e-4, 10),
-    ("slider-crank", 1e-5, 3000),
     ("skate-on-incline", 1e-2, 300),
+    ("slider-crank", 1e-5, 3000),
     ("sliding-disc", 4.7e-3, 350),
     ("smooth-pendulum", 2e-3, 1500),
     ("spinning-ball", 2.1e-3, 600),
@@ -290,14 +291,22 @@ struct Exemption {
 
 const EXEMPTIONS: &[Exemption] = &[
     Exemption {
+        examination: Examination::Books,
+        cases: &["rotor-rig"],
+        schemes: |_| true,
+        reason: "it is driven: the work of the torque goes into the torsion of the axle first, and no kinetic energy bounds it",
+    },
+    Exemption {
         examination: Examination::Penetration,
         cases: &[
             "colliding-blocks",
             "elastic-bar",
+            "elastic-bar-rod",
             "elastic-bar-steel",
             "elastic-block",
             "flexible-pendulum",
             "whip",
+            "woodpecker",
         ],
         schemes: |candidate| candidate.scheme.name() == "nonsmooth-hht",
         reason: "while a contact stays at rest, h² (β − γ/2) times the change of its acceleration moves it, which its \
@@ -357,6 +366,12 @@ fn without_friction(case: &str, model: &Model) -> Option<Model> {
     };
     overrides.extend(values.iter().map(|value| Override::set(*value)));
     Some(load(case, &overrides))
+}
+
+/// Whether a model has constraints on velocities alone.
+pub fn constrains_velocities(model: &Model) -> bool {
+    let kind = |i: usize| model.system.constraint_kind(i);
+    (0..model.system.dims().ng).any(|i| kind(i) == ConstraintKind::Velocity)
 }
 
 /// The model of a case, without friction where it has any.
@@ -421,8 +436,7 @@ pub fn everyone(
         let model = model(case);
         let smooth = model.system.contact_count() == 0;
         let frictionless = without_friction(case, &model);
-        let kind = |i: usize| model.system.constraint_kind(i);
-        let on_velocity = (0..model.system.dims().ng).any(|i| kind(i) == ConstraintKind::Velocity);
+        let on_velocity = constrains_velocities(&model);
         // Whether steps are solved is asked of longer ones, too.
         let longest = if examination == Examination::Solved {
             2.0 * h
