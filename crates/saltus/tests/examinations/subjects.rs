@@ -116,7 +116,8 @@ fn half_explicit() -> Vec<Candidate> {
             ..HalfExplicitOptions::default()
         }),
         smooth_order,
-        penetration: 1.0,
+        // A contact closes with up to h |u⁻|, and the velocity before the impact is not that of either end of the step.
+        penetration: 3.0,
         impacts: true,
         // At acceleration level velocities drift, and a body at rest sinks.
         rests: method != HalfExplicitMethod::Acceleration,
@@ -290,6 +291,18 @@ struct Exemption {
 }
 
 const EXEMPTIONS: &[Exemption] = &[
+    Exemption {
+        examination: Examination::Penetration,
+        cases: &["painleve-rod"],
+        schemes: |candidate| candidate.name == "half-explicit (Reduced)",
+        reason: "a closed contact falls freely during a reduced step, by g h²/2, before the impact at its end",
+    },
+    Exemption {
+        examination: Examination::Invariance,
+        cases: &["block-on-belt"],
+        schemes: |candidate| candidate.name == "half-explicit (Acceleration)",
+        reason: "at acceleration level nothing corrects the round-off of a velocity: a contact at rest drifts until it counts as open",
+    },
     Exemption {
         examination: Examination::Books,
         cases: &["rotor-rig"],
