@@ -299,7 +299,12 @@ const EXEMPTIONS: &[Exemption] = &[
     },
     Exemption {
         examination: Examination::Invariance,
-        cases: &["block-on-belt"],
+        cases: &[
+            "block-on-belt",
+            "block-on-incline",
+            "sliding-disc",
+            "spring-coulomb",
+        ],
         schemes: |candidate| candidate.name == "half-explicit (Acceleration)",
         reason: "at acceleration level nothing corrects the round-off of a velocity: a contact at rest drifts until it counts as open",
     },
