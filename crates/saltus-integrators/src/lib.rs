@@ -21,7 +21,7 @@ mod scheme;
 pub use certificate::{Certificate, Entry, Guarantees, PROOF, WorstCertificate};
 pub use drive::{DriveError, Frame, Observer, ObserverError, Plan, RunInfo, Stop, drive};
 pub use generalized_alpha::{
-    Coefficients, GeneralizedAlpha, GeneralizedAlphaOptions, Inactive, Levels, LinearSolve,
+    Coefficients, GeneralizedAlpha, GeneralizedAlphaOptions, Impacts, Inactive, Levels, LinearSolve, Located,
     NonsmoothFormulation, NonsmoothGeneralizedAlpha, NonsmoothGeneralizedAlphaOptions,
     NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark, NonsmoothNewmarkOptions, Prediction,
     Preset, SmoothFormulation,

@@ -2,7 +2,7 @@
 
 use saltus_integrators::{
     Evaluation, Explicit, Forecast, GeneralizedAlphaOptions, HalfExplicitMethod,
-    HalfExplicitOptions, Integrator, LinearSolve, MoreauJeanOptions, NonsmoothFormulation,
+    HalfExplicitOptions, Impacts, Integrator, LinearSolve, MoreauJeanOptions, NonsmoothFormulation,
     NonsmoothGeneralizedAlphaOptions, NonsmoothHhtOptions, NonsmoothNewmarkOptions, Prediction,
     SchatzmanPaoliOptions, Scheme, SmoothFormulation, StepReport, Variant,
 };
@@ -137,6 +137,10 @@ fn generalized_alpha() -> Vec<Candidate> {
         linear_solve,
         ..options(formulation, 0.8)
     };
+    let in_step = |linear_solve| NonsmoothGeneralizedAlphaOptions {
+        impacts: Impacts::Located,
+        ..solved(Pva, linear_solve)
+    };
     let nonsmooth = [
         ("pvv", options(Pvv, 0.8)),
         ("pva", options(Pva, 0.8)),
@@ -153,6 +157,11 @@ fn generalized_alpha() -> Vec<Candidate> {
                 strategy: Some(2),
                 ..options(Pva, 0.8)
             },
+        ),
+        ("pva, located", in_step(LinearSolve::Auto)),
+        (
+            "pva, located, monolithic",
+            in_step(LinearSolve::Monolithic),
         ),
         (
             "pva, last prediction",

@@ -8,6 +8,7 @@ mod alpha_bar;
 mod alpha_block;
 mod alpha_flexible;
 mod alpha_golden;
+mod alpha_located;
 mod alpha_masses;
 mod alpha_pendulum;
 mod alpha_smooth;
@@ -20,6 +21,8 @@ mod event_driven;
 mod flexible;
 mod half_explicit;
 mod lemmas;
+mod located_orders;
+mod rocking;
 mod run;
 #[path = "../support/shared.rs"]
 mod shared;
