@@ -381,6 +381,18 @@ pub enum StepError {
         /// `½ vᵀ M v` \[J\].
         kinetic: f64,
     },
+    /// More events in a step than are allowed.
+    #[error(
+        "{events} events within a step of {h:e} s, the last of contact `{contact}`: its impacts or openings follow each other ever faster; set `rest_rule = true`, take a smaller `step`, or a scheme that captures impacts, as `moreau-jean`"
+    )]
+    TooManyEvents {
+        /// Events met.
+        events: u32,
+        /// Contact of the last one.
+        contact: String,
+        /// Length of the step \[s\].
+        h: f64,
+    },
     /// Something evaluated to infinity or not-a-number.
     #[error(
         "{quantity} of `{place}` is not finite at t = {t} s; the motion left the domain of its formula, or the step is unstable"

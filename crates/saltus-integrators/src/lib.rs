@@ -4,11 +4,13 @@
 //! reference, `Options`, buffers, `step`, tests. [`drive`] runs any of them over any system and
 //! shows every step to its observers.
 
+mod adaptive;
 mod certificate;
 pub mod consistent;
 mod drive;
 mod generalized_alpha;
 mod half_explicit;
+mod higher_order;
 mod integrator;
 mod kit;
 mod moreau_jean;
@@ -18,16 +20,20 @@ mod round_off;
 mod schatzman_paoli;
 mod scheme;
 
+pub use adaptive::{AdaptiveMoreauJean, AdaptiveMoreauJeanOptions, ErrorOrder};
 pub use certificate::{Certificate, Entry, Guarantees, PROOF, WorstCertificate};
 pub use drive::{DriveError, Frame, Observer, ObserverError, Plan, RunInfo, Stop, drive};
 pub use generalized_alpha::{
-    Coefficients, GeneralizedAlpha, GeneralizedAlphaOptions, Impacts, Inactive, Levels, LinearSolve, Located,
-    NonsmoothFormulation, NonsmoothGeneralizedAlpha, NonsmoothGeneralizedAlphaOptions,
-    NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark, NonsmoothNewmarkOptions, Prediction,
-    Preset, SmoothFormulation,
+    Coefficients, GeneralizedAlpha, GeneralizedAlphaOptions, Impacts, Inactive, Levels,
+    LinearSolve, Located, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
+    NonsmoothGeneralizedAlphaOptions, NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark,
+    NonsmoothNewmarkOptions, Prediction, Preset, SmoothFormulation,
 };
 pub use half_explicit::{
     ButcherTableau, HalfExplicit, HalfExplicitOptions, Method as HalfExplicitMethod,
+};
+pub use higher_order::{
+    HigherOrder, HigherOrderCounts, HigherOrderOptions, Method as HigherOrderMethod,
 };
 pub use integrator::{
     ContactState, Energy, Event, EventKind, FailedContactProblem, FailedProblem, Integrator,

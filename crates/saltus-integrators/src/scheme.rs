@@ -1,11 +1,13 @@
 //! Every scheme by its name: the one list that files, the command line and the tests read.
 
+use crate::adaptive::{AdaptiveMoreauJean, AdaptiveMoreauJeanOptions};
 use crate::generalized_alpha::{
     GeneralizedAlpha, GeneralizedAlphaOptions, NonsmoothGeneralizedAlpha,
     NonsmoothGeneralizedAlphaOptions, NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark,
     NonsmoothNewmarkOptions,
 };
 use crate::half_explicit::{HalfExplicit, HalfExplicitOptions};
+use crate::higher_order::{HigherOrder, HigherOrderOptions};
 use crate::integrator::Integrator;
 use crate::moreau_jean::MoreauJeanOptions;
 use crate::schatzman_paoli::{SchatzmanPaoli, SchatzmanPaoliOptions};
@@ -31,6 +33,10 @@ pub enum Scheme {
     HalfExplicit(HalfExplicitOptions),
     /// Schatzman–Paoli scheme.
     SchatzmanPaoli(SchatzmanPaoliOptions),
+    /// Moreau–Jean θ-scheme with steps chosen by the error.
+    AdaptiveMoreauJean(AdaptiveMoreauJeanOptions),
+    /// Runge–Kutta methods between located events.
+    HigherOrder(HigherOrderOptions),
 }
 
 /// One line of the list of schemes.
@@ -128,6 +134,16 @@ impl Scheme {
             order: "1",
             summary: "Schatzman–Paoli scheme: contact and constraints at position level, without friction, order 1",
         },
+        SchemeInfo {
+            name: "adaptive-moreau-jean",
+            order: "2, across impacts 1",
+            summary: "Moreau–Jean θ-scheme with steps chosen by the error and by how deep contacts penetrate, friction included",
+        },
+        SchemeInfo {
+            name: "higher-order",
+            order: "2 to 5, across impacts too",
+            summary: "Runge–Kutta methods of order 2 to 5 between events, which are bracketed and passed by Moreau–Jean steps; no friction",
+        },
     ];
 
     /// The scheme of that name with default parameters.
@@ -143,6 +159,10 @@ impl Scheme {
             "nonsmooth-hht" => Some(Self::NonsmoothHht(NonsmoothHhtOptions::default())),
             "half-explicit" => Some(Self::HalfExplicit(HalfExplicitOptions::default())),
             "schatzman-paoli" => Some(Self::SchatzmanPaoli(SchatzmanPaoliOptions::default())),
+            "adaptive-moreau-jean" => Some(Self::AdaptiveMoreauJean(
+                AdaptiveMoreauJeanOptions::default(),
+            )),
+            "higher-order" => Some(Self::HigherOrder(HigherOrderOptions::default())),
             _ => None,
         }
     }
@@ -158,6 +178,8 @@ impl Scheme {
             Self::NonsmoothHht(_) => "nonsmooth-hht",
             Self::HalfExplicit(_) => "half-explicit",
             Self::SchatzmanPaoli(_) => "schatzman-paoli",
+            Self::AdaptiveMoreauJean(_) => "adaptive-moreau-jean",
+            Self::HigherOrder(_) => "higher-order",
         }
     }
 
@@ -165,13 +187,14 @@ impl Scheme {
     #[must_use]
     pub fn solves_friction(&self) -> bool {
         match self {
-            Self::MoreauJean(_) => true,
+            Self::MoreauJean(_) | Self::AdaptiveMoreauJean(_) => true,
             Self::HalfExplicit(options) => options.solves_friction(),
             Self::GeneralizedAlpha(_)
             | Self::NonsmoothGeneralizedAlpha(_)
             | Self::NonsmoothNewmark(_)
             | Self::NonsmoothHht(_)
-            | Self::SchatzmanPaoli(_) => false,
+            | Self::SchatzmanPaoli(_)
+            | Self::HigherOrder(_) => false,
         }
     }
 
@@ -194,6 +217,8 @@ impl Scheme {
             Self::NonsmoothHht(options) => Self::NonsmoothHht(options.clone()),
             Self::HalfExplicit(options) => Self::HalfExplicit(options.clone()),
             Self::SchatzmanPaoli(options) => Self::SchatzmanPaoli(options.clone()),
+            Self::AdaptiveMoreauJean(options) => Self::AdaptiveMoreauJean(options.effective()),
+            Self::HigherOrder(options) => Self::HigherOrder(options.clone()),
         }
     }
 
@@ -210,6 +235,8 @@ impl Scheme {
             Self::NonsmoothHht(options) => options.validate(),
             Self::HalfExplicit(options) => options.validate(),
             Self::SchatzmanPaoli(options) => options.validate(),
+            Self::AdaptiveMoreauJean(options) => options.validate(),
+            Self::HigherOrder(options) => options.validate(),
         }
     }
 
@@ -232,6 +259,10 @@ impl Scheme {
             Self::NonsmoothHht(options) => Ok(Box::new(NonsmoothHht::new(options.clone())?)),
             Self::HalfExplicit(options) => Ok(Box::new(HalfExplicit::new(options.clone())?)),
             Self::SchatzmanPaoli(options) => Ok(Box::new(SchatzmanPaoli::new(options.clone())?)),
+            Self::AdaptiveMoreauJean(options) => {
+                Ok(Box::new(AdaptiveMoreauJean::new(options.clone())?))
+            }
+            Self::HigherOrder(options) => Ok(Box::new(HigherOrder::new(options.clone())?)),
         }
     }
 }
@@ -277,6 +308,8 @@ mod tests {
                     Scheme::NonsmoothHht(o) => o.tolerance = tolerance,
                     Scheme::HalfExplicit(o) => o.tolerance = tolerance,
                     Scheme::SchatzmanPaoli(o) => o.tolerance = tolerance,
+                    Scheme::HigherOrder(o) => o.tolerance = tolerance,
+                    Scheme::AdaptiveMoreauJean(o) => o.tolerance = tolerance,
                 }
                 assert_eq!(
                     scheme.validate().unwrap_err().to_string(),

@@ -165,13 +165,27 @@ fn impulses_are_the_total_of_the_step() {
         let r = scheme.reactions();
         for i in 0..4 {
             let mass = 1.0 + 0.3 * i as f64;
-            let pushes: f64 = system.contacts.iter().zip(r.impulse).map(|((_, w, _), p)| {
-                w.iter().filter(|(j, _)| *j == i).map(|(_, g)| g * p).sum::<f64>()
-            }).sum();
+            let pushes: f64 = system
+                .contacts
+                .iter()
+                .zip(r.impulse)
+                .map(|((_, w, _), p)| {
+                    w.iter()
+                        .filter(|(j, _)| *j == i)
+                        .map(|(_, g)| g * p)
+                        .sum::<f64>()
+                })
+                .sum();
             let change = mass * (state.v[i] - before[i] + 10.0 * h);
-            assert!((change - pushes).abs() < 1e-12, "step {k}: {change} {pushes}");
+            assert!(
+                (change - pushes).abs() < 1e-12,
+                "step {k}: {change} {pushes}"
+            );
         }
-        let strikes = scheme.events().iter().filter(|e| e.kind == EventKind::Impact);
+        let strikes = scheme
+            .events()
+            .iter()
+            .filter(|e| e.kind == EventKind::Impact);
         impacts += strikes.clone().count();
         told += strikes.map(|e| e.impulse[0]).sum::<f64>();
     }
@@ -302,7 +316,10 @@ fn a_state_that_is_taken_up_again_goes_on_bit_for_bit() {
     let pendulum = BouncingPendulum::default();
     let systems: [(&dyn System, State); 2] = [
         (&damped, State::new(0.0, vec![1.0], vec![0.0])),
-        (&pendulum, State::new(0.0, pendulum.at(PI / 12.0), vec![0.0; 3])),
+        (
+            &pendulum,
+            State::new(0.0, pendulum.at(PI / 12.0), vec![0.0; 3]),
+        ),
     ];
     let captured = NonsmoothGeneralizedAlphaOptions {
         impacts: Impacts::Captured,
@@ -379,7 +396,11 @@ fn the_inside_of_a_step_with_impacts_is_interpolated_piece_by_piece() {
         };
         let mut inside = State::default();
         scheme.interpolate(&system, fraction, &mut inside);
-        assert!((inside.q[0] - exact).abs() < 1e-13, "{fraction}: {} {exact}", inside.q[0]);
+        assert!(
+            (inside.q[0] - exact).abs() < 1e-13,
+            "{fraction}: {} {exact}",
+            inside.q[0]
+        );
     }
 }
 
@@ -389,31 +410,52 @@ fn options_that_do_not_fit_are_refused_with_a_cure() {
     let plain = NonsmoothGeneralizedAlphaOptions::default;
     for (given, expected) in [
         (
-            NonsmoothGeneralizedAlphaOptions { formulation: NonsmoothFormulation::Pvv, ..located() },
+            NonsmoothGeneralizedAlphaOptions {
+                formulation: NonsmoothFormulation::Pvv,
+                ..located()
+            },
             "`impacts` is \"located\", expected \"captured\" unless `formulation` is `pva`; remove `formulation`",
         ),
         (
-            NonsmoothGeneralizedAlphaOptions { strategy: Some(2), ..located() },
+            NonsmoothGeneralizedAlphaOptions {
+                strategy: Some(2),
+                ..located()
+            },
             "`strategy` is 2, expected 3 where `impacts` is \"located\"; remove it",
         ),
         (
-            NonsmoothGeneralizedAlphaOptions { inactive: Inactive::Literal, ..located() },
+            NonsmoothGeneralizedAlphaOptions {
+                inactive: Inactive::Literal,
+                ..located()
+            },
             "`inactive` is \"literal\", expected \"star\" where `impacts` is \"located\"; remove it",
         ),
         (
-            NonsmoothGeneralizedAlphaOptions { max_impacts: Some(0), ..located() },
+            NonsmoothGeneralizedAlphaOptions {
+                max_impacts: Some(0),
+                ..located()
+            },
             "`max_impacts` is 0, expected a whole number ≥ 1; write",
         ),
         (
-            NonsmoothGeneralizedAlphaOptions { shortest_flight: Some(1.5), ..located() },
+            NonsmoothGeneralizedAlphaOptions {
+                shortest_flight: Some(1.5),
+                ..located()
+            },
             "`shortest_flight` is 1.5, expected a number in [0, 1]",
         ),
         (
-            NonsmoothGeneralizedAlphaOptions { max_impacts: Some(9), ..plain() },
+            NonsmoothGeneralizedAlphaOptions {
+                max_impacts: Some(9),
+                ..plain()
+            },
             "`max_impacts` is 9, expected no such option unless `impacts` is \"located\"; remove it",
         ),
         (
-            NonsmoothGeneralizedAlphaOptions { shortest_flight: Some(0.1), ..plain() },
+            NonsmoothGeneralizedAlphaOptions {
+                shortest_flight: Some(0.1),
+                ..plain()
+            },
             "`shortest_flight` is 0.1, expected no such option unless",
         ),
     ] {
@@ -421,7 +463,10 @@ fn options_that_do_not_fit_are_refused_with_a_cure() {
         assert!(error.starts_with(expected), "{error}");
     }
     let effective = located().effective();
-    assert_eq!((effective.max_impacts, effective.shortest_flight), (Some(6), Some(0.25)));
+    assert_eq!(
+        (effective.max_impacts, effective.shortest_flight),
+        (Some(6), Some(0.25))
+    );
     assert_eq!(effective.effective(), effective);
     assert!(effective.validate().is_ok());
     assert_eq!(plain().effective().max_impacts, None);
@@ -458,7 +503,11 @@ fn impacts_next_to_the_end_of_a_step() {
     let (mut low, mut high) = (-0.29, 0.5);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
-        if lands(middle) { low = middle } else { high = middle }
+        if lands(middle) {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     let (exact, _) = run(high);
     for power in 5..=15 {
@@ -467,7 +516,10 @@ fn impacts_next_to_the_end_of_a_step() {
             let (state, _) = run(high + away);
             let error = (state.q[0] - exact.q[0]).abs() + (state.v[0] - exact.v[0]).abs();
             // The method itself is exact to h² only, and the memory begins a step earlier or later.
-            assert!(error < 4.0 * h * h * h + 10.0 * away.abs(), "{away:e}: {error:e}");
+            assert!(
+                error < 4.0 * h * h * h + 10.0 * away.abs(),
+                "{away:e}: {error:e}"
+            );
         }
     }
 }

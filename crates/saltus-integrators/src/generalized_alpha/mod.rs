@@ -54,11 +54,11 @@ mod tangent;
 mod watch;
 
 pub use coefficients::{Coefficients, Preset};
+pub use located::Located;
 pub use options::{
     GeneralizedAlphaOptions, NonsmoothFormulation, NonsmoothGeneralizedAlphaOptions,
     NonsmoothHhtOptions, NonsmoothNewmarkOptions, SmoothFormulation,
 };
-pub use located::Located;
 pub use settings::{Impacts, Inactive, LinearSolve, Prediction};
 
 use crate::certificate::Guarantees;
@@ -163,11 +163,8 @@ impl Engine {
             return self.interpolate_rows(fraction, out);
         }
         let (b, fraction) = self.search.piece_at(&self.before, fraction);
-        out.q.clone_from(if fraction >= 1.0 {
-            &self.start.q
-        } else {
-            &b.q
-        });
+        out.q
+            .clone_from(if fraction >= 1.0 { &self.start.q } else { &b.q });
         out.v.clear();
         if fraction >= 1.0 {
             out.v.extend_from_slice(&self.start.v);

@@ -352,7 +352,11 @@ impl Engine {
             let r = boost * self.activation[j];
             // A gap that is zero up to round-off is closed, whichever way it was computed.
             let gap = rows.gap[j] - self.epsilon;
-            let e = if located { 0.0 } else { rows.set.law[j - ng].e_n };
+            let e = if located {
+                0.0
+            } else {
+                rows.set.law[j - ng].e_n
+            };
             let law = rows.velocity[j] + e * self.start.velocity[j];
             let (position, velocity, smooth) = match formulation {
                 Formulation::Position => {

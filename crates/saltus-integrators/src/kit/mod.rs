@@ -18,7 +18,7 @@ pub(crate) use reactions::restitution;
 pub(crate) use row::Row;
 pub(crate) use stability::{Mode, highest_mode};
 pub(crate) use stage::Stage;
-pub(crate) use step::Step;
+pub(crate) use step::{Step, not_finite};
 pub(crate) use tolerance::MomentumScale;
 
 use crate::integrator::{Reactions, StepError};

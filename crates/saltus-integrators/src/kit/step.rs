@@ -106,6 +106,7 @@ impl Step {
         start.v.copy_from_slice(&state.v);
         if is_new {
             start.place_mass(system, self.scheme)?;
+            self.energy = energy_of(system, start);
         }
         start.evaluate_force(system)?;
         if !self.contacts_are_fixed || is_new {
@@ -168,19 +169,50 @@ impl Step {
     ) -> Result<StepReport, StepError> {
         let h = self.end.t - state.t;
         if !max_abs(&self.end.v).is_finite() {
-            return Err(self.not_finite(system));
+            return Err(not_finite(system, &self.end));
         }
         self.start.evaluate_power(system);
         self.end.evaluate_power(system);
         let external =
             0.5 * h * (dot(&self.start.power, &self.start.v) + dot(&self.end.power, &self.end.v));
-        self.end.place_laws(system);
+        let works = (external, self.work_of_reactions());
         let mut certificate = Certificate::EMPTY;
-        let contact = self.work_of_reactions();
+        self.end.place_laws(system);
         self.certify(system, &mut certificate);
         self.note_events(is_impact);
+        Ok(self.conclude(system, state, works, (iterations, redundant), certificate))
+    }
+
+    /// The same of a step of several parts, whose works \[J\] the scheme knows, and whose events it noted itself.
+    pub(crate) fn finish_with(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        works: (f64, f64),
+        iterations: u32,
+        redundant: u32,
+    ) -> Result<StepReport, StepError> {
+        if !max_abs(&self.end.v).is_finite() {
+            return Err(not_finite(system, &self.end));
+        }
+        let mut certificate = Certificate::EMPTY;
+        self.end.place_laws(system);
+        self.certify(system, &mut certificate);
+        Ok(self.conclude(system, state, works, (iterations, redundant), certificate))
+    }
+
+    /// Balances the energy and makes the end the start of the next step.
+    fn conclude(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        (external, contact): (f64, f64),
+        (iterations, redundant): (u32, u32),
+        mut certificate: Certificate,
+    ) -> StepReport {
+        let h = self.end.t - state.t;
         let before = self.energy.total();
-        self.energy = self.energy_at_end(system);
+        self.energy = energy_of(system, &self.end);
         let balance = self.energy.total() - before - external - contact;
         certificate.set(Entry::Dynamics, self.reactions.dynamics);
         certificate.set(Entry::EnergyBalance, balance);
@@ -189,7 +221,7 @@ impl Step {
         state.t = self.start.t;
         state.q.copy_from_slice(&self.start.q);
         state.v.copy_from_slice(&self.start.v);
-        Ok(self.report(h, iterations, redundant, (external, contact), certificate))
+        self.report(h, iterations, redundant, (external, contact), certificate)
     }
 
     /// The report of the initial state.
@@ -199,7 +231,7 @@ impl Step {
         self.start.contacts.clone_from(&self.end.contacts);
         self.start.v.copy_from_slice(&self.end.v);
         self.certify(system, &mut certificate);
-        self.energy = self.energy_at_end(system);
+        self.energy = energy_of(system, &self.end);
         std::mem::swap(&mut self.start, &mut self.end);
         self.report(h, 0, 0, (0.0, 0.0), certificate)
     }
@@ -298,14 +330,6 @@ impl Step {
         sum
     }
 
-    fn energy_at_end(&self, system: &dyn System) -> Energy {
-        let end = &self.end;
-        Energy {
-            kinetic: 0.5 * end.mass.form(&end.v, &end.v),
-            potential: system.potential_energy(end.t, &end.q),
-        }
-    }
-
     /// Impacts, and changes between open, stick and slip since the last step.
     fn note_events(&mut self, is_impact: bool) {
         let set = &self.end.contacts;
@@ -374,18 +398,6 @@ impl Step {
             if self.reactions.state[i] != ContactState::Open && self.gap_velocity[i] <= tolerance {
                 self.earlier.push((set.id[i], self.reactions.state[i]));
             }
-        }
-    }
-
-    fn not_finite(&self, system: &dyn System) -> StepError {
-        let bad = self.end.v.iter().position(|v| !v.is_finite());
-        let names = system.names();
-        StepError::NotFinite {
-            quantity: "the velocity",
-            place: bad
-                .and_then(|i| names.velocities.get(i).cloned())
-                .unwrap_or_default(),
-            t: self.end.t,
         }
     }
 
@@ -498,5 +510,26 @@ impl Step {
             self.earlier.push((ContactId(id), state));
         }
         &rest[numbers..]
+    }
+}
+
+/// Energy of the state of a stage, whose mass is known.
+fn energy_of(system: &dyn System, at: &Stage) -> Energy {
+    Energy {
+        kinetic: 0.5 * at.mass.form(&at.v, &at.v),
+        potential: system.potential_energy(at.t, &at.q),
+    }
+}
+
+/// The first velocity of a stage that is no number.
+pub(crate) fn not_finite(system: &dyn System, at: &Stage) -> StepError {
+    let bad = at.v.iter().position(|v| !v.is_finite());
+    let names = system.names();
+    StepError::NotFinite {
+        quantity: "the velocity",
+        place: bad
+            .and_then(|i| names.velocities.get(i).cloned())
+            .unwrap_or_default(),
+        t: at.t,
     }
 }

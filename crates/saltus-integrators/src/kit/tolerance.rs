@@ -64,6 +64,13 @@ impl MomentumScale {
         tolerance * self.scale / self.weights[i]
     }
 
+    /// Tolerance of the velocity along a row with these entries [m/s].
+    pub(crate) fn velocity_bound(&self, cols: &[usize], values: &[f64], tolerance: f64) -> f64 {
+        let terms = cols.iter().zip(values);
+        let reach: f64 = terms.map(|(&j, w)| w.abs() * self.weights[j]).sum();
+        tolerance * self.scale * reach
+    }
+
     /// The hidden variable.
     pub(crate) fn get(&self) -> f64 {
         self.scale

@@ -126,7 +126,13 @@ fn ball(entry: &Entry) -> Outcome {
         let rows = record(&system, &scheme, &start, h, steps);
         return Outcome::Ours(vec![rows[rows.len() - 1].energy / energy(&start)]);
     }
-    let run = run(&system, &located(rho(entry)), &start, steps(entry), |_, _, _| {});
+    let run = run(
+        &system,
+        &located(rho(entry)),
+        &start,
+        steps(entry),
+        |_, _, _| {},
+    );
     Outcome::Ours(match entry.quantity.as_str() {
         "E/E0-1 after 100 impacts" | "E/E0-1" => vec![energy(&run.state) / energy(&start) - 1.0],
         "first impact time" => run.times()[..1].to_vec(),
@@ -158,7 +164,11 @@ fn zeno(entry: &Entry, system: &Ball, start: &State) -> Outcome {
         }
     });
     let bound = h + 0.25 * h / (1.0 - e);
-    assert!((rest - exact).abs() <= bound, "{}: {rest} {exact}", entry.id);
+    assert!(
+        (rest - exact).abs() <= bound,
+        "{}: {rest} {exact}",
+        entry.id
+    );
     assert!(run.state.v[0].abs() < 1e-13 && run.state.q[0].abs() < 1e-13);
     assert_eq!(run.counts.fallbacks, 0);
     Outcome::Ours(match entry.quantity.as_str() {
@@ -189,7 +199,13 @@ fn one_mass(entry: &Entry) -> Outcome {
     }
     let energy = |s: &State| 0.5 * (s.v[0] * s.v[0] + s.q[0] * s.q[0]);
     if !entry.quantity.starts_with("fitted order") {
-        let run = run(&system, &located(rho(entry)), &start, steps(entry), |_, _, _| {});
+        let run = run(
+            &system,
+            &located(rho(entry)),
+            &start,
+            steps(entry),
+            |_, _, _| {},
+        );
         return Outcome::Ours(match entry.quantity.as_str() {
             "[q,v](T)" => run.flat(),
             "E/E0-1" => vec![energy(&run.state) / energy(&start) - 1.0],
@@ -252,7 +268,13 @@ fn block(entry: &Entry) -> Outcome {
                 let end = Motion::new(&system, &start, until, 1e-3).at(until);
                 return Outcome::Ours([end.q, end.v].concat());
             }
-            let run = run(&system, &located(rho(entry)), &start, steps(entry), |_, _, _| {});
+            let run = run(
+                &system,
+                &located(rho(entry)),
+                &start,
+                steps(entry),
+                |_, _, _| {},
+            );
             Outcome::Ours(run.flat())
         }
     }
@@ -279,9 +301,15 @@ fn masses(entry: &Entry) -> Outcome {
         kinetic + 0.5 * k * stretch * stretch + 10.0 * (s.q[0] + s.q[1])
     };
     let mut peak = 1.0_f64;
-    let run = run(&system, &located(rho(entry)), &start, steps(entry), |s, _, _| {
-        peak = peak.max(energy(s) / energy(&start));
-    });
+    let run = run(
+        &system,
+        &located(rho(entry)),
+        &start,
+        steps(entry),
+        |s, _, _| {
+            peak = peak.max(energy(s) / energy(&start));
+        },
+    );
     Outcome::Ours(if entry.quantity == "max E/E0" {
         vec![peak]
     } else {
@@ -341,7 +369,12 @@ fn is_ours(entry: &Entry) -> bool {
 #[test]
 fn impacts_inside_the_step() {
     let Some(entries) = read(FILE) else { return };
-    leave_out(FILE, &entries, is_ours, |_| "filters that do not follow the step");
+    leave_out(
+        FILE,
+        &entries,
+        is_ours,
+        |_| "filters that do not follow the step",
+    );
     check("located impacts", &entries, is_ours, |entry| {
         match entry.example.as_str() {
             "ball" => ball(entry),

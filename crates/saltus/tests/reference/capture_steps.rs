@@ -32,6 +32,8 @@ fn topic(entry: &Entry) -> Option<&'static str> {
             Some("projection")
         }
         () if id.starts_with("proj.") && scheme.starts_with("mj ") => Some("projection"),
+        () if id.starts_with("adaptive.") => Some("adaptive"),
+        () if id.starts_with("ho.") => Some("higher-order"),
         () if identity || counterexample || id == "energy.rest_tradeoff" => Some("energy"),
         () => None,
     }

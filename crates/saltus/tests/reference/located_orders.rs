@@ -53,7 +53,13 @@ fn errors(
 }
 
 /// Orders of positions and velocities, the first `coarse` numbers of steps left out; printed beside those of others.
-fn orders(name: &str, system: &dyn System, start: &State, exact: &State, coarse: usize) -> [f64; 2] {
+fn orders(
+    name: &str,
+    system: &dyn System,
+    start: &State,
+    exact: &State,
+    coarse: usize,
+) -> [f64; 2] {
     let mut ours = [0.0; 2];
     for (k, (scheme, options)) in schemes().iter().enumerate() {
         let samples: Vec<(f64, [f64; 2])> = STEPS[coarse..]
@@ -89,7 +95,10 @@ fn an_oscillator_over_a_floor_has_order_two_across_impacts() {
     let start = State::new(0.0, vec![1.0], vec![0.0]);
     let exact = Motion::new(&system, &start, 12.0, 1e-3);
     assert_eq!(exact.impacts.len(), 3);
-    let end = State { t: 12.0, ..exact.at(12.0) };
+    let end = State {
+        t: 12.0,
+        ..exact.at(12.0)
+    };
     second("oscillator", orders("oscillator", &system, &start, &end, 0));
 }
 
@@ -133,7 +142,10 @@ fn a_block_that_rocks_on_a_closed_corner_has_order_two() {
         vec![0.0, y(theta), theta],
         vec![0.0, rate(exact.end), omega],
     );
-    second("rocking block", orders("rocking block", &system, &start, &end, 0));
+    second(
+        "rocking block",
+        orders("rocking block", &system, &start, &end, 0),
+    );
 }
 
 #[test]
@@ -149,7 +161,10 @@ fn an_elastic_ball_keeps_its_energy_over_a_hundred_bounces() {
         for (h, steps) in [(0.0503, 1790), (0.0101, 8899)] {
             let run = run(&system, &located(rho), &start, (h, steps), |_, _, _| {});
             let change = energy(&run.state) / 10.0 - 1.0;
-            println!("ball, rho_inf {rho}, h = {h}: {change:.1e} after {} impacts", run.counts.impacts);
+            println!(
+                "ball, rho_inf {rho}, h = {h}: {change:.1e} after {} impacts",
+                run.counts.impacts
+            );
             assert!(run.counts.impacts >= 100 && run.counts.fallbacks == 0);
             assert!(change.abs() < 1e-9, "{change:e}");
             for event in &run.events {

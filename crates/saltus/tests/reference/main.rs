@@ -4,6 +4,7 @@
 //! the tests say so and pass, unless `SALTUS_REQUIRE_SHARED=1`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod adaptive;
 mod alpha_bar;
 mod alpha_block;
 mod alpha_flexible;
@@ -20,6 +21,7 @@ mod entries;
 mod event_driven;
 mod flexible;
 mod half_explicit;
+mod higher_order;
 mod lemmas;
 mod located_orders;
 mod rocking;

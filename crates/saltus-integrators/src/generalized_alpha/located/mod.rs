@@ -316,13 +316,13 @@ impl Engine {
         end: f64,
         may_locate: bool,
     ) -> Result<Next, StepError> {
-        let outcome = self
-            .try_piece(system, left, end)
-            .and_then(|()| match self.first_event(left) {
-                None => Ok(Next::Whole),
-                Some(_) if !may_locate => Ok(Next::AtOnce),
-                Some(crossing) => self.locate(system, left, end, crossing),
-            });
+        let outcome =
+            self.try_piece(system, left, end)
+                .and_then(|()| match self.first_event(left) {
+                    None => Ok(Next::Whole),
+                    Some(_) if !may_locate => Ok(Next::AtOnce),
+                    Some(crossing) => self.locate(system, left, end, crossing),
+                });
         match outcome {
             Err(error) if is_unsolved(&error) => Ok(Next::AtOnce),
             other => other,
@@ -406,7 +406,9 @@ impl Engine {
         } else {
             TOUCHING * self.size_of_place(j, &self.start.q)
         };
-        (TOUCHING / 1e-12 * self.epsilon).max(relative * moved).max(place)
+        (TOUCHING / 1e-12 * self.epsilon)
+            .max(relative * moved)
+            .max(place)
     }
 
     /// Whether contact row `j` touches at the start.

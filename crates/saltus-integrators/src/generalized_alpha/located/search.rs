@@ -136,7 +136,11 @@ impl Cubic {
         let sum = -(c + root.copysign(c));
         let inside = |s: f64| if s > 0.0 && s < 1.0 { s } else { f64::NAN };
         let (one, other) = (inside(sum / (3.0 * d)), inside(b / sum));
-        if one > other { [other, one] } else { [one, other] }
+        if one > other {
+            [other, one]
+        } else {
+            [one, other]
+        }
     }
 
     /// The first place in `]0, to]` where a polynomial that is positive at first is negative, or the end of it.

@@ -54,8 +54,7 @@ impl Engine {
     /// Velocities after the impact, and which contacts stay closed.
     fn rebound(&mut self) -> bool {
         let ng = self.dims.ng;
-        let takes_part =
-            |engine: &Self, j: usize| engine.search.hits[j] || engine.start.closed[j];
+        let takes_part = |engine: &Self, j: usize| engine.search.hits[j] || engine.start.closed[j];
         self.instant.list.clear();
         self.instant.constant.clear();
         for j in 0..self.rows.len() {
