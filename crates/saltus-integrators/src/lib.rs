@@ -8,6 +8,7 @@ mod adaptive;
 mod certificate;
 pub mod consistent;
 mod drive;
+mod event_driven;
 mod generalized_alpha;
 mod half_explicit;
 mod higher_order;
@@ -23,6 +24,7 @@ mod scheme;
 pub use adaptive::{AdaptiveMoreauJean, AdaptiveMoreauJeanOptions, ErrorOrder};
 pub use certificate::{Certificate, Entry, Guarantees, PROOF, WorstCertificate};
 pub use drive::{DriveError, Frame, Observer, ObserverError, Plan, RunInfo, Stop, drive};
+pub use event_driven::{Accumulation, EventDriven, EventDrivenOptions, ImpactLaw};
 pub use generalized_alpha::{
     Coefficients, GeneralizedAlpha, GeneralizedAlphaOptions, Impacts, Inactive, Levels,
     LinearSolve, Located, NonsmoothFormulation, NonsmoothGeneralizedAlpha,

@@ -1,6 +1,7 @@
 //! Every scheme by its name: the one list that files, the command line and the tests read.
 
 use crate::adaptive::{AdaptiveMoreauJean, AdaptiveMoreauJeanOptions};
+use crate::event_driven::{EventDriven, EventDrivenOptions};
 use crate::generalized_alpha::{
     GeneralizedAlpha, GeneralizedAlphaOptions, NonsmoothGeneralizedAlpha,
     NonsmoothGeneralizedAlphaOptions, NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark,
@@ -37,6 +38,8 @@ pub enum Scheme {
     AdaptiveMoreauJean(AdaptiveMoreauJeanOptions),
     /// Runge–Kutta methods between located events.
     HigherOrder(HigherOrderOptions),
+    /// Event-driven scheme.
+    EventDriven(EventDrivenOptions),
 }
 
 /// One line of the list of schemes.
@@ -144,6 +147,11 @@ impl Scheme {
             order: "2 to 5, across impacts too",
             summary: "Runge–Kutta methods of order 2 to 5 between events, which are bracketed and passed by Moreau–Jean steps; no friction",
         },
+        SchemeInfo {
+            name: "event-driven",
+            order: "8, across impacts too, to a tolerance",
+            summary: "event-driven: every impact, opening, stick and slip located, exact to a tolerance between them; few contacts, planar friction",
+        },
     ];
 
     /// The scheme of that name with default parameters.
@@ -163,6 +171,7 @@ impl Scheme {
                 AdaptiveMoreauJeanOptions::default(),
             )),
             "higher-order" => Some(Self::HigherOrder(HigherOrderOptions::default())),
+            "event-driven" => Some(Self::EventDriven(EventDrivenOptions::default())),
             _ => None,
         }
     }
@@ -180,6 +189,7 @@ impl Scheme {
             Self::SchatzmanPaoli(_) => "schatzman-paoli",
             Self::AdaptiveMoreauJean(_) => "adaptive-moreau-jean",
             Self::HigherOrder(_) => "higher-order",
+            Self::EventDriven(_) => "event-driven",
         }
     }
 
@@ -187,7 +197,7 @@ impl Scheme {
     #[must_use]
     pub fn solves_friction(&self) -> bool {
         match self {
-            Self::MoreauJean(_) | Self::AdaptiveMoreauJean(_) => true,
+            Self::MoreauJean(_) | Self::AdaptiveMoreauJean(_) | Self::EventDriven(_) => true,
             Self::HalfExplicit(options) => options.solves_friction(),
             Self::GeneralizedAlpha(_)
             | Self::NonsmoothGeneralizedAlpha(_)
@@ -219,6 +229,7 @@ impl Scheme {
             Self::SchatzmanPaoli(options) => Self::SchatzmanPaoli(options.clone()),
             Self::AdaptiveMoreauJean(options) => Self::AdaptiveMoreauJean(options.effective()),
             Self::HigherOrder(options) => Self::HigherOrder(options.clone()),
+            Self::EventDriven(options) => Self::EventDriven(options.clone()),
         }
     }
 
@@ -237,6 +248,7 @@ impl Scheme {
             Self::SchatzmanPaoli(options) => options.validate(),
             Self::AdaptiveMoreauJean(options) => options.validate(),
             Self::HigherOrder(options) => options.validate(),
+            Self::EventDriven(options) => options.validate(),
         }
     }
 
@@ -263,6 +275,7 @@ impl Scheme {
                 Ok(Box::new(AdaptiveMoreauJean::new(options.clone())?))
             }
             Self::HigherOrder(options) => Ok(Box::new(HigherOrder::new(options.clone())?)),
+            Self::EventDriven(options) => Ok(Box::new(EventDriven::new(options.clone())?)),
         }
     }
 }
@@ -310,6 +323,7 @@ mod tests {
                     Scheme::SchatzmanPaoli(o) => o.tolerance = tolerance,
                     Scheme::HigherOrder(o) => o.tolerance = tolerance,
                     Scheme::AdaptiveMoreauJean(o) => o.tolerance = tolerance,
+                    Scheme::EventDriven(o) => o.tolerance = tolerance,
                 }
                 assert_eq!(
                     scheme.validate().unwrap_err().to_string(),

@@ -533,7 +533,7 @@ impl Walk {
     fn too_many_events(&self, system: &dyn System, h: f64) -> StepError {
         let contact = self.closing.first().or(self.opening.first());
         let name = |&i: &usize| system.names().contact(self.at.contacts.id[i]);
-        StepError::TooManyEvents {
+        StepError::TooManyBrackets {
             events: self.account.events,
             contact: contact.map(name).unwrap_or_default(),
             h: h.min(self.nominal),

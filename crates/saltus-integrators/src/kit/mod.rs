@@ -13,7 +13,7 @@ mod stage;
 mod step;
 mod tolerance;
 
-pub(crate) use problem::{Active, Duration, StepProblem};
+pub(crate) use problem::{Active, Duration, Proof, StepProblem};
 pub(crate) use reactions::restitution;
 pub(crate) use row::Row;
 pub(crate) use stability::{Mode, highest_mode};
@@ -52,10 +52,18 @@ pub(crate) fn refuse_friction(
             scheme,
         });
     }
+    refuse_joint_friction(scheme, system)
+}
+
+/// Refuses a system with friction in joints for a scheme that does not solve it.
+pub(crate) fn refuse_joint_friction(
+    scheme: &'static str,
+    system: &dyn System,
+) -> Result<(), StepError> {
     match system.joint_friction() {
         [] => Ok(()),
         _ => Err(StepError::JointFrictionUnsupported {
-            joint: names.friction_element(0),
+            joint: system.names().friction_element(0),
             scheme,
             cure: "use scheme `moreau-jean`",
         }),

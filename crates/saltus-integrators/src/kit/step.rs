@@ -180,6 +180,7 @@ impl Step {
         self.end.place_laws(system);
         self.certify(system, &mut certificate);
         self.note_events(is_impact);
+        self.keep_states();
         Ok(self.conclude(system, state, works, (iterations, redundant), certificate))
     }
 
@@ -216,7 +217,6 @@ impl Step {
         let balance = self.energy.total() - before - external - contact;
         certificate.set(Entry::Dynamics, self.reactions.dynamics);
         certificate.set(Entry::EnergyBalance, balance);
-        self.keep_states();
         std::mem::swap(&mut self.start, &mut self.end);
         state.t = self.start.t;
         state.q.copy_from_slice(&self.start.q);

@@ -1,11 +1,11 @@
 //! Who is examined, on what.
 
 use saltus_integrators::{
-    AdaptiveMoreauJeanOptions, Evaluation, Explicit, Forecast, GeneralizedAlphaOptions,
-    HalfExplicitMethod, HalfExplicitOptions, HigherOrderMethod, HigherOrderOptions, Impacts,
-    Integrator, LinearSolve, MoreauJeanOptions, NonsmoothFormulation,
+    AdaptiveMoreauJeanOptions, Evaluation, EventDrivenOptions, Explicit, Forecast,
+    GeneralizedAlphaOptions, HalfExplicitMethod, HalfExplicitOptions, HigherOrderMethod,
+    HigherOrderOptions, Impacts, Integrator, LinearSolve, MoreauJeanOptions, NonsmoothFormulation,
     NonsmoothGeneralizedAlphaOptions, NonsmoothHhtOptions, NonsmoothNewmarkOptions, Prediction,
-    SchatzmanPaoliOptions, Scheme, SmoothFormulation, StepReport, Variant,
+    SchatzmanPaoliOptions, Scheme, SmoothFormulation, StepError, StepReport, Variant,
 };
 use saltus_model::{Model, Override};
 use saltus_system::{ConstraintKind, ContactSet, Reach, State, System};
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 pub struct Candidate {
     pub name: String,
     pub scheme: Scheme,
-    /// Order on smooth motion.
+    /// Order on smooth motion; infinite where a tolerance rules, whatever the step.
     pub smooth_order: f64,
     /// How much deeper than before a step may penetrate, over
     /// `h max(|u_k|, |u_{k+1}|) + ½ h² |ζ|`: 0 where the scheme
@@ -544,7 +544,7 @@ pub fn everyone(
                 ),
                 None => {
                     let model = match &frictionless {
-                        Some(other) if !candidate.scheme.solves_friction() => other,
+                        Some(other) if !solves_friction_of(candidate, &model, *h) => other,
                         _ => &model,
                     };
                     if let Some(limit) = exceeds_stable_step(candidate, model, longest) {
@@ -559,6 +559,19 @@ pub fn everyone(
             }
         }
     }
+}
+
+/// Whether a scheme solves the friction of a model: some solve it in the plane only, or only in contacts.
+fn solves_friction_of(candidate: &Candidate, model: &Model, h: f64) -> bool {
+    let mut integrator = candidate.scheme.build().unwrap();
+    let refusal = integrator.prepare(&*model.system, &model.initial, h).err();
+    candidate.scheme.solves_friction()
+        && !matches!(
+            refusal,
+            Some(
+                StepError::ContactsUnsupported { .. } | StepError::JointFrictionUnsupported { .. }
+            )
+        )
 }
 
 /// The largest stable step of an explicit scheme, where the step of the examination is larger (or close to it, since the frequencies

@@ -20,6 +20,8 @@ fn topic(entry: &Entry) -> Option<&'static str> {
     match () {
         () if scheme == "exact" || scheme == "Hausdorff" => Some("exact"),
         () if scheme == "impact LCP (27)" => Some("impact"),
+        () if scheme.starts_with("event-driven") => Some("events"),
+        () if scheme == "impact with friction" || scheme == "acceleration modes" => Some("events"),
         () if id.starts_with("run.") && moreau => Some("run"),
         () if id.ends_with(".sp") => Some("schatzman-paoli"),
         () if id == "local.eq126" => Some("local"),

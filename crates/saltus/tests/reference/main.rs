@@ -19,6 +19,7 @@ mod capture_projection;
 mod capture_steps;
 mod entries;
 mod event_driven;
+mod event_driven_scheme;
 mod flexible;
 mod half_explicit;
 mod higher_order;

@@ -8,6 +8,7 @@ mod balls;
 mod bar;
 mod bodies;
 mod census;
+mod events;
 mod oscillator;
 mod peer;
 mod pendulum;
