@@ -336,6 +336,14 @@ pub enum StepError {
         /// The problem itself, to be kept and solved by other means.
         problem: Box<FailedContactProblem>,
     },
+    /// Positions could not be projected onto constraints and contacts.
+    #[error(
+        "the positions at the end of the step cannot be projected onto constraints and contacts: {reason}; take a smaller `step`, or check that obstacles leave room for the body between them"
+    )]
+    Unprojected {
+        /// What went wrong.
+        reason: String,
+    },
     /// A coefficient of friction is negative or no number.
     #[error(
         "the friction coefficient of contact `{contact}` is {mu} at t = {t} s; it must be 0 or greater wherever the motion leads"

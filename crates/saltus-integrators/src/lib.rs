@@ -17,9 +17,11 @@ mod kit;
 mod moreau_jean;
 mod one_step;
 mod passes;
+mod projected;
 mod round_off;
 mod schatzman_paoli;
 mod scheme;
+mod splitting;
 
 pub use adaptive::{AdaptiveMoreauJean, AdaptiveMoreauJeanOptions, ErrorOrder};
 pub use certificate::{Certificate, Entry, Guarantees, PROOF, WorstCertificate};
@@ -44,5 +46,9 @@ pub use integrator::{
 pub use moreau_jean::{
     BilateralPoint, Evaluation, Explicit, Forecast, MoreauJean, MoreauJeanOptions, Variant,
 };
+pub use projected::{
+    Lifted, Metric, ProjectedMoreauJean, ProjectedMoreauJeanOptions, ProjectionMethod,
+};
 pub use schatzman_paoli::{SchatzmanPaoli, SchatzmanPaoliOptions, SchatzmanPaoliStart};
 pub use scheme::{OptionsError, Scheme, SchemeInfo};
+pub use splitting::{Splitting, SplittingContact, SplittingOptions};

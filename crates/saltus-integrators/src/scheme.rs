@@ -11,7 +11,9 @@ use crate::half_explicit::{HalfExplicit, HalfExplicitOptions};
 use crate::higher_order::{HigherOrder, HigherOrderOptions};
 use crate::integrator::Integrator;
 use crate::moreau_jean::MoreauJeanOptions;
+use crate::projected::{ProjectedMoreauJean, ProjectedMoreauJeanOptions};
 use crate::schatzman_paoli::{SchatzmanPaoli, SchatzmanPaoliOptions};
+use crate::splitting::{Splitting, SplittingOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,10 @@ pub enum Scheme {
     HigherOrder(HigherOrderOptions),
     /// Event-driven scheme.
     EventDriven(EventDrivenOptions),
+    /// Moreau–Jean with projected positions.
+    MoreauJeanProjected(ProjectedMoreauJeanOptions),
+    /// Smooth motion and impacts one after the other.
+    Splitting(SplittingOptions),
 }
 
 /// One line of the list of schemes.
@@ -152,6 +158,16 @@ impl Scheme {
             order: "8, across impacts too, to a tolerance",
             summary: "event-driven: every impact, opening, stick and slip located, exact to a tolerance between them; few contacts, planar friction",
         },
+        SchemeInfo {
+            name: "moreau-jean-projected",
+            order: "2, across impacts 1",
+            summary: "Moreau–Jean with projected positions: no penetration and no drift, friction included",
+        },
+        SchemeInfo {
+            name: "splitting",
+            order: "5, across impacts 1",
+            summary: "splitting: Runge–Kutta–Fehlberg for the smooth motion, then impacts; steps by error and penetration on request",
+        },
     ];
 
     /// The scheme of that name with default parameters.
@@ -172,6 +188,10 @@ impl Scheme {
             )),
             "higher-order" => Some(Self::HigherOrder(HigherOrderOptions::default())),
             "event-driven" => Some(Self::EventDriven(EventDrivenOptions::default())),
+            "moreau-jean-projected" => Some(Self::MoreauJeanProjected(
+                ProjectedMoreauJeanOptions::default(),
+            )),
+            "splitting" => Some(Self::Splitting(SplittingOptions::default())),
             _ => None,
         }
     }
@@ -190,6 +210,8 @@ impl Scheme {
             Self::AdaptiveMoreauJean(_) => "adaptive-moreau-jean",
             Self::HigherOrder(_) => "higher-order",
             Self::EventDriven(_) => "event-driven",
+            Self::MoreauJeanProjected(_) => "moreau-jean-projected",
+            Self::Splitting(_) => "splitting",
         }
     }
 
@@ -199,12 +221,14 @@ impl Scheme {
         match self {
             Self::MoreauJean(_) | Self::AdaptiveMoreauJean(_) | Self::EventDriven(_) => true,
             Self::HalfExplicit(options) => options.solves_friction(),
+            Self::MoreauJeanProjected(options) => options.solves_friction(),
             Self::GeneralizedAlpha(_)
             | Self::NonsmoothGeneralizedAlpha(_)
             | Self::NonsmoothNewmark(_)
             | Self::NonsmoothHht(_)
             | Self::SchatzmanPaoli(_)
-            | Self::HigherOrder(_) => false,
+            | Self::HigherOrder(_)
+            | Self::Splitting(_) => false,
         }
     }
 
@@ -230,6 +254,8 @@ impl Scheme {
             Self::AdaptiveMoreauJean(options) => Self::AdaptiveMoreauJean(options.effective()),
             Self::HigherOrder(options) => Self::HigherOrder(options.clone()),
             Self::EventDriven(options) => Self::EventDriven(options.clone()),
+            Self::MoreauJeanProjected(options) => Self::MoreauJeanProjected(options.clone()),
+            Self::Splitting(options) => Self::Splitting(options.clone()),
         }
     }
 
@@ -249,6 +275,8 @@ impl Scheme {
             Self::AdaptiveMoreauJean(options) => options.validate(),
             Self::HigherOrder(options) => options.validate(),
             Self::EventDriven(options) => options.validate(),
+            Self::MoreauJeanProjected(options) => options.validate(),
+            Self::Splitting(options) => options.validate(),
         }
     }
 
@@ -276,6 +304,10 @@ impl Scheme {
             }
             Self::HigherOrder(options) => Ok(Box::new(HigherOrder::new(options.clone())?)),
             Self::EventDriven(options) => Ok(Box::new(EventDriven::new(options.clone())?)),
+            Self::MoreauJeanProjected(options) => {
+                Ok(Box::new(ProjectedMoreauJean::new(options.clone())?))
+            }
+            Self::Splitting(options) => Ok(Box::new(Splitting::new(options.clone())?)),
         }
     }
 }
@@ -324,6 +356,8 @@ mod tests {
                     Scheme::HigherOrder(o) => o.tolerance = tolerance,
                     Scheme::AdaptiveMoreauJean(o) => o.tolerance = tolerance,
                     Scheme::EventDriven(o) => o.tolerance = tolerance,
+                    Scheme::MoreauJeanProjected(o) => o.tolerance = tolerance,
+                    Scheme::Splitting(o) => o.tolerance = tolerance,
                 }
                 assert_eq!(
                     scheme.validate().unwrap_err().to_string(),

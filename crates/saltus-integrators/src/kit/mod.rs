@@ -6,6 +6,7 @@
 
 mod failure;
 mod problem;
+mod projection;
 mod reactions;
 mod row;
 mod stability;
@@ -14,11 +15,12 @@ mod step;
 mod tolerance;
 
 pub(crate) use problem::{Active, Duration, Proof, StepProblem};
-pub(crate) use reactions::restitution;
+pub(crate) use projection::{Gap, Projection, Unprojected};
+pub(crate) use reactions::{StepReactions, restitution};
 pub(crate) use row::Row;
 pub(crate) use stability::{Mode, highest_mode};
-pub(crate) use stage::Stage;
-pub(crate) use step::{Step, not_finite};
+pub(crate) use stage::{Stage, check_force};
+pub(crate) use step::{Step, halves, not_finite, whole};
 pub(crate) use tolerance::MomentumScale;
 
 use crate::integrator::{Reactions, StepError};

@@ -35,6 +35,8 @@ pub(crate) struct Step {
     gap_velocity: Vec<f64>,       // u (contacts)
     row_velocity: Vec<f64>,       // u (rows of the set)
     pub(crate) energy: Energy,
+    /// Work of the forces without a potential \[J\], where the scheme knows it better than by the mean of both ends.
+    pub(crate) work_external: Option<f64>,
     /// What the contacts did at the end of the last step, by id, where they carried something.
     earlier: Vec<(ContactId, ContactState)>,
     pub(crate) events: Vec<Event>,
@@ -81,6 +83,7 @@ impl Step {
             gap_velocity: Vec::new(),
             row_velocity: Vec::new(),
             energy: Energy::default(),
+            work_external: None,
             earlier: Vec::new(),
             events: Vec::new(),
         };
@@ -133,6 +136,7 @@ impl Step {
         self.row_velocity.resize(set.rate.len(), 0.0);
         self.events.clear();
         self.jump.fill(0.0);
+        self.work_external = None;
         Ok(())
     }
 
@@ -171,10 +175,11 @@ impl Step {
         if !max_abs(&self.end.v).is_finite() {
             return Err(not_finite(system, &self.end));
         }
-        self.start.evaluate_power(system);
-        self.end.evaluate_power(system);
-        let external =
-            0.5 * h * (dot(&self.start.power, &self.start.v) + dot(&self.end.power, &self.end.v));
+        let external = self.work_external.unwrap_or_else(|| {
+            self.start.evaluate_power(system);
+            self.end.evaluate_power(system);
+            0.5 * h * (dot(&self.start.power, &self.start.v) + dot(&self.end.power, &self.end.v))
+        });
         let works = (external, self.work_of_reactions());
         let mut certificate = Certificate::EMPTY;
         self.end.place_laws(system);
@@ -403,7 +408,7 @@ impl Step {
 
     /// Length that gaps are compared with: their own size, the positions they are made of, and how far velocities and forces move
     /// them in a step.
-    fn length_scale(&self, state: &State, h: f64) -> f64 {
+    pub(crate) fn length_scale(&self, state: &State, h: f64) -> f64 {
         let set = &self.start.contacts;
         let mut length = 0.0_f64;
         for i in 0..set.len() {
@@ -475,8 +480,7 @@ impl Step {
         memory.push(self.epsilon);
         memory.push(self.earlier.len() as f64);
         for (id, state) in &self.earlier {
-            // Two halves of the number, each exact.
-            memory.extend([(id.0 >> 32) as f64, (id.0 & 0xffff_ffff) as f64]);
+            memory.extend(halves(*id));
             memory.push(match state {
                 ContactState::Open => 0.0,
                 ContactState::Closed => 1.0,
@@ -499,15 +503,14 @@ impl Step {
             return &[];
         }
         for entry in rest[..numbers].chunks_exact(3) {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let id = (entry[0] as u64) << 32 | entry[1] as u64;
+            let id = whole([entry[0], entry[1]]);
             let state = match entry[2] {
                 1.0 => ContactState::Closed,
                 2.0 => ContactState::Stick,
                 3.0 => ContactState::Slip,
                 _ => ContactState::Open,
             };
-            self.earlier.push((ContactId(id), state));
+            self.earlier.push((id, state));
         }
         &rest[numbers..]
     }
@@ -532,4 +535,15 @@ pub(crate) fn not_finite(system: &dyn System, at: &Stage) -> StepError {
             .unwrap_or_default(),
         t: at.t,
     }
+}
+
+/// A contact by two numbers, each exact.
+pub(crate) fn halves(id: ContactId) -> [f64; 2] {
+    [(id.0 >> 32) as f64, (id.0 & 0xffff_ffff) as f64]
+}
+
+/// The contact that [`halves`] wrote.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub(crate) fn whole([high, low]: [f64; 2]) -> ContactId {
+    ContactId((high as u64) << 32 | low as u64)
 }

@@ -5,7 +5,8 @@ use saltus_integrators::{
     GeneralizedAlphaOptions, HalfExplicitMethod, HalfExplicitOptions, HigherOrderMethod,
     HigherOrderOptions, Impacts, Integrator, LinearSolve, MoreauJeanOptions, NonsmoothFormulation,
     NonsmoothGeneralizedAlphaOptions, NonsmoothHhtOptions, NonsmoothNewmarkOptions, Prediction,
-    SchatzmanPaoliOptions, Scheme, SmoothFormulation, StepError, StepReport, Variant,
+    ProjectedMoreauJeanOptions, ProjectionMethod, SchatzmanPaoliOptions, Scheme, SmoothFormulation,
+    SplittingOptions, StepError, StepReport, Variant,
 };
 use saltus_model::{Model, Override};
 use saltus_system::{ConstraintKind, ContactSet, Reach, State, System};
@@ -98,6 +99,8 @@ fn all_candidates() -> Vec<Candidate> {
     );
     all.extend(generalized_alpha());
     all.extend(half_explicit());
+    all.extend(projected());
+    all.push(splitting());
     all.push(Candidate {
         name: "schatzman-paoli".to_owned(),
         scheme: Scheme::SchatzmanPaoli(SchatzmanPaoliOptions::default()),
@@ -137,6 +140,41 @@ fn higher_order() -> Vec<Candidate> {
         rests: true,
     };
     methods.into_iter().map(candidate).collect()
+}
+
+/// Projected positions, in all their methods.
+fn projected() -> Vec<Candidate> {
+    let candidate = |name: &str, method, theta| Candidate {
+        name: format!("moreau-jean-projected ({name})"),
+        scheme: Scheme::MoreauJeanProjected(ProjectedMoreauJeanOptions {
+            method,
+            theta,
+            ..ProjectedMoreauJeanOptions::default()
+        }),
+        smooth_order: if theta == 0.5 { 2.0 } else { 1.0 },
+        penetration: 0.0,
+        impacts: true,
+        // The direct method lifts positions without their velocities.
+        rests: method != ProjectionMethod::Direct,
+    };
+    vec![
+        candidate("combined", ProjectionMethod::Combined, 0.5),
+        candidate("combined, theta 0.8", ProjectionMethod::Combined, 0.8),
+        candidate("direct", ProjectionMethod::Direct, 0.5),
+        candidate("ggl", ProjectionMethod::Ggl, 0.5),
+    ]
+}
+
+/// Splitting with forces on closed contacts; by impulses alone what rests sinks by `h |a| / 2` per unit of time, which no speed tells.
+fn splitting() -> Candidate {
+    Candidate {
+        name: "splitting".to_owned(),
+        scheme: Scheme::Splitting(SplittingOptions::default()),
+        smooth_order: 5.0,
+        penetration: 1.0,
+        impacts: true,
+        rests: true,
+    }
 }
 
 /// The half-explicit schemes.

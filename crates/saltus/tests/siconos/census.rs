@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 /// Compared in this test.
 const OURS: &[&str] = &[
     "ball-chain-mono-lzb",
+    "ball-combined-projection",
+    "ball-direct-projection",
     "ball-ed",
     "ball-ed-initial-impact",
+    "bead-column-direct-projection",
     "ball-d1minus",
     "ball-moreau-jean",
     "ball-moving-plane",
@@ -30,16 +33,12 @@ const OURS: &[&str] = &[
 ];
 
 const FRICTION: &str = "Coulomb friction";
-const PROJECTION: &str = "projection of positions onto the contacts";
 const LZB: &str = "event-driven integration with the LZB impact law";
 const ONE_ITERATION: &str = "rigid bodies with joints, one Newton iteration per step with the constraints at the predicted position";
 
 /// What they need that the scheme does not do.
 const OTHERS: &[(&str, &str)] = &[
-    ("ball-combined-projection", PROJECTION),
     ("ball-compliant-floor", "compliant contact law"),
-    ("ball-direct-projection", PROJECTION),
-    ("bead-column-direct-projection", PROJECTION),
     ("bead-column-ed-lzb", LZB),
     ("friction-oscillator", "first-order relay system"),
     ("impacting-stick", FRICTION),
@@ -50,7 +49,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("rocking-block-ed-lzb", LZB),
     (
         "slider-crank-direct-projection",
-        "Coulomb friction and projection of positions",
+        "its Newton loop stops at 1e-6 N·s after one to three iterations: a loop run to convergence differs by 1.5e-9 turns after four steps",
     ),
 ];
 
@@ -85,6 +84,7 @@ fn every_trajectory_is_compared_or_set_aside_with_a_reason() {
         include_str!("events.rs"),
         include_str!("oscillator.rs"),
         include_str!("pendulum.rs"),
+        include_str!("projections.rs"),
     ]
     .concat();
     for case in OURS {

@@ -247,7 +247,7 @@ step = 0.001
 until = 0.6
 "#,
         names.join(", "),
-        [format!("{mass:?}")].repeat(10).join(", "),
+        vec![format!("{mass:?}"); 10].join(", "),
         ["0"; 10].join(", "),
         start.join(", "),
     );

@@ -12,5 +12,6 @@ mod events;
 mod oscillator;
 mod peer;
 mod pendulum;
+mod projections;
 #[path = "../support/shared.rs"]
 mod shared;
