@@ -401,6 +401,7 @@ mod tests {
             guarantees: Guarantees::default(),
             has_forces: false,
             tangents: &[],
+            joint_tangents: &[],
             chooses_step: false,
             stable_step: None,
         };
