@@ -37,6 +37,45 @@ pub(crate) struct OneStep {
 /// Where row `i` of the one-step problem comes from: the matrix and the row in it.
 pub(crate) type RowOf<'a> = &'a dyn Fn(usize) -> (&'a SparseRows, usize);
 
+/// The shapes that the blocks of a step have, and their numbers in a memory.
+const SHAPES: [Block; 7] = [
+    Block::Equality,
+    Block::Unilateral,
+    Block::Coulomb {
+        mu: 0.0,
+        tangents: 1,
+    },
+    Block::Coulomb {
+        mu: 0.0,
+        tangents: 2,
+    },
+    Block::Box { lo: 0.0, hi: 0.0 },
+    Block::JointCoulomb {
+        mu: 0.0,
+        tangents: 1,
+        first_normal: 0,
+        normals: 0,
+    },
+    Block::JointCoulomb {
+        mu: 0.0,
+        tangents: 2,
+        first_normal: 0,
+        normals: 0,
+    },
+];
+
+fn kind_of(block: Block) -> f64 {
+    let found = SHAPES.iter().position(|shape| shape.same_shape(block));
+    found.unwrap_or(0) as f64
+}
+
+fn block_of(kind: f64) -> Block {
+    SHAPES
+        .get(kind as usize)
+        .copied()
+        .unwrap_or(Block::Equality)
+}
+
 impl OneStep {
     /// Prepares a problem of `m` multipliers over `n` velocities and condenses it:
     /// `forces(i)` is row `i` of `Bᵀ`, `rows(i)` row `i` of `A`.
@@ -198,6 +237,34 @@ impl OneStep {
         let outcome = self.problem.solve(tolerance);
         z.copy_from_slice(self.problem.z());
         outcome
+    }
+
+    /// Appends what the next problem posed takes its guess from, for a run that goes on elsewhere.
+    pub(crate) fn save_guess(&self, memory: &mut Vec<f64>) {
+        let count = memory.len();
+        memory.push(0.0);
+        for (id, block, z) in self.problem.memory() {
+            let (high, low) = ((id >> 32) as u32, id as u32);
+            memory.extend([kind_of(block), f64::from(high), f64::from(low)]);
+            memory.extend_from_slice(z);
+        }
+        memory[count] = (memory.len() - count) as f64;
+    }
+
+    /// Takes up what [`save_guess`](Self::save_guess) appended and returns the rest.
+    pub(crate) fn load_guess<'a>(&mut self, memory: &'a [f64]) -> Option<&'a [f64]> {
+        let length = *memory.first()? as usize;
+        let (mut own, rest) = memory.split_at_checked(length.max(1))?;
+        own = &own[1..];
+        self.problem.forget();
+        while let [kind, high, low, z @ ..] = own {
+            let block = block_of(*kind);
+            let (z, left) = z.split_at_checked(block.rows())?;
+            let id = (*high as u64) << 32 | *low as u64;
+            self.problem.remember(id, block, z);
+            own = left;
+        }
+        Some(rest)
     }
 
     /// The row that `z` satisfies least, and whether a push on any contact pulls it in, so that no push keeps it out.

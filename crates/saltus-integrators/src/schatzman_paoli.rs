@@ -227,18 +227,31 @@ impl Integrator for SchatzmanPaoli {
             own.step.save(memory);
             memory.extend([own.scale.get(), own.speed, own.h_k]);
             memory.extend_from_slice(&own.w_k);
+            // Which places ever had an entry decides the order of elimination.
+            own.stiffness.remember(None, true, memory);
+            own.damping.remember(Some(&own.stiffness), true, memory);
+            own.iteration.remember(Some(&own.stiffness), true, memory);
         }
     }
 
     fn load(&mut self, memory: &[f64]) {
         let Some(own) = &mut self.own else { return };
-        if let [scale, speed, h_k, w_k @ ..] = own.step.load(memory)
-            && w_k.len() == own.w_k.len()
+        if let [scale, speed, h_k, rest @ ..] = own.step.load(memory)
+            && let Some((w_k, rest)) = rest.split_at_checked(own.w_k.len())
         {
             own.scale.set(*scale);
             own.speed = *speed;
             own.h_k = *h_k;
             own.w_k.copy_from_slice(w_k);
+            let Own {
+                stiffness,
+                damping,
+                iteration,
+                ..
+            } = own;
+            let rest = stiffness.recall(None, rest);
+            let rest = rest.and_then(|rest| damping.recall(Some(stiffness), rest));
+            let _ = rest.and_then(|rest| iteration.recall(Some(stiffness), rest));
         }
     }
 }
@@ -386,17 +399,8 @@ impl Own {
         self.work.copy_from_slice(&self.w_free);
         loop {
             self.activate(h);
-            let (law, w) = (&self.law, &self.w);
-            let gap = &self.gap;
-            let offset = |row: Row| {
-                let (matrix, i) = law.row(row);
-                let value = match row {
-                    Row::Bilateral(i) => gap[i] / h,
-                    Row::Normal(i, _) => (1.0 + law.contacts.law[i].e_n) * law.contacts.gap[i] / h,
-                    Row::Tangent(..) | Row::Friction(_) => 0.0,
-                };
-                value - matrix.dot(i, w)
-            };
+            let law = &self.law;
+            let offset = linearised(law, &self.gap, &self.w, h);
             let stages = (&self.iteration, law, law);
             let reactions = &mut self.step.reactions;
             self.problem.pose_with(
@@ -479,6 +483,8 @@ impl Own {
     ) -> Result<StepReport, StepError> {
         let step = &mut self.step;
         step.reactions.add(&self.problem, 1.0);
+        let own = linearised(&self.law, &self.gap, &self.w, h);
+        self.problem.set_offset(own);
         step.reactions.prove(&mut self.problem, &self.law, &self.w);
         step.reactions.leave(max_abs(&self.work));
         for i in 0..self.w.len() {
@@ -487,7 +493,10 @@ impl Own {
         }
         step.end.retract(system, &step.start, &step.xi, end);
         step.end.place(system, NAME)?;
-        let report = step.finish(system, state, true, iterations, self.problem.redundant)?;
+        // Its velocity is that of the time of the impulses.
+        step.mean.copy_from_slice(&step.end.v);
+        let redundant = self.problem.redundant;
+        let report = step.finish_with_mean(system, state, true, iterations, redundant)?;
         std::mem::swap(&mut self.w, &mut self.w_k);
         self.h_k = h;
         Ok(report)
@@ -504,5 +513,23 @@ impl Own {
             place: names.get(i).cloned().unwrap_or_else(|| i.to_string()),
             problem: None,
         }
+    }
+}
+
+/// What each row has beside `A w`: its law at `w`, linearised there. `gap` are the bilateral constraints at the end of the step.
+fn linearised<'a>(
+    law: &'a Stage,
+    gap: &'a [f64],
+    w: &'a [f64],
+    h: f64,
+) -> impl Fn(Row) -> f64 + 'a {
+    move |row| {
+        let (matrix, i) = law.row(row);
+        let value = match row {
+            Row::Bilateral(i) => gap[i] / h,
+            Row::Normal(i, _) => (1.0 + law.contacts.law[i].e_n) * law.contacts.gap[i] / h,
+            Row::Tangent(..) | Row::Friction(_) => 0.0,
+        };
+        value - matrix.dot(i, w)
     }
 }

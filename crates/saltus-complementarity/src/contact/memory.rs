@@ -40,6 +40,27 @@ impl Memory {
         self.z.extend_from_slice(z);
     }
 
+    /// Id, law and impulses of every block.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, Block, &[f64])> {
+        let laws = self.ids.iter().zip(&self.blocks).zip(&self.first);
+        laws.map(|((id, block), first)| (*id, *block, &self.z[*first..first + block.rows()]))
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Adds a block.
+    pub fn push(&mut self, id: u64, block: Block, z: &[f64]) {
+        self.current = false;
+        self.sorted = false;
+        self.ids.push(id);
+        self.blocks.push(block);
+        self.first.push(self.z.len());
+        self.z.extend_from_slice(z);
+    }
+
     /// The impulses of the block with this id, if it had the same shape. `position` is where it is looked for first.
     pub fn recall(&mut self, id: u64, block: Block, position: usize) -> Option<&[f64]> {
         let k = if self.ids.get(position) == Some(&id) {

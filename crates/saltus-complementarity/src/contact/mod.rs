@@ -235,6 +235,21 @@ impl ContactProblem {
         }
     }
 
+    /// What [`guess_from_memory`](Self::guess_from_memory) finds: id, law and impulses of every block of the problem solved last.
+    pub fn memory(&self) -> impl Iterator<Item = (u64, Block, &[f64])> {
+        self.memory.iter()
+    }
+
+    /// Empties the memory of impulses.
+    pub fn forget(&mut self) {
+        self.memory.clear();
+    }
+
+    /// Adds the impulses of a block to the memory; of its law the shape alone counts.
+    pub fn remember(&mut self, id: u64, block: Block, z: &[f64]) {
+        self.memory.push(id, block, z);
+    }
+
     /// Diagonal entry of `A` [1/kg]; of a sparse or free matrix after [`solve`](Self::solve).
     #[must_use]
     pub fn compliance(&self, row: usize) -> f64 {

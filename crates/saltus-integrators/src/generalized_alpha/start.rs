@@ -437,9 +437,14 @@ impl Engine {
             } else {
                 0.0
             };
+            // What forces alone move in a step counts too: a body may start at rest on its obstacle, in the origin.
+            let fall: f64 = (gradient.cols(j).iter().zip(gradient.values(j)))
+                .map(|(&k, g)| (g * h * h * self.weights[k].powi(2) * self.trial.force[k]).abs())
+                .sum();
             length = length
                 .max(rows.gap[j].abs())
                 .max(place)
+                .max(fall)
                 .max(h * self.start.velocity[j].abs());
         }
         self.epsilon = 1e-12 * length;

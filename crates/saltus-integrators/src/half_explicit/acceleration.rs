@@ -16,7 +16,7 @@ impl Own {
     ) -> Result<StepReport, StepError> {
         self.step.start.evaluate_bias(system);
         let epsilon = self.step.epsilon;
-        activate_touching(&mut self.active, &self.step.start, epsilon);
+        activate_touching(&mut self.active, &self.step.start, epsilon, h);
         self.accelerations(system, h, true)?;
         let step = &mut self.step;
         for i in 0..self.v1.len() {
@@ -37,7 +37,7 @@ impl Own {
         }
         axpy(0.5 * h, &self.response, &mut self.v_free);
         self.step.end.evaluate_bias(system);
-        activate_touching(&mut self.active, &self.step.end, epsilon);
+        activate_touching(&mut self.active, &self.step.end, epsilon, h);
         self.accelerations(system, h, false)?;
         let step = &mut self.step;
         for i in 0..self.v1.len() {
@@ -85,12 +85,12 @@ impl Own {
     }
 }
 
-/// The contacts that are closed at `stage` and do not open.
-fn activate_touching(active: &mut Active, stage: &Stage, epsilon: f64) {
+/// The contacts that are closed at `stage` and do not open: in a step of `h` \[s\] their gap stays below `epsilon` \[m\].
+fn activate_touching(active: &mut Active, stage: &Stage, epsilon: f64, h: f64) {
     active.clear();
     let set = &stage.contacts;
     active.extend(
         (0..set.len())
-            .filter(|&i| set.gap[i] <= epsilon && set.normal_velocity(i, &stage.v) <= epsilon),
+            .filter(|&i| set.gap[i] <= epsilon && h * set.normal_velocity(i, &stage.v) <= epsilon),
     );
 }

@@ -118,6 +118,13 @@ impl StepProblem {
         self.one_step.pose(self.blocks.iter().copied());
     }
 
+    /// Replaces `c` of each row: of the laws themselves, where the problem posed was a linearised one.
+    pub(crate) fn set_offset(&mut self, offset: impl Fn(Row) -> f64) {
+        for (c, row) in self.offset.iter_mut().zip(&self.rows) {
+            *c = offset(*row);
+        }
+    }
+
     /// Lists rows and laws.
     fn list(
         &mut self,

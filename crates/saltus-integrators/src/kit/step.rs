@@ -26,6 +26,8 @@ pub(crate) struct Step {
     pub(crate) xi: Vec<f64>,
     /// Part of `v_{k+1} − v_k` that an impact made (nv).
     pub(crate) jump: Vec<f64>,
+    /// Velocity with which the impulses of the step do their work (nv).
+    pub(crate) mean: Vec<f64>,
     work: Vec<f64>,               // (nv)
     bilateral_gap: Vec<f64>,      // g (ng)
     bilateral_velocity: Vec<f64>, // G v + ∂g/∂t (ng)
@@ -71,6 +73,7 @@ impl Step {
             reactions: StepReactions::new(system),
             xi: zeros(dims.nv),
             jump: zeros(dims.nv),
+            mean: zeros(dims.nv),
             work: zeros(dims.nv),
             bilateral_gap: zeros(dims.ng),
             bilateral_velocity: zeros(dims.ng),
@@ -137,6 +140,25 @@ impl Step {
     ///
     /// `is_impact` says whether contacts that approach have just hit.
     pub(crate) fn finish(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        is_impact: bool,
+        iterations: u32,
+        redundant: u32,
+    ) -> Result<StepReport, StepError> {
+        for (mean, (a, b)) in self
+            .mean
+            .iter_mut()
+            .zip(self.start.v.iter().zip(&self.end.v))
+        {
+            *mean = 0.5 * (a + b);
+        }
+        self.finish_with_mean(system, state, is_impact, iterations, redundant)
+    }
+
+    /// The same, where impulses do their work with [`mean`](Self::mean), which the scheme has filled.
+    pub(crate) fn finish_with_mean(
         &mut self,
         system: &dyn System,
         state: &mut State,
@@ -255,11 +277,11 @@ impl Step {
         }
     }
 
-    /// Work of all impulses of the step at the mean velocity of its rows.
+    /// Work of all impulses of the step at its mean velocity.
     fn work_of_reactions(&self) -> f64 {
         let work = |row: Row, p: f64| {
             let (matrix, i) = self.end.row(row);
-            0.5 * p * (matrix.dot(i, &self.start.v) + matrix.dot(i, &self.end.v))
+            p * matrix.dot(i, &self.mean)
         };
         let mut sum = 0.0;
         for (i, p) in self.reactions.bilateral.iter().enumerate() {

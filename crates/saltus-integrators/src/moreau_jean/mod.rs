@@ -429,6 +429,9 @@ impl Integrator for MoreauJean {
         memory.extend_from_slice(&self.trial.earlier_increment);
         memory.extend_from_slice(&self.trial.increment);
         memory.extend_from_slice(&self.bilateral.guess);
+        if self.has_laws() {
+            self.one_step.save_guess(memory);
+        }
         if self.is_linear() {
             return;
         }
@@ -472,6 +475,13 @@ impl Integrator for MoreauJean {
         let (guess, rest) = rest.split_at(ng);
         self.trial.increment.copy_from_slice(increment);
         self.bilateral.guess.copy_from_slice(guess);
+        let mut rest = rest;
+        if self.has_laws() {
+            match self.one_step.load_guess(rest) {
+                Some(left) => rest = left,
+                None => return,
+            }
+        }
         if self.is_linear() {
             return;
         }

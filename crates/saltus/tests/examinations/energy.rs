@@ -99,11 +99,15 @@ fn no_step_penetrates_deeper_than_the_scheme_declares() {
                     let j = before.set.id.binary_search(id).unwrap();
                     let deeper = (-after.set.gap[i]).max(0.0) - (-before.set.gap[j]).max(0.0);
                     let way = h * before.speed(j).abs().max(after.speed(i).abs());
-                    // What a curved way leaves between the chord and the arc, before and after an impact.
-                    let bend = before.bias[before.set.first_row[j]]
-                        .abs()
-                        .max(after.bias[after.set.first_row[i]].abs());
-                    let curved = 0.5 * h * h * bend;
+                    // What a curved way leaves between the chord and the arc, before and after an impact, and what the
+                    // curvature itself changes on the way.
+                    let bends = [
+                        before.bias[before.set.first_row[j]],
+                        after.bias[after.set.first_row[i]],
+                    ];
+                    let bend = bends[0].abs().max(bends[1].abs());
+                    let change = (bends[1] - bends[0]).abs();
+                    let curved = h * h * (0.5 * bend + change / 6.0);
                     let bound = candidate.penetration * (way + curved) + 1e-12;
                     assert!(
                         deeper <= bound,

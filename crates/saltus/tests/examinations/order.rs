@@ -1,7 +1,7 @@
 //! Orders of convergence: on smooth motion and across impacts, in L¹, averaged over several step lengths per
 //! octave because a single sequence of steps meets the impacts in step with itself.
 
-use crate::subjects::{model, run, with_impacts};
+use crate::subjects::{Candidate, model, run, with_impacts};
 use saltus::analysis::exact::ImpactingMass;
 use saltus::analysis::order::fit;
 use saltus_integrators::{HalfExplicitMethod, HalfExplicitOptions};
@@ -77,7 +77,9 @@ fn order_across_impacts_is_one() {
     let model = model("linear-oscillator");
     let end = 10.0;
     let exact = ImpactingMass::on_spring(1.0, 0.0, 0.8, 1.0, 0.0, end);
-    for candidate in with_impacts() {
+    // Steps that follow impacts do not scale with h.
+    let fixed = |c: &Candidate| !c.scheme.build().unwrap().chooses_step();
+    for candidate in with_impacts().into_iter().filter(fixed) {
         for velocity in [false, true] {
             let measured = order(&OCTAVES, end, |h, n| {
                 run(&*model.system, &candidate.scheme, &model.initial, h, n)

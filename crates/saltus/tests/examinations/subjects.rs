@@ -116,7 +116,8 @@ fn half_explicit() -> Vec<Candidate> {
             ..HalfExplicitOptions::default()
         }),
         smooth_order,
-        penetration: 1.0,
+        // A contact closes with up to h |u⁻|, and the velocity before the impact is not that of either end of the step.
+        penetration: 3.0,
         impacts: true,
         // At acceleration level velocities drift, and a body at rest sinks.
         rests: method != HalfExplicitMethod::Acceleration,
@@ -252,9 +253,10 @@ pub const CASES: &[(&str, f64, u64)] = &[
     ("right-angle-frame", 5e-2, 80),
     ("rocking-block", 1e-2, 300),
     ("rolling-disc", 1e-2, 300),
+    ("rotor-rig", 5e-6, 60),
     ("rubber-cylinder", 1e-4, 10),
-    ("slider-crank", 1e-5, 3000),
     ("skate-on-incline", 1e-2, 300),
+    ("slider-crank", 1e-5, 3000),
     ("sliding-disc", 4.7e-3, 350),
     ("smooth-pendulum", 2e-3, 1500),
     ("spinning-ball", 2.1e-3, 600),
@@ -291,13 +293,38 @@ struct Exemption {
 const EXEMPTIONS: &[Exemption] = &[
     Exemption {
         examination: Examination::Penetration,
+        cases: &["painleve-rod"],
+        schemes: |candidate| candidate.name == "half-explicit (Reduced)",
+        reason: "a closed contact falls freely during a reduced step, by g h²/2, before the impact at its end",
+    },
+    Exemption {
+        examination: Examination::Invariance,
+        cases: &[
+            "block-on-belt",
+            "block-on-incline",
+            "sliding-disc",
+            "spring-coulomb",
+        ],
+        schemes: |candidate| candidate.name == "half-explicit (Acceleration)",
+        reason: "at acceleration level nothing corrects the round-off of a velocity: a contact at rest drifts until it counts as open",
+    },
+    Exemption {
+        examination: Examination::Books,
+        cases: &["rotor-rig"],
+        schemes: |_| true,
+        reason: "it is driven: the work of the torque goes into the torsion of the axle first, and no kinetic energy bounds it",
+    },
+    Exemption {
+        examination: Examination::Penetration,
         cases: &[
             "colliding-blocks",
             "elastic-bar",
+            "elastic-bar-rod",
             "elastic-bar-steel",
             "elastic-block",
             "flexible-pendulum",
             "whip",
+            "woodpecker",
         ],
         schemes: |candidate| candidate.scheme.name() == "nonsmooth-hht",
         reason: "while a contact stays at rest, h² (β − γ/2) times the change of its acceleration moves it, which its \
@@ -357,6 +384,12 @@ fn without_friction(case: &str, model: &Model) -> Option<Model> {
     };
     overrides.extend(values.iter().map(|value| Override::set(*value)));
     Some(load(case, &overrides))
+}
+
+/// Whether a model has constraints on velocities alone.
+pub fn constrains_velocities(model: &Model) -> bool {
+    let kind = |i: usize| model.system.constraint_kind(i);
+    (0..model.system.dims().ng).any(|i| kind(i) == ConstraintKind::Velocity)
 }
 
 /// The model of a case, without friction where it has any.
@@ -421,8 +454,7 @@ pub fn everyone(
         let model = model(case);
         let smooth = model.system.contact_count() == 0;
         let frictionless = without_friction(case, &model);
-        let kind = |i: usize| model.system.constraint_kind(i);
-        let on_velocity = (0..model.system.dims().ng).any(|i| kind(i) == ConstraintKind::Velocity);
+        let on_velocity = constrains_velocities(&model);
         // Whether steps are solved is asked of longer ones, too.
         let longest = if examination == Examination::Solved {
             2.0 * h
