@@ -394,7 +394,7 @@ fn complaints_about_json_name_field_and_place() {
     let cases = [
         (
             contact(coulomb, "[]", "[0, 0, 0]"),
-            "line 2, column 26",
+            "line 2, column 27",
             "law of block 1",
         ),
         (

@@ -225,7 +225,7 @@ fn impacts(outcome: &Outcome) -> String {
     let (time, note) = if events.reported {
         (
             "Time",
-            "Times, velocities just before and just after, and impulses are those that the scheme located; all events are in \
+            "Times, velocities just before and just after, and impulses are those that the scheme reports; all events are in \
              <code>events.csv</code>.",
         )
     } else {

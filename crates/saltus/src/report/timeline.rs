@@ -1,4 +1,4 @@
-//! What every contact does over time: one bar per contact, coloured by its state, with a tick at every impact.
+//! What contacts and joints with friction do over time: a bar for each, coloured by its state, with a tick at every impact.
 //!
 //! Time is divided into at most [`BINS`] bins, which double in width when a run outgrows them. A bin knows how long the
 //! contact was in each state and whether there was an impact: where states change faster than a bin, the bar is divided in
@@ -14,9 +14,9 @@ use std::fmt::Write;
 
 /// Bins of a bar; at 1000 pixels one is a pixel.
 const BINS: usize = 1024;
-/// Contacts that are drawn: of more, those that close first.
+/// Contacts and joints that are drawn: of more, those that close first.
 const ROWS: usize = 24;
-/// Marks of contacts without a row: never closed, or beyond [`ROWS`].
+/// Marks of those without a row: never closed, or beyond [`ROWS`].
 const NONE: u8 = u8::MAX;
 const HIDDEN: u8 = NONE - 1;
 /// Width and height of a bar in its drawing, room for ticks above included.
@@ -39,10 +39,11 @@ struct Bin {
     impact: bool,
 }
 
-/// A contact that closed at some time.
+/// A contact that closed at some time, or a joint.
 #[derive(Debug, Clone)]
 struct Row {
-    contact: usize,
+    /// Its place among the names.
+    member: usize,
     impacts: u64,
     bins: Vec<Bin>,
 }
@@ -54,8 +55,10 @@ pub(crate) struct Timeline {
     time: (f64, f64),
     /// Width of a bin \[s\].
     width: f64,
+    /// Of contacts of fixed identity, then of the elements of friction in joints.
     names: Vec<String>,
-    /// The row of each named contact, or [`NONE`] or [`HIDDEN`].
+    contacts: usize,
+    /// The row of each of them, or [`NONE`] or [`HIDDEN`].
     row_of: Vec<u8>,
     hidden: usize,
     rows: Vec<Row>,
@@ -64,6 +67,9 @@ pub(crate) struct Timeline {
 impl Timeline {
     pub(crate) fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) {
         let t = first.state.t;
+        let joints = first.reactions.friction_state.len();
+        let joints = (0..joints).map(|k| info.names.friction_element(k));
+        let names: Vec<String> = info.names.contacts.iter().cloned().chain(joints).collect();
         *self = Self {
             time: (t, t),
             width: info
@@ -71,8 +77,9 @@ impl Timeline {
                 .step
                 .min((info.plan.until - t) / BINS as f64)
                 .max(f64::MIN_POSITIVE),
-            names: info.names.contacts.clone(),
-            row_of: vec![NONE; info.names.contacts.len()],
+            row_of: vec![NONE; names.len()],
+            contacts: info.names.contacts.len(),
+            names,
             ..Self::default()
         };
     }
@@ -94,14 +101,16 @@ impl Timeline {
                 None if closed => ContactState::Closed,
                 None => ContactState::Open,
             };
-            if let Some(state) = STATES.iter().position(|s| *s == state)
-                && let Some(row) = self.row(*id)
-            {
-                self.fill(row, state, from, to);
+            if let Some(contact) = self.contact(*id) {
+                self.fill(contact, state, from, to);
             }
         }
+        for (k, state) in reactions.friction_state.iter().enumerate() {
+            self.fill(self.contacts + k, *state, from, to);
+        }
         for (id, t) in impacts {
-            if let Some(row) = self.row(*id) {
+            let row = self.contact(*id).and_then(|contact| self.row(contact));
+            if let Some(row) = row {
                 let bin = self.bin(*t);
                 let row = &mut self.rows[row];
                 row.bins[bin].impact = true;
@@ -110,14 +119,19 @@ impl Timeline {
         }
     }
 
-    /// The row of a contact that closes, new where it has none and there is room.
-    fn row(&mut self, id: ContactId) -> Option<usize> {
+    /// The place of a contact among the names, where it has one.
+    fn contact(&self, id: ContactId) -> Option<usize> {
         let contact = usize::try_from(id.0).ok()?;
-        let slot = self.row_of.get_mut(contact)?;
+        (contact < self.contacts).then_some(contact)
+    }
+
+    /// The row of a member that closes, new where it has none and there is room.
+    fn row(&mut self, member: usize) -> Option<usize> {
+        let slot = self.row_of.get_mut(member)?;
         if *slot == NONE && self.rows.len() < ROWS {
             *slot = u8::try_from(self.rows.len()).unwrap_or(HIDDEN);
             self.rows.push(Row {
-                contact,
+                member,
                 impacts: 0,
                 bins: vec![Bin::default(); BINS],
             });
@@ -136,8 +150,14 @@ impl Timeline {
         (k.max(0.0) as usize).min(BINS - 1)
     }
 
-    /// Adds the time from `from` to `to` \[s\] in a state to the bins of a row.
-    fn fill(&mut self, row: usize, state: usize, from: f64, to: f64) {
+    /// Adds the time from `from` to `to` \[s\] in a state to the bins of a member.
+    fn fill(&mut self, member: usize, state: ContactState, from: f64, to: f64) {
+        let Some(state) = STATES.iter().position(|s| *s == state) else {
+            return;
+        };
+        let Some(row) = self.row(member) else {
+            return;
+        };
         let (first, last) = (self.bin(from), self.bin(to));
         for k in first..=last {
             let begin = self.time.0 + k as f64 * self.width;
@@ -172,21 +192,20 @@ impl Timeline {
         }
     }
 
-    /// The bars with their legend, where there are named contacts.
+    /// The bars with their legend, where there are named contacts or joints with friction.
     pub(crate) fn section(&self) -> Option<Section> {
         let duration = self.time.1 - self.time.0;
         if self.names.is_empty() || !(duration > 0.0) {
             return None;
         }
         let mut rows: Vec<&Row> = self.rows.iter().collect();
-        rows.sort_by_key(|row| row.contact);
-        let open = self.names.len() - rows.len() - self.hidden;
+        rows.sort_by_key(|row| row.member);
+        let contacts = &self.row_of[..self.contacts];
+        let open = contacts.iter().filter(|slot| **slot == NONE).count();
         let mut notes = Vec::new();
         if self.hidden > 0 {
             let of = count((rows.len() + self.hidden) as u64);
-            notes.push(format!(
-                "The first {ROWS} of {of} contacts that closed are shown."
-            ));
+            notes.push(format!("Of {of} that closed the first {ROWS} are shown."));
         }
         if open > 0 {
             notes.push(match open {
@@ -196,7 +215,13 @@ impl Timeline {
         }
         let figures = (!rows.is_empty()).then(|| self.figure(&rows));
         Some(Section {
-            heading: "Contacts over time",
+            heading: if self.contacts == 0 {
+                "Joints over time"
+            } else if self.names.len() > self.contacts {
+                "Contacts and joints over time"
+            } else {
+                "Contacts over time"
+            },
             note: (!notes.is_empty()).then(|| notes.join(" ")),
             figures: figures.into_iter().collect(),
         })
@@ -206,7 +231,7 @@ impl Timeline {
         let mut drawing = "<div class=\"timeline\">".to_owned();
         for row in rows {
             let words = self.words(row);
-            let name = escape(&self.names[row.contact]);
+            let name = escape(&self.names[row.member]);
             // Writing to a string does not fail.
             let _ = write!(
                 drawing,
@@ -456,7 +481,7 @@ mod tests {
         let note = section.as_ref().and_then(|s| s.note.as_deref());
         assert_eq!(
             note,
-            Some("The first 24 of 35 contacts that closed are shown. 5 contacts stayed open.")
+            Some("Of 35 that closed the first 24 are shown. 5 contacts stayed open.")
         );
         // Contact 39 closes first; rows stand in the order of the contacts.
         let drawing = &section.as_ref().map_or("", |s| &s.figures[0].drawing);
