@@ -336,6 +336,14 @@ pub enum StepError {
         /// The problem itself, to be kept and solved by other means.
         problem: Box<FailedContactProblem>,
     },
+    /// Positions could not be projected onto constraints and contacts.
+    #[error(
+        "the positions at the end of the step cannot be projected onto constraints and contacts: {reason}; take a smaller `step`, or check that obstacles leave room for the body between them"
+    )]
+    Unprojected {
+        /// What went wrong.
+        reason: String,
+    },
     /// A coefficient of friction is negative or no number.
     #[error(
         "the friction coefficient of contact `{contact}` is {mu} at t = {t} s; it must be 0 or greater wherever the motion leads"
@@ -381,6 +389,71 @@ pub enum StepError {
         /// `½ vᵀ M v` \[J\].
         kinetic: f64,
     },
+    /// More bracketed events in a step than are allowed.
+    #[error(
+        "{events} events within a step of {h:e} s, the last of contact `{contact}`: its impacts or openings follow each other ever faster; set `rest_rule = true`, take a smaller `step`, or a scheme that captures impacts, as `moreau-jean`"
+    )]
+    TooManyBrackets {
+        /// Events met.
+        events: u32,
+        /// Contact of the last one.
+        contact: String,
+        /// Length of the step \[s\].
+        h: f64,
+    },
+    /// No contact mode, or more than one, goes on with the motion.
+    #[error(
+        "contact `{contact}` has {} at t = {t} s: {}; reduce the friction coefficient, or use a time-stepping scheme such as `moreau-jean`",
+        modes_in_words(*modes), what_of_modes(*modes)
+    )]
+    ContactMode {
+        /// Name of the contact.
+        contact: String,
+        /// How many motions are consistent with its laws: none, or several.
+        modes: usize,
+        /// Time \[s\].
+        t: f64,
+    },
+    /// An event-driven run stands still.
+    #[error(
+        "{count} events within one output step, up to t = {t} s: the last is of kind {kind} at contact `{contact}`, {spacing:.3e} s after the one before; set `v_acc` to end accumulations of impacts, or raise `max_events`"
+    )]
+    TooManyEvents {
+        /// Name of the contact of the last event.
+        contact: String,
+        /// Its kind.
+        kind: &'static str,
+        /// Time between the last two \[s\].
+        spacing: f64,
+        /// Number of events.
+        count: u32,
+        /// Time \[s\].
+        t: f64,
+    },
+    /// The smooth motion between events needs steps of nothing.
+    #[error(
+        "the motion between events could not be integrated at t = {t} s: an error of rtol = {rtol:e} needs steps below {h:.1e} s; raise `rtol`, or use a time-stepping scheme where the model is stiff or not smooth"
+    )]
+    Integration {
+        /// Time \[s\].
+        t: f64,
+        /// Length of the last step tried \[s\].
+        h: f64,
+        /// The tolerance.
+        rtol: f64,
+    },
+    /// Impacts contact by contact do not come to an end.
+    #[error(
+        "impacts contact by contact did not end after {count} at t = {t} s, the last at contact `{contact}`; use `impact_law = \"newton\"`"
+    )]
+    ImpactSequence {
+        /// Name of the contact of the last impact.
+        contact: String,
+        /// Number of impacts.
+        count: u32,
+        /// Time \[s\].
+        t: f64,
+    },
     /// Something evaluated to infinity or not-a-number.
     #[error(
         "{quantity} of `{place}` is not finite at t = {t} s; the motion left the domain of its formula, or the step is unstable"
@@ -405,6 +478,20 @@ fn cure_of_singular(scheme: &str, mass_is_regular: bool) -> String {
         format!(
             "scheme `{scheme}` needs a regular mass matrix, at least on the constrained directions"
         )
+    }
+}
+
+fn modes_in_words(modes: usize) -> String {
+    match modes {
+        0 => "no consistent contact mode".to_owned(),
+        n => format!("{n} consistent contact modes"),
+    }
+}
+
+fn what_of_modes(modes: usize) -> &'static str {
+    match modes {
+        0 => "friction jams it (Painlevé), and no finite force goes on with the motion",
+        _ => "the law does not say which (Painlevé)",
     }
 }
 

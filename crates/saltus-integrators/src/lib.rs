@@ -4,30 +4,40 @@
 //! reference, `Options`, buffers, `step`, tests. [`drive`] runs any of them over any system and
 //! shows every step to its observers.
 
+mod adaptive;
 mod certificate;
 pub mod consistent;
 mod drive;
+mod event_driven;
 mod generalized_alpha;
 mod half_explicit;
+mod higher_order;
 mod integrator;
 mod kit;
 mod moreau_jean;
 mod one_step;
 mod passes;
+mod projected;
 mod round_off;
 mod schatzman_paoli;
 mod scheme;
+mod splitting;
 
+pub use adaptive::{AdaptiveMoreauJean, AdaptiveMoreauJeanOptions, ErrorOrder};
 pub use certificate::{Certificate, Entry, Guarantees, PROOF, WorstCertificate};
 pub use drive::{DriveError, Frame, Observer, ObserverError, Plan, RunInfo, Stop, drive};
+pub use event_driven::{Accumulation, EventDriven, EventDrivenOptions, ImpactLaw};
 pub use generalized_alpha::{
-    Coefficients, GeneralizedAlpha, GeneralizedAlphaOptions, Inactive, Levels, LinearSolve,
-    NonsmoothFormulation, NonsmoothGeneralizedAlpha, NonsmoothGeneralizedAlphaOptions,
-    NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark, NonsmoothNewmarkOptions, Prediction,
-    Preset, SmoothFormulation,
+    Coefficients, GeneralizedAlpha, GeneralizedAlphaOptions, Impacts, Inactive, Levels,
+    LinearSolve, Located, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
+    NonsmoothGeneralizedAlphaOptions, NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark,
+    NonsmoothNewmarkOptions, Prediction, Preset, SmoothFormulation,
 };
 pub use half_explicit::{
     ButcherTableau, HalfExplicit, HalfExplicitOptions, Method as HalfExplicitMethod,
+};
+pub use higher_order::{
+    HigherOrder, HigherOrderCounts, HigherOrderOptions, Method as HigherOrderMethod,
 };
 pub use integrator::{
     ContactState, Energy, Event, EventKind, FailedContactProblem, FailedProblem, Integrator,
@@ -36,5 +46,9 @@ pub use integrator::{
 pub use moreau_jean::{
     BilateralPoint, Evaluation, Explicit, Forecast, MoreauJean, MoreauJeanOptions, Variant,
 };
+pub use projected::{
+    Lifted, Metric, ProjectedMoreauJean, ProjectedMoreauJeanOptions, ProjectionMethod,
+};
 pub use schatzman_paoli::{SchatzmanPaoli, SchatzmanPaoliOptions, SchatzmanPaoliStart};
 pub use scheme::{OptionsError, Scheme, SchemeInfo};
+pub use splitting::{Splitting, SplittingContact, SplittingOptions};

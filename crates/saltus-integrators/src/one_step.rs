@@ -158,6 +158,11 @@ impl OneStep {
         &mut self.q
     }
 
+    /// `A J⁻¹ B` (m × m).
+    pub(crate) fn delassus(&self) -> &Dense {
+        &self.delassus
+    }
+
     /// Diagonal entry `i` of `A J⁻¹ B`: velocity per impulse.
     pub(crate) fn compliance(&self, i: usize) -> f64 {
         self.delassus[(i, i)]

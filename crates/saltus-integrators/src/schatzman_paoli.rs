@@ -291,7 +291,10 @@ impl Own {
                 break;
             }
             if iterations == options.max_iterations {
-                return Err(self.not_converged(system, iterations, options.tolerance));
+                let tolerance = options.tolerance;
+                return Err(self
+                    .scale
+                    .not_converged(system, &self.work, tolerance, iterations));
             }
             self.correct(system, options.theta, h)?;
             iterations += 1;
@@ -500,19 +503,6 @@ impl Own {
         std::mem::swap(&mut self.w, &mut self.w_k);
         self.h_k = h;
         Ok(report)
-    }
-
-    fn not_converged(&self, system: &dyn System, iterations: u32, tolerance: f64) -> StepError {
-        let (ratio, i) = self.scale.ratio(&self.work, tolerance);
-        let bound = self.scale.bound(i, tolerance);
-        let names = system.names().velocities;
-        StepError::NotConverged {
-            iterations,
-            residual: ratio * bound,
-            tolerance: bound,
-            place: names.get(i).cloned().unwrap_or_else(|| i.to_string()),
-            problem: None,
-        }
     }
 }
 

@@ -1,14 +1,19 @@
 //! Every scheme by its name: the one list that files, the command line and the tests read.
 
+use crate::adaptive::{AdaptiveMoreauJean, AdaptiveMoreauJeanOptions};
+use crate::event_driven::{EventDriven, EventDrivenOptions};
 use crate::generalized_alpha::{
     GeneralizedAlpha, GeneralizedAlphaOptions, NonsmoothGeneralizedAlpha,
     NonsmoothGeneralizedAlphaOptions, NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark,
     NonsmoothNewmarkOptions,
 };
 use crate::half_explicit::{HalfExplicit, HalfExplicitOptions};
+use crate::higher_order::{HigherOrder, HigherOrderOptions};
 use crate::integrator::Integrator;
 use crate::moreau_jean::MoreauJeanOptions;
+use crate::projected::{ProjectedMoreauJean, ProjectedMoreauJeanOptions};
 use crate::schatzman_paoli::{SchatzmanPaoli, SchatzmanPaoliOptions};
+use crate::splitting::{Splitting, SplittingOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +36,16 @@ pub enum Scheme {
     HalfExplicit(HalfExplicitOptions),
     /// Schatzman–Paoli scheme.
     SchatzmanPaoli(SchatzmanPaoliOptions),
+    /// Moreau–Jean θ-scheme with steps chosen by the error.
+    AdaptiveMoreauJean(AdaptiveMoreauJeanOptions),
+    /// Runge–Kutta methods between located events.
+    HigherOrder(HigherOrderOptions),
+    /// Event-driven scheme.
+    EventDriven(EventDrivenOptions),
+    /// Moreau–Jean with projected positions.
+    MoreauJeanProjected(ProjectedMoreauJeanOptions),
+    /// Smooth motion and impacts one after the other.
+    Splitting(SplittingOptions),
 }
 
 /// One line of the list of schemes.
@@ -128,6 +143,31 @@ impl Scheme {
             order: "1",
             summary: "Schatzman–Paoli scheme: contact and constraints at position level, without friction, order 1",
         },
+        SchemeInfo {
+            name: "adaptive-moreau-jean",
+            order: "2, across impacts 1",
+            summary: "Moreau–Jean θ-scheme with steps chosen by the error and by how deep contacts penetrate, friction included",
+        },
+        SchemeInfo {
+            name: "higher-order",
+            order: "2 to 5, across impacts too",
+            summary: "Runge–Kutta methods of order 2 to 5 between events, which are bracketed and passed by Moreau–Jean steps; no friction",
+        },
+        SchemeInfo {
+            name: "event-driven",
+            order: "8, across impacts too, to a tolerance",
+            summary: "event-driven: every impact, opening, stick and slip located, exact to a tolerance between them; few contacts, planar friction",
+        },
+        SchemeInfo {
+            name: "moreau-jean-projected",
+            order: "2, across impacts 1",
+            summary: "Moreau–Jean with projected positions: no penetration and no drift, friction included",
+        },
+        SchemeInfo {
+            name: "splitting",
+            order: "5, across impacts 1",
+            summary: "splitting: Runge–Kutta–Fehlberg for the smooth motion, then impacts; steps by error and penetration on request",
+        },
     ];
 
     /// The scheme of that name with default parameters.
@@ -143,6 +183,15 @@ impl Scheme {
             "nonsmooth-hht" => Some(Self::NonsmoothHht(NonsmoothHhtOptions::default())),
             "half-explicit" => Some(Self::HalfExplicit(HalfExplicitOptions::default())),
             "schatzman-paoli" => Some(Self::SchatzmanPaoli(SchatzmanPaoliOptions::default())),
+            "adaptive-moreau-jean" => Some(Self::AdaptiveMoreauJean(
+                AdaptiveMoreauJeanOptions::default(),
+            )),
+            "higher-order" => Some(Self::HigherOrder(HigherOrderOptions::default())),
+            "event-driven" => Some(Self::EventDriven(EventDrivenOptions::default())),
+            "moreau-jean-projected" => Some(Self::MoreauJeanProjected(
+                ProjectedMoreauJeanOptions::default(),
+            )),
+            "splitting" => Some(Self::Splitting(SplittingOptions::default())),
             _ => None,
         }
     }
@@ -158,6 +207,11 @@ impl Scheme {
             Self::NonsmoothHht(_) => "nonsmooth-hht",
             Self::HalfExplicit(_) => "half-explicit",
             Self::SchatzmanPaoli(_) => "schatzman-paoli",
+            Self::AdaptiveMoreauJean(_) => "adaptive-moreau-jean",
+            Self::HigherOrder(_) => "higher-order",
+            Self::EventDriven(_) => "event-driven",
+            Self::MoreauJeanProjected(_) => "moreau-jean-projected",
+            Self::Splitting(_) => "splitting",
         }
     }
 
@@ -165,13 +219,16 @@ impl Scheme {
     #[must_use]
     pub fn solves_friction(&self) -> bool {
         match self {
-            Self::MoreauJean(_) => true,
+            Self::MoreauJean(_) | Self::AdaptiveMoreauJean(_) | Self::EventDriven(_) => true,
             Self::HalfExplicit(options) => options.solves_friction(),
+            Self::MoreauJeanProjected(options) => options.solves_friction(),
             Self::GeneralizedAlpha(_)
             | Self::NonsmoothGeneralizedAlpha(_)
             | Self::NonsmoothNewmark(_)
             | Self::NonsmoothHht(_)
-            | Self::SchatzmanPaoli(_) => false,
+            | Self::SchatzmanPaoli(_)
+            | Self::HigherOrder(_)
+            | Self::Splitting(_) => false,
         }
     }
 
@@ -194,6 +251,11 @@ impl Scheme {
             Self::NonsmoothHht(options) => Self::NonsmoothHht(options.clone()),
             Self::HalfExplicit(options) => Self::HalfExplicit(options.clone()),
             Self::SchatzmanPaoli(options) => Self::SchatzmanPaoli(options.clone()),
+            Self::AdaptiveMoreauJean(options) => Self::AdaptiveMoreauJean(options.effective()),
+            Self::HigherOrder(options) => Self::HigherOrder(options.clone()),
+            Self::EventDriven(options) => Self::EventDriven(options.clone()),
+            Self::MoreauJeanProjected(options) => Self::MoreauJeanProjected(options.clone()),
+            Self::Splitting(options) => Self::Splitting(options.clone()),
         }
     }
 
@@ -210,6 +272,11 @@ impl Scheme {
             Self::NonsmoothHht(options) => options.validate(),
             Self::HalfExplicit(options) => options.validate(),
             Self::SchatzmanPaoli(options) => options.validate(),
+            Self::AdaptiveMoreauJean(options) => options.validate(),
+            Self::HigherOrder(options) => options.validate(),
+            Self::EventDriven(options) => options.validate(),
+            Self::MoreauJeanProjected(options) => options.validate(),
+            Self::Splitting(options) => options.validate(),
         }
     }
 
@@ -232,6 +299,15 @@ impl Scheme {
             Self::NonsmoothHht(options) => Ok(Box::new(NonsmoothHht::new(options.clone())?)),
             Self::HalfExplicit(options) => Ok(Box::new(HalfExplicit::new(options.clone())?)),
             Self::SchatzmanPaoli(options) => Ok(Box::new(SchatzmanPaoli::new(options.clone())?)),
+            Self::AdaptiveMoreauJean(options) => {
+                Ok(Box::new(AdaptiveMoreauJean::new(options.clone())?))
+            }
+            Self::HigherOrder(options) => Ok(Box::new(HigherOrder::new(options.clone())?)),
+            Self::EventDriven(options) => Ok(Box::new(EventDriven::new(options.clone())?)),
+            Self::MoreauJeanProjected(options) => {
+                Ok(Box::new(ProjectedMoreauJean::new(options.clone())?))
+            }
+            Self::Splitting(options) => Ok(Box::new(Splitting::new(options.clone())?)),
         }
     }
 }
@@ -277,6 +353,11 @@ mod tests {
                     Scheme::NonsmoothHht(o) => o.tolerance = tolerance,
                     Scheme::HalfExplicit(o) => o.tolerance = tolerance,
                     Scheme::SchatzmanPaoli(o) => o.tolerance = tolerance,
+                    Scheme::HigherOrder(o) => o.tolerance = tolerance,
+                    Scheme::AdaptiveMoreauJean(o) => o.tolerance = tolerance,
+                    Scheme::EventDriven(o) => o.tolerance = tolerance,
+                    Scheme::MoreauJeanProjected(o) => o.tolerance = tolerance,
+                    Scheme::Splitting(o) => o.tolerance = tolerance,
                 }
                 assert_eq!(
                     scheme.validate().unwrap_err().to_string(),

@@ -98,14 +98,22 @@ impl Engine {
         self.response.rho = h * c.gamma * c.c_a();
         self.response.factor(self.full_form(), &self.tangent).ok()?;
         self.response.smooth_factors().sweep()?;
+        let located = self.settings.location.is_some();
         if !self.rowwise.went || self.start.t != state.t {
+            let is_known = self.memory.is_loaded || self.start.is_at(state);
+            if located && !(is_known && self.start.is_filtered) {
+                return None;
+            }
             self.begin_anew(system, way, state);
         }
         self.watch.begin();
-        if !self.begin_rows(system, way) {
+        if !self.begin_rows(system, way) || located && !self.watch_rows() {
             return None;
         }
         if self.go_in(way) != self.rowwise.fingerprint {
+            if located {
+                return None;
+            }
             self.begin_anew(system, way, state);
             if !self.begin_rows(system, way) {
                 return None;
@@ -121,6 +129,9 @@ impl Engine {
             let tally = self.go_out(way);
             let defect = self.judge_rows(system, way, &tally);
             if defect.ratio <= 1.0 && (defect.rows <= 1.0 || again) {
+                if located && self.closes_one(h) {
+                    return None;
+                }
                 self.rowwise.length = h;
                 return Some(self.accept_rows(system, state, (h, end), &tally));
             }
@@ -137,12 +148,12 @@ impl Engine {
         }
     }
 
-    /// Goes on the general way from where the last step by rows ended, or from a state it does not know.
+    /// Goes on the general way from where the last step by rows ended, or from a state it does not know; which of both.
     pub(super) fn leave_rows(
         &mut self,
         system: &dyn System,
         state: &State,
-    ) -> Result<(), StepError> {
+    ) -> Result<bool, StepError> {
         let known = self.start.t == state.t && self.rowwise.fingerprint == Fingerprint::of(state);
         self.rowwise.went = false;
         self.trial.work.copy_from_slice(&self.start.filtered);
@@ -150,7 +161,7 @@ impl Engine {
         if known {
             self.start.filtered.copy_from_slice(&self.trial.work);
         }
-        Ok(())
+        Ok(known)
     }
 
     /// Takes up a state that no step by rows left.
@@ -200,6 +211,7 @@ impl Engine {
         rows.turn_to(system, state.t, way.q);
         for j in 0..rows.len() {
             start.rate[j] = rows.rate[j];
+            start.gap[j] = rows.gap[j];
             start.velocity[j] = rows.gradient().dot(j, way.v) + rows.rate[j];
         }
     }
@@ -470,6 +482,7 @@ impl Engine {
         for (to, from) in [
             (&mut s.lambda, &t.lambda),
             (&mut s.eta, &t.eta),
+            (&mut s.gap, &self.rows.gap),
             (&mut s.velocity, &self.rows.velocity),
             (&mut s.rate, &self.rows.rate),
         ] {
@@ -486,6 +499,7 @@ impl Engine {
         self.force_scale = self.force_scale.max(largest(&tally.force));
         self.scale = self.scale.max(largest(&tally.momentum));
         self.update_bias_scale();
+        self.leave_open_rows();
         self.report(h, (work_external, work_contact), certificate)
     }
 

@@ -1,6 +1,7 @@
 //! The end of the step: it becomes the start of the next one, with energy and certificate.
 
 use super::engine::Engine;
+use super::located::TOUCHING;
 use super::settings::SmoothRow;
 use super::settings::{Formulation, Inactive};
 use crate::certificate::{Certificate, Entry, Guarantees};
@@ -14,6 +15,10 @@ impl Engine {
         let tolerance = self.settings.tolerance;
         let formulation = self.settings.formulation;
         let star = self.settings.inactive == Inactive::Star;
+        let gap = match self.settings.location {
+            Some(_) => tolerance.max(TOUCHING),
+            None => tolerance,
+        };
         let mut g = Guarantees::default()
             .with(Entry::Dynamics, tolerance)
             .with(Entry::QuaternionNorm, tolerance);
@@ -21,7 +26,7 @@ impl Engine {
         if positions {
             g = g
                 .with(Entry::BilateralPosition, tolerance)
-                .with(Entry::Penetration, tolerance);
+                .with(Entry::Penetration, gap);
         }
         if formulation.has_jumps() || formulation == Formulation::Velocity {
             g = g.with(Entry::BilateralVelocity, tolerance);
@@ -35,7 +40,7 @@ impl Engine {
                 .with(Entry::ImpactLaw, tolerance);
         }
         if formulation.has_memory() && star || formulation == Formulation::Position {
-            g = g.with(Entry::ComplementarityPosition, tolerance);
+            g = g.with(Entry::ComplementarityPosition, gap);
         }
         g
     }
@@ -49,7 +54,8 @@ impl Engine {
         parts: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
         let mut certificate = Certificate::EMPTY;
-        self.certify_motion(h, &mut certificate);
+        let measure = self.yardstick.unwrap_or(h);
+        self.certify_motion(measure, &mut certificate);
         self.take_impulses(h);
         let work_contact = self.work_of_reactions();
         let work_external = self.work_of_forces(system, end);
@@ -60,7 +66,7 @@ impl Engine {
         self.energy = self.energy_at_start(system);
         let gain = self.energy.total() - before.total();
         certificate.set(Entry::EnergyBalance, gain - work_external - work_contact);
-        self.update_scales(h);
+        self.update_scales(measure);
         let report = self.report(h, (work_external, work_contact), certificate);
         Ok(parts.map_or(report, |parts| join(&parts, report)))
     }
@@ -193,6 +199,7 @@ impl Engine {
             (&mut s.a, &t.a),
             (&mut s.lambda, &t.lambda),
             (&mut s.eta, &t.eta),
+            (&mut s.gap, &self.rows.gap),
             (&mut s.velocity, &self.rows.velocity),
             (&mut s.rate, &self.rows.rate),
         ] {
@@ -290,7 +297,7 @@ impl Engine {
 }
 
 /// The report of two parts of one step.
-fn join(first: &StepReport, last: StepReport) -> StepReport {
+pub(super) fn join(first: &StepReport, last: StepReport) -> StepReport {
     let mut certificate = last.certificate;
     for (entry, value) in first.certificate.iter() {
         let sum = entry == Entry::EnergyBalance;

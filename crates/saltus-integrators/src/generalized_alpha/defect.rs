@@ -140,7 +140,7 @@ impl Engine {
                 defect.worse(self.loose_impulse(j).abs() * reach, momentum, place);
             }
         }
-        if self.watch.remedy == Remedy::Levels && j >= self.dims.ng {
+        if self.watch.remedy == Remedy::Levels && j >= self.dims.ng && !self.barred[j] {
             self.open_defect(j, h, momentum, defect);
         }
     }
@@ -202,6 +202,16 @@ impl Engine {
             size_of_product(turn, j, &self.trial.q)
         } else {
             self.trial.extent * turn.values(j).iter().map(|a| a.abs()).sum::<f64>()
+        }
+    }
+
+    /// How large the numbers are of which the gap of row `j` at `q` is made.
+    pub(super) fn size_of_place(&self, j: usize, q: &[f64]) -> f64 {
+        let gradient = self.rows.gradient();
+        if self.is_flat {
+            size_of_product(gradient, j, q)
+        } else {
+            self.trial.extent * gradient.values(j).iter().map(|a| a.abs()).sum::<f64>()
         }
     }
 

@@ -2,7 +2,10 @@
 
 use super::by_rows::Rowwise;
 use super::compliances::Compliances;
+use super::instant::Instant;
 use super::levelled::Levelled;
+use super::located::Search;
+use super::memory::Memory;
 use super::monolithic::Monolithic;
 use super::multipliers::Condensed;
 use super::response::{Momenta, Response};
@@ -48,6 +51,16 @@ pub(super) struct Engine {
     pub(super) compliances: Compliances,
     pub(super) levelled: Levelled,
     pub(super) watch: Watch,
+    /// Contacts that cannot act in the trial (m).
+    pub(super) barred: Vec<bool>,
+    /// Length that residuals are measured with where that is not the length of the step \[s\].
+    pub(super) yardstick: Option<f64>,
+    /// Accelerations and impacts at one position.
+    pub(super) instant: Instant,
+    /// Of impacts inside steps.
+    pub(super) search: Search,
+    /// What the filters remember, put aside.
+    pub(super) memory: Memory,
     /// Of steps that are taken by rows.
     pub(super) rowwise: Rowwise,
     /// All unknowns at once, where that is asked for.
@@ -78,6 +91,13 @@ pub(super) struct Start {
     pub(super) rate: Vec<f64>,     // ∂g/∂t (m)
     pub(super) lambda: Vec<f64>,   // λ (m)
     pub(super) eta: Vec<f64>,      // η (m)
+    pub(super) gap: Vec<f64>,      // g and gaps (m)
+    /// Contacts that stay closed, where impacts are located (m; bilateral entries unused).
+    pub(super) closed: Vec<bool>,
+    /// Whether `a` and `η` are those of the filter, where impacts are located.
+    pub(super) is_filtered: bool,
+    /// Length of the steps that `a` and `η` belong to \[s\].
+    pub(super) length: f64,
     /// Identity of the contacts that `lambda` and `eta` belong to.
     pub(super) ids: Vec<saltus_system::ContactId>,
 }
@@ -99,6 +119,9 @@ impl Clone for Start {
     /// Reuses the storage of `self`.
     fn clone_from(&mut self, source: &Self) {
         self.t = source.t;
+        self.is_filtered = source.is_filtered;
+        self.length = source.length;
+        self.closed.clone_from(&source.closed);
         self.ids.clone_from(&source.ids);
         for (to, from) in [
             (&mut self.q, &source.q),
@@ -112,6 +135,7 @@ impl Clone for Start {
             (&mut self.rate, &source.rate),
             (&mut self.lambda, &source.lambda),
             (&mut self.eta, &source.eta),
+            (&mut self.gap, &source.gap),
         ] {
             to.clone_from(from);
         }
@@ -119,13 +143,28 @@ impl Clone for Start {
 }
 
 /// The step just taken, for interpolation.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Before {
     pub(super) h: f64,
     pub(super) q: Vec<f64>,  // (nq)
     pub(super) v: Vec<f64>,  // (nv)
     pub(super) vt: Vec<f64>, // ṽ at the end (nv)
     pub(super) xi: Vec<f64>, // smooth tangent of the step (nv)
+}
+
+impl Before {
+    /// Reuses the storage of `self`.
+    pub(super) fn copy_from(&mut self, other: &Self) {
+        self.h = other.h;
+        for (to, from) in [
+            (&mut self.q, &other.q),
+            (&mut self.v, &other.v),
+            (&mut self.vt, &other.vt),
+            (&mut self.xi, &other.xi),
+        ] {
+            to.clone_from(from);
+        }
+    }
 }
 
 /// The end of the step as far as it is known.
@@ -207,6 +246,11 @@ impl Engine {
             compliances: Compliances::default(),
             levelled: Levelled::default(),
             watch: Watch::default(),
+            barred: Vec::new(),
+            yardstick: None,
+            instant: Instant::default(),
+            search: Search::default(),
+            memory: Memory::default(),
             rowwise: Rowwise::default(),
             monolithic: Monolithic::default(),
             energy: Energy::default(),
@@ -247,12 +291,37 @@ impl Engine {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
+        self.search.begin();
+        let changes = self.start.length != h;
+        if changes {
+            self.memory.keep(&self.start);
+            self.follow_length(h);
+        }
+        let outcome = self.step_at(system, state, h, end);
+        match &outcome {
+            Ok(_) => self.search.accept(),
+            Err(_) if changes => self.memory.restore(&mut self.start),
+            Err(_) => {}
+        }
+        outcome
+    }
+
+    /// The step, with a memory that belongs to its length.
+    fn step_at(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
         if let Some(report) = self.step_by_rows(system, state, h, end) {
             return Ok(report);
         }
+        let loaded = self.memory.is_loaded;
+        let mut known = self.start.is_at(state);
         if self.rowwise.went {
-            self.leave_rows(system, state)?;
-        } else if !self.start.is_at(state) {
+            known = self.leave_rows(system, state)?;
+        } else if !known {
             self.evaluate_start(system, state)?;
         }
         if !self.contacts_are_fixed {
@@ -260,6 +329,9 @@ impl Engine {
                 self.recall_contacts(system);
             }
             self.follow_contacts(system, h)?;
+        }
+        if !known && !loaded {
+            self.begin_location(system)?;
         }
         self.before.h = h;
         self.before.q.copy_from_slice(&self.start.q);
@@ -275,22 +347,27 @@ impl Engine {
     /// The step in one piece or, where that fails, in as few equal parts as succeed.
     fn take(&mut self, system: &dyn System, h: f64, end: f64) -> Result<StepReport, StepError> {
         self.watch.is_quiet = true;
-        let first = match self.solve(system, h, end) {
-            Ok(()) => {
-                self.impulse.fill(0.0);
-                return self.finish(system, h, end, None);
-            }
+        self.impulse.fill(0.0);
+        let scales = (self.scale, self.force_scale, self.bias_scale, self.energy);
+        let first = match self.advance(system, h, end, None) {
+            Ok(report) => return Ok(report),
             Err(error) => error,
         };
-        if !matches!(
-            first,
-            StepError::NotConverged { .. } | StepError::Singular { .. }
-        ) {
+        self.undo_location(system);
+        self.impulse.fill(0.0);
+        let restore = |engine: &mut Self| {
+            (
+                engine.scale,
+                engine.force_scale,
+                engine.bias_scale,
+                engine.energy,
+            ) = scales;
+        };
+        restore(self);
+        if !is_unsolved(&first) {
             return Err(first);
         }
         self.saved.clone_from(&self.start);
-        let energy = self.energy;
-        let scales = (self.scale, self.force_scale, self.bias_scale);
         for parts in [2_u32, 4, 8, 16] {
             self.watch.remedy();
             self.impulse.fill(0.0);
@@ -298,8 +375,8 @@ impl Engine {
                 Ok(report) => return Ok(report),
                 Err(_) => {
                     self.start.clone_from(&self.saved);
-                    self.energy = energy;
-                    (self.scale, self.force_scale, self.bias_scale) = scales;
+                    restore(self);
+                    self.search.begin();
                     self.rows.place(system, self.start.t, &self.start.q);
                     self.rows.turn_to(system, self.start.t, &self.start.q);
                 }
@@ -314,6 +391,21 @@ impl Engine {
         Err(last)
     }
 
+    /// Solves a step and makes its end the start; `sum` is the report of earlier parts of the same step.
+    fn advance(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+        sum: Option<StepReport>,
+    ) -> Result<StepReport, StepError> {
+        if self.settings.location.is_some() {
+            return self.advance_located(system, h, end, sum);
+        }
+        self.solve(system, h, end)?;
+        self.finish(system, h, end, sum)
+    }
+
     fn take_parts(
         &mut self,
         system: &dyn System,
@@ -323,6 +415,7 @@ impl Engine {
     ) -> Result<StepReport, StepError> {
         let length = h / f64::from(parts);
         let begin = self.start.t;
+        self.follow_length(length);
         let mut sum: Option<StepReport> = None;
         for k in 1..=parts {
             let t = if k == parts {
@@ -330,11 +423,18 @@ impl Engine {
             } else {
                 begin + f64::from(k) * length
             };
-            self.solve(system, length, t)?;
-            sum = Some(self.finish(system, length, t, sum)?);
+            sum = Some(self.advance(system, length, t, sum)?);
         }
         let mut report = sum.unwrap_or_else(|| self.still(h));
         report.h = h;
         Ok(report)
     }
+}
+
+/// Whether another way to take the step may succeed.
+pub(super) fn is_unsolved(error: &StepError) -> bool {
+    matches!(
+        error,
+        StepError::NotConverged { .. } | StepError::Singular { .. }
+    )
 }

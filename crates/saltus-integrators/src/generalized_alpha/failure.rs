@@ -149,7 +149,7 @@ impl Engine {
         add(Level::Position, f.has_corrections(), 0..ng);
         add(Level::Velocity, f.has_jumps(), 0..ng);
         let equalities = list.len();
-        for j in ng..m {
+        for j in (ng..m).filter(|j| !self.barred[*j]) {
             let (position, velocity, smooth) = match f {
                 Formulation::Position => (false, false, true),
                 Formulation::Pvv => (true, self.rows.probe_gap[j] <= self.epsilon, false),

@@ -243,7 +243,7 @@ impl Engine {
             if at != level || j < ng {
                 continue;
             }
-            if self.may_carry((level, j), h, problem) {
+            if !self.barred[j] && self.may_carry((level, j), h, problem) {
                 problem.members.push(p);
             } else {
                 problem.y[p] = 0.0;

@@ -25,6 +25,8 @@
 //! Each step is solved by a semi-smooth Newton method whose active sets are evaluated once per iteration, and found together
 //! with the multipliers where they do not settle (`levelled.rs`).
 //! Dry friction is not solved; contacts with `mu > 0` are refused.
+//!
+//! Impacts are captured at the ends of steps, or located inside them ([`Impacts::Located`]), which keeps order 2 across isolated ones.
 
 mod by_rows;
 mod certify;
@@ -34,8 +36,11 @@ mod correction;
 mod defect;
 mod engine;
 mod failure;
+mod instant;
 mod levelled;
 mod levels;
+mod located;
+mod memory;
 mod monolithic;
 mod multipliers;
 mod newton;
@@ -49,14 +54,15 @@ mod tangent;
 mod watch;
 
 pub use coefficients::{Coefficients, Preset};
+pub use located::Located;
 pub use options::{
     GeneralizedAlphaOptions, NonsmoothFormulation, NonsmoothGeneralizedAlphaOptions,
     NonsmoothHhtOptions, NonsmoothNewmarkOptions, SmoothFormulation,
 };
-pub use settings::{Inactive, LinearSolve, Prediction};
+pub use settings::{Impacts, Inactive, LinearSolve, Prediction};
 
 use crate::certificate::Guarantees;
-use crate::integrator::{Integrator, Reactions, StepError, StepReport};
+use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
 use crate::scheme::OptionsError;
 use engine::Engine;
 use saltus_system::{State, System};
@@ -156,18 +162,15 @@ impl Engine {
         if self.rowwise.went {
             return self.interpolate_rows(fraction, out);
         }
-        out.q.clone_from(if fraction >= 1.0 {
-            &self.start.q
-        } else {
-            &self.before.q
-        });
+        let (b, fraction) = self.search.piece_at(&self.before, fraction);
+        out.q
+            .clone_from(if fraction >= 1.0 { &self.start.q } else { &b.q });
         out.v.clear();
         if fraction >= 1.0 {
             out.v.extend_from_slice(&self.start.v);
             return;
         }
         // The quadratic through the start position and velocity and the smooth end.
-        let b = &self.before;
         let xi: Vec<f64> = (0..b.v.len())
             .map(|i| {
                 let first = b.h * b.v[i];
@@ -177,74 +180,6 @@ impl Engine {
         system.retract(&mut out.q, &xi);
         out.v
             .extend((0..b.v.len()).map(|i| b.v[i] + fraction * (b.vt[i] - b.v[i])));
-    }
-
-    #[allow(clippy::cast_precision_loss)]
-    fn save(&self, memory: &mut Vec<f64>) {
-        memory.clear();
-        memory.extend([self.scale, self.force_scale, self.bias_scale, self.epsilon]);
-        let s = &self.start;
-        memory.push(s.lambda.len() as f64);
-        for list in [&s.x, &s.a, &s.filtered, &s.lambda, &s.eta] {
-            memory.extend_from_slice(list);
-        }
-        memory.extend(s.ids.iter().map(|id| f64::from_bits(id.0)));
-        if !self.contacts_are_fixed {
-            memory.extend(self.rows.set.feature.iter().map(|f| f64::from(*f)));
-        }
-        // Matrices that are filled once are so again.
-        let always = !(self.contacts_are_fixed && self.is_time_invariant());
-        self.tangent.remember(always, memory);
-        let base = &self.tangent.stiffness;
-        self.response.remember(base, always, memory);
-        self.monolithic.remember(memory);
-    }
-
-    fn load(&mut self, memory: &[f64]) {
-        let [scale, force_scale, bias_scale, epsilon, count, rest @ ..] = memory else {
-            return;
-        };
-        let (n, ng) = (self.dims.nv, self.dims.ng);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let m = *count as usize;
-        if m < ng {
-            return;
-        }
-        let contacts = m - ng;
-        let features = if self.contacts_are_fixed { 0 } else { contacts };
-        if rest.len() < 3 * n + 2 * m + contacts + features {
-            return;
-        }
-        self.scale = *scale;
-        self.force_scale = *force_scale;
-        self.bias_scale = *bias_scale;
-        self.epsilon = *epsilon;
-        let s = &mut self.start;
-        let (x, rest) = rest.split_at(n);
-        let (a, rest) = rest.split_at(n);
-        let (filtered, rest) = rest.split_at(n);
-        let (lambda, rest) = rest.split_at(m);
-        let (eta, rest) = rest.split_at(m);
-        let (ids, rest) = rest.split_at(contacts);
-        let (features, rest) = rest.split_at(features);
-        s.x.copy_from_slice(x);
-        s.a.copy_from_slice(a);
-        s.filtered.copy_from_slice(filtered);
-        s.lambda.clear();
-        s.lambda.extend_from_slice(lambda);
-        s.eta.clear();
-        s.eta.extend_from_slice(eta);
-        s.ids.clear();
-        s.ids
-            .extend(ids.iter().map(|id| saltus_system::ContactId(id.to_bits())));
-        self.recalled.clear();
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        self.recalled.extend(features.iter().map(|f| *f as u32));
-        let rest = self.tangent.recall(rest);
-        let base = &self.tangent.stiffness;
-        if let Some(rest) = rest.and_then(|rest| self.response.recall(base, rest)) {
-            self.monolithic.recall(n, rest);
-        }
     }
 }
 
@@ -298,6 +233,9 @@ macro_rules! integrator {
             fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
                 self.0.interpolate(system, fraction, out);
             }
+            fn events(&self) -> &[Event] {
+                &self.0.search.events
+            }
             fn save(&self, memory: &mut Vec<f64>) {
                 self.0.save(memory);
             }
@@ -306,6 +244,14 @@ macro_rules! integrator {
             }
         }
     };
+}
+
+impl NonsmoothGeneralizedAlpha {
+    /// What was done about impacts inside steps since the run was prepared; nothing where they are not located.
+    #[must_use]
+    pub fn located(&self) -> Located {
+        self.0.search.total
+    }
 }
 
 integrator!(GeneralizedAlpha, GeneralizedAlphaOptions);

@@ -129,11 +129,6 @@ impl Condensed {
         }
     }
 
-    /// Whether the columns of a linear system are known for steps of length `h`.
-    pub(super) fn is_cached(&self, h: f64) -> bool {
-        self.cache.h == h
-    }
-
     /// Makes room for the system of the unknowns.
     pub(super) fn clear_system(&mut self) {
         let k = self.unknowns.len();
@@ -164,15 +159,19 @@ impl Condensed {
 }
 
 impl Engine {
+    /// Whether the columns of a linear system are known for steps of length `h`.
+    pub(super) fn is_cached(&self, h: f64) -> bool {
+        self.condensed.cache.h == h && !self.is_piece()
+    }
+
     /// One simultaneous correction of the levels in `levels` through `form`.
     pub(super) fn pass(&mut self, form: Form, levels: &[Level], h: f64) -> Result<(), LinearError> {
         if self.is_plain(form) {
             return self.pass_plain(form, levels, h);
         }
-        let cached = form == self.full_form() && self.condensed.is_cached(h);
-        if !cached {
-            self.response.factor(form, &self.tangent)?;
-        }
+        let cached = form == self.full_form() && self.is_cached(h);
+        // Pieces of steps in between have factors of their own.
+        self.response.factor(form, &self.tangent)?;
         self.list(levels);
         self.move_alone(form, h);
         if !self.condensed.unknowns.is_empty() {

@@ -19,6 +19,7 @@ impl Engine {
         self.begin_step(system, h, end)?;
         self.watch.is_hasty = self.has_levels() && self.is_plain(self.full_form());
         self.predict();
+        let measure = self.yardstick.unwrap_or(h);
         let mut spent = 0;
         let mut fresh = true;
         let mut settled = false;
@@ -29,11 +30,11 @@ impl Engine {
             self.evaluate(system, h, end, with_tangents);
             self.begin_scale(h);
             self.activate(h);
-            let mut defect = self.defect(h, spent == 0);
+            let mut defect = self.defect(measure, spent == 0);
             let stubborn = if self.is_linear() { 1 } else { STUBBORN };
             if defect.ratio > 1.0 && spent == stubborn {
                 self.measure_round_off();
-                defect = self.defect(h, false);
+                defect = self.defect(measure, false);
             }
             // One correction is spent on tight rows where the limit leaves one, not more: round-off may keep
             // them from it. The sequential solve ends where the papers' does.
@@ -141,8 +142,8 @@ impl Engine {
 
     /// First guess of the end of the step.
     fn predict(&mut self) {
+        let last = self.settings.prediction == Prediction::Last || self.is_piece();
         let (t, start) = (&mut self.trial, &self.start);
-        let last = self.settings.prediction == Prediction::Last;
         if last {
             t.x.copy_from_slice(&start.x);
             t.lambda.copy_from_slice(&start.lambda);
@@ -332,6 +333,7 @@ impl Engine {
             1.0
         };
         let relaxed = self.watch.remedy >= Remedy::Relaxed;
+        let located = self.settings.location.is_some();
         let (t, rows, sets) = (&self.trial, &self.rows, &mut self.sets);
         sets.position[..ng].fill(formulation.has_corrections());
         sets.velocity[..ng].fill(formulation.has_jumps());
@@ -341,10 +343,20 @@ impl Engine {
             return;
         }
         for j in ng..rows.len() {
+            if self.barred[j] {
+                sets.position[j] = false;
+                sets.velocity[j] = false;
+                sets.smooth[j] = false;
+                continue;
+            }
             let r = boost * self.activation[j];
             // A gap that is zero up to round-off is closed, whichever way it was computed.
             let gap = rows.gap[j] - self.epsilon;
-            let e = rows.set.law[j - ng].e_n;
+            let e = if located {
+                0.0
+            } else {
+                rows.set.law[j - ng].e_n
+            };
             let law = rows.velocity[j] + e * self.start.velocity[j];
             let (position, velocity, smooth) = match formulation {
                 Formulation::Position => {
@@ -382,10 +394,10 @@ impl Engine {
         }
     }
 
-    /// `e` of row `j`; 0 of bilateral rows.
+    /// `e` of row `j` over a step; 0 of bilateral rows, and of all where impacts are located.
     #[inline]
     pub(super) fn restitution(&self, j: usize) -> f64 {
-        if j < self.dims.ng {
+        if j < self.dims.ng || self.settings.location.is_some() {
             0.0
         } else {
             self.rows.set.law[j - self.dims.ng].e_n

@@ -1,7 +1,9 @@
 //! Parameters of the schemes of the family.
 
 use super::coefficients::{Coefficients, Given, Preset, in_range};
-use super::settings::{Formulation, Inactive, LinearSolve, Prediction, Settings};
+use super::settings::{
+    Formulation, Impacts, Inactive, LinearSolve, Location, Prediction, Settings,
+};
 use crate::scheme::{OptionsError, check_tolerance};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,6 +116,18 @@ pub struct NonsmoothGeneralizedAlphaOptions {
     pub strategy: Option<u8>,
     /// Of `pva`: what is zero on a constraint that is not active.
     pub inactive: Inactive,
+    /// Of `pva`: when impacts happen.
+    pub impacts: Impacts,
+    /// Of located impacts: most impacts in a step, ≥ 1; what is left of a step with more is taken at once and without rebounds.
+    /// 6 where left out.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_impacts: Option<u32>,
+    /// Of located impacts: the shortest flight between two impacts, in steps, in [0, 1]; a rebound that would be shorter is
+    /// plastic, which ends impacts that accumulate. 0.25 where left out.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shortest_flight: Option<f64>,
     /// Of `pvv`: the position condition with `ν − hΛ` (2014, eqs. 25, 27), which chatters at rest. For demonstration.
     pub modified_lcp: bool,
     /// Spectral radius at infinite frequency, in [0, 1]; 0.8 unless coefficients are given otherwise.
@@ -162,6 +176,9 @@ impl Default for NonsmoothGeneralizedAlphaOptions {
             formulation: NonsmoothFormulation::default(),
             strategy: None,
             inactive: Inactive::default(),
+            impacts: Impacts::default(),
+            max_impacts: None,
+            shortest_flight: None,
             modified_lcp: false,
             rho_inf: None,
             preset: None,
@@ -250,7 +267,7 @@ fn common(tolerance: f64, max_iterations: u32, r: Option<f64>) -> Result<(), Opt
 
 /// What options with the coefficients of the family have in common: both kinds name them alike.
 macro_rules! coefficients_of {
-    ($options:ty) => {
+    ($options:ty, $visibility:vis $written:ident) => {
         impl $options {
             /// The coefficients that follow from the parameters.
             ///
@@ -271,7 +288,7 @@ macro_rules! coefficients_of {
 
             /// The same options with every coefficient written out, where they are in range.
             #[must_use]
-            pub fn effective(&self) -> Self {
+            $visibility fn $written(&self) -> Self {
                 let Ok(c) = self.coefficients() else {
                     return self.clone();
                 };
@@ -287,8 +304,8 @@ macro_rules! coefficients_of {
     };
 }
 
-coefficients_of!(GeneralizedAlphaOptions);
-coefficients_of!(NonsmoothGeneralizedAlphaOptions);
+coefficients_of!(GeneralizedAlphaOptions, pub effective);
+coefficients_of!(NonsmoothGeneralizedAlphaOptions, with_coefficients);
 
 impl GeneralizedAlphaOptions {
     /// Checks every parameter.
@@ -314,6 +331,7 @@ impl GeneralizedAlphaOptions {
             refuses_contacts: formulation != Formulation::Position,
             coefficients: self.coefficients()?,
             inactive: Inactive::Star,
+            location: None,
             modified: false,
             linear_solve: LinearSolve::Auto,
             prediction: self.prediction,
@@ -325,6 +343,11 @@ impl GeneralizedAlphaOptions {
     }
 }
 
+/// Most impacts in a step where nothing is said.
+const MAX_IMPACTS: u32 = 6;
+/// Shortest flight in steps where nothing is said.
+const SHORTEST_FLIGHT: f64 = 0.25;
+
 impl NonsmoothGeneralizedAlphaOptions {
     /// Checks every parameter.
     ///
@@ -332,6 +355,83 @@ impl NonsmoothGeneralizedAlphaOptions {
     /// The first one out of range.
     pub fn validate(&self) -> Result<(), OptionsError> {
         self.settings().map(|_| ())
+    }
+
+    /// The same options with every parameter that follows from others or is left out written out, where they are in range.
+    #[must_use]
+    pub fn effective(&self) -> Self {
+        let located = self.impacts == Impacts::Located;
+        Self {
+            max_impacts: self.max_impacts.or(located.then_some(MAX_IMPACTS)),
+            shortest_flight: self.shortest_flight.or(located.then_some(SHORTEST_FLIGHT)),
+            ..self.with_coefficients()
+        }
+    }
+
+    /// How impacts are located, where they are.
+    fn location(&self) -> Result<Option<Location>, OptionsError> {
+        if self.impacts == Impacts::Captured {
+            let given = [
+                ("max_impacts", self.max_impacts.map(f64::from)),
+                ("shortest_flight", self.shortest_flight),
+            ];
+            for (option, value) in given {
+                if let Some(value) = value {
+                    let expected = "no such option unless `impacts` is \"located\"";
+                    let error = OptionsError::new(option, value, expected);
+                    return Err(error.cure("remove it, or write `impacts = \"located\"`"));
+                }
+            }
+            return Ok(None);
+        }
+        let refused = |option, value: &dyn std::fmt::Display, expected, cure: &str| {
+            Err(OptionsError::new(option, value, expected).cure(cure))
+        };
+        if self.formulation != NonsmoothFormulation::Pva {
+            return refused(
+                "impacts",
+                &"\"located\"",
+                "\"captured\" unless `formulation` is `pva`",
+                "remove `formulation`, whose default it is, or `impacts`",
+            );
+        }
+        if let Some(strategy @ 1..=2) = self.strategy {
+            return refused(
+                "strategy",
+                &strategy,
+                "3 where `impacts` is \"located\"",
+                "remove it: closed contacts must be part of the smooth motion",
+            );
+        }
+        if self.inactive == Inactive::Literal {
+            return refused(
+                "inactive",
+                &"\"literal\"",
+                "\"star\" where `impacts` is \"located\"",
+                "remove it: an open contact must not carry anything",
+            );
+        }
+        let max_impacts = self.max_impacts.unwrap_or(MAX_IMPACTS);
+        if max_impacts == 0 {
+            return refused(
+                "max_impacts",
+                &0,
+                "a whole number ≥ 1",
+                "write `impacts = \"captured\"` to locate none",
+            );
+        }
+        let shortest_flight = self.shortest_flight.unwrap_or(SHORTEST_FLIGHT);
+        in_range(
+            "shortest_flight",
+            shortest_flight,
+            0.0,
+            1.0,
+            "a number in [0, 1]",
+        )?;
+        Ok(Some(Location {
+            max_impacts,
+            shortest_flight,
+        }))
     }
 
     pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
@@ -368,6 +468,7 @@ impl NonsmoothGeneralizedAlphaOptions {
             refuses_contacts: false,
             coefficients: self.coefficients()?,
             inactive: self.inactive,
+            location: self.location()?,
             modified: self.modified_lcp,
             linear_solve: self.linear_solve,
             prediction: self.prediction,
@@ -392,6 +493,7 @@ fn half_step(
         refuses_contacts: false,
         coefficients,
         inactive: Inactive::Star,
+        location: None,
         modified: false,
         linear_solve: LinearSolve::Auto,
         prediction: Prediction::Last,

@@ -107,8 +107,8 @@ pub(super) struct Response {
     /// Whether `mass` holds factors that stay valid.
     mass_is_constant: bool,
     mass_is_factored: bool,
-    /// κ the factors of `smooth` belong to, where they stay valid.
-    smooth_for: f64,
+    /// κ and ϱ the factors of `smooth` belong to, where they stay valid.
+    smooth_for: (f64, f64),
     smooth_is_constant: bool,
     /// Whether `S = M`, factored already.
     smooth_is_mass: bool,
@@ -127,7 +127,7 @@ impl Response {
             work: vec![0.0; 2 * n],
             mass_is_constant,
             mass_is_factored: false,
-            smooth_for: f64::NAN,
+            smooth_for: (f64::NAN, f64::NAN),
             smooth_is_constant,
             smooth_is_mass: false,
         };
@@ -275,17 +275,17 @@ impl Response {
         if self.smooth_is_mass {
             return Ok(());
         }
-        if self.smooth_is_constant && self.smooth_for == self.kappa {
+        if self.smooth_is_constant && self.smooth_for == (self.kappa, self.rho) {
             return Ok(());
         }
-        self.smooth_for = f64::NAN;
+        self.smooth_for = (f64::NAN, f64::NAN);
         let s = &mut self.smooth;
         s.clear();
         s.add_scaled(1.0, &t.mass);
         s.add_scaled(self.rho, &t.damping);
         s.add_scaled(self.kappa, &t.stiffness);
         s.factorise()?;
-        self.smooth_for = self.kappa;
+        self.smooth_for = (self.kappa, self.rho);
         Ok(())
     }
 

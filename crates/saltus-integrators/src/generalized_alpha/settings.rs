@@ -31,6 +31,17 @@ pub enum Prediction {
     Last,
 }
 
+/// When impacts happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Impacts {
+    /// At the end of the step in which a contact closes.
+    #[default]
+    Captured,
+    /// At the instant inside the step at which a gap closes: order 2 across isolated impacts.
+    Located,
+}
+
 /// What is zero on a constraint that is not active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -100,6 +111,15 @@ impl Formulation {
     }
 }
 
+/// How impacts are located inside a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Location {
+    /// Most impacts in a step, each of any number of contacts; what is left of the step is then plastic.
+    pub(super) max_impacts: u32,
+    /// A rebound whose flight takes less than this part of a step is plastic.
+    pub(super) shortest_flight: f64,
+}
+
 /// Parameters of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Settings {
@@ -109,6 +129,8 @@ pub(super) struct Settings {
     pub(super) refuses_contacts: bool,
     pub(super) coefficients: Coefficients,
     pub(super) inactive: Inactive,
+    /// Where impacts are located, how.
+    pub(super) location: Option<Location>,
     /// The variant of the position condition with `ν − hΛ` (2014, eqs. 25, 27).
     pub(super) modified: bool,
     pub(super) linear_solve: LinearSolve,

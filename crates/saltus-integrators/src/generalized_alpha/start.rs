@@ -2,6 +2,9 @@
 
 use super::by_rows::Rowwise;
 use super::engine::{Before, Engine, Sets, Start, Trial};
+use super::instant::Instant;
+use super::located::Search;
+use super::memory::Memory;
 use super::monolithic::Monolithic;
 use super::multipliers::MATRIX_LIMIT;
 use super::response::{Momenta, Response};
@@ -9,8 +12,7 @@ use super::rows::Rows;
 use super::settings::{Formulation, Inactive, LinearSolve, SmoothRow};
 use super::tangent::Tangent;
 use crate::integrator::{StepError, StepReport, refuse_laws_of_joints};
-use crate::one_step::OneStep;
-use saltus_linear::{DENSE_LIMIT, LinearError, MatrixSink, Schur, axpy, max_abs};
+use saltus_linear::{DENSE_LIMIT, axpy, max_abs};
 use saltus_system::{Point, Reach, State, System};
 
 impl Engine {
@@ -46,8 +48,15 @@ impl Engine {
         }
         self.set_weights();
         self.evaluate_start(system, state)?;
+        self.start.length = h;
         self.set_scales(system, state, h);
+        self.start.is_filtered = false;
+        self.start.closed.fill(false);
         self.initial_accelerations(system, state)?;
+        self.memory.keep(&self.start);
+        if let Some(location) = self.settings.location {
+            self.search.make_room(&self.start, location);
+        }
         self.initial_report(system, h)
     }
 
@@ -100,6 +109,9 @@ impl Engine {
         self.sets = Sets::default();
         self.rowwise = Rowwise::default();
         self.monolithic = Monolithic::default();
+        self.instant = Instant::new(n);
+        self.search = Search::default();
+        self.memory = Memory::default();
         self.recalled.clear();
     }
 
@@ -169,6 +181,7 @@ impl Engine {
             &mut s.rate,
             &mut s.lambda,
             &mut s.eta,
+            &mut s.gap,
             &mut t.lambda,
             &mut t.eta,
             &mut t.nu,
@@ -181,6 +194,10 @@ impl Engine {
         ] {
             list.resize(m, 0.0);
         }
+        s.closed.resize(m, false);
+        self.search.resize(m, self.dims.nv);
+        self.barred.clear();
+        self.barred.resize(m, false);
         self.condensed.resize(m, self.dims.nv);
         self.compliances.resize(m);
         self.activation_is_known = false;
@@ -232,20 +249,22 @@ impl Engine {
         (self.start.q, self.start.v) = state;
         outcome?;
         let ng = self.dims.ng;
-        if self.start.ids != self.rows.set.id {
+        if self.start.ids != self.rows.set.id || self.rows.gap.len() != self.rows.len() {
             self.forget_contacts();
             let (start, saved) = (&mut self.start, &mut self.saved);
             std::mem::swap(&mut start.ids, &mut saved.ids);
             saved.lambda.clone_from(&start.lambda);
             saved.eta.clone_from(&start.eta);
+            saved.closed.clone_from(&start.closed);
             self.resize_rows();
             self.start.ids.clone_from(&self.rows.set.id);
             let old = &self.saved;
             for (i, id) in self.start.ids.iter().enumerate() {
-                let (l, e) = match old.ids.binary_search(id) {
-                    Ok(k) => (old.lambda[ng + k], old.eta[ng + k]),
-                    Err(_) => (0.0, 0.0),
+                let (l, e, closed) = match old.ids.binary_search(id) {
+                    Ok(k) => (old.lambda[ng + k], old.eta[ng + k], old.closed[ng + k]),
+                    Err(_) => (0.0, 0.0, false),
                 };
+                self.start.closed[ng + i] = closed;
                 self.start.lambda[ng + i] = l;
                 self.start.eta[ng + i] = e;
             }
@@ -282,6 +301,9 @@ impl Engine {
 
     /// Forces without a potential, which the filter has not seen before.
     pub(super) fn begin_filter(&mut self, system: &dyn System, state: &State) {
+        if std::mem::take(&mut self.memory.is_loaded) {
+            return;
+        }
         let start = &mut self.start;
         system.active_force(state.point(), &mut start.active);
         start.filtered.copy_from_slice(&start.active);
@@ -314,13 +336,14 @@ impl Engine {
         }
     }
 
-    fn evaluate_start_rows(&mut self, system: &dyn System) {
+    pub(super) fn evaluate_start_rows(&mut self, system: &dyn System) {
         let (rows, start) = (&mut self.rows, &mut self.start);
         rows.place(system, start.t, &start.q);
         rows.turn_to(system, start.t, &start.q);
         rows.measure(&self.weights);
         for j in 0..rows.len() {
             start.rate[j] = rows.rate[j];
+            start.gap[j] = rows.gap[j];
             start.velocity[j] = rows.gradient().dot(j, &start.v) + rows.rate[j];
         }
     }
@@ -335,7 +358,7 @@ impl Engine {
         let c = &self.settings.coefficients;
         self.response.kappa = h * h * c.beta * c.c_a();
         self.response.rho = h * c.gamma * c.c_a();
-        let known = self.is_linear() && self.condensed.is_cached(h);
+        let known = self.is_linear() && self.is_cached(h);
         let same =
             self.mass_is_constant() && self.contacts_are_fixed && self.structure.linear_contacts;
         if !(known || same && self.activation_is_known) {
@@ -352,7 +375,8 @@ impl Engine {
         }
         if self.is_linear() {
             self.assemble_rows(system, end);
-            if self.settings.linear_solve != LinearSolve::Sequential
+            if !self.is_piece()
+                && self.settings.linear_solve != LinearSolve::Sequential
                 && self.settings.linear_solve != LinearSolve::Monolithic
                 && !self.is_plain(self.full_form())
             {
@@ -471,112 +495,6 @@ impl Engine {
                 }
             }
         }
-    }
-
-    /// Accelerations and multipliers at the start, contacts that are closed and at rest included where
-    /// the smooth motion includes them.
-    fn initial_accelerations(
-        &mut self,
-        system: &dyn System,
-        state: &State,
-    ) -> Result<(), StepError> {
-        let (n, ng) = (self.dims.nv, self.dims.ng);
-        let smooth = self.settings.formulation.smooth_row().is_some();
-        let contacts = matches!(
-            self.settings.formulation,
-            Formulation::Pva(3) | Formulation::Position
-        );
-        self.rows.evaluate_bias(system, state.point(), contacts);
-        let rows = &self.rows;
-        let mut list: Vec<usize> = if smooth {
-            (0..ng).collect()
-        } else {
-            Vec::new()
-        };
-        let equalities = list.len();
-        if contacts {
-            let at_rest =
-                |j: &usize| self.start.velocity[*j].abs() <= 1e-9 * self.scale * rows.reach[*j];
-            let closed = |j: &usize| rows.gap[*j] <= self.epsilon && at_rest(j);
-            list.extend((ng..rows.len()).filter(closed));
-        }
-        let mut x = self.trial.force.clone();
-        let mut matrix = self.tangent.mass.clone();
-        self.factor_augmented(&mut matrix, &mut x, equalities)?;
-        matrix.solve(&mut x);
-        let mut z = vec![0.0; list.len()];
-        if !list.is_empty() {
-            let mut problem = OneStep::default();
-            let mut schur = Schur::without_columns();
-            let places = list.iter().map(|&j| (j, j));
-            schur.know_all(&matrix, rows.gradient(), places);
-            problem.take(list.len(), |i, j| schur.product(list[i], list[j]));
-            for (i, q) in problem.q_mut().iter_mut().enumerate() {
-                *q = rows.gradient().dot(list[i], &x) + rows.bias[list[i]];
-            }
-            problem.solve(equalities, &mut z);
-            schur.respond(&matrix, &list, &z, &mut x);
-        }
-        if let Some(given) = &self.settings.initial_acceleration {
-            if given.len() != n {
-                return Err(StepError::InitialAcceleration {
-                    given: given.len(),
-                    expected: n,
-                });
-            }
-            x.copy_from_slice(given);
-        }
-        if !max_abs(&x).is_finite() {
-            return Err(self.not_finite(system, state.t));
-        }
-        self.start.a.copy_from_slice(&x);
-        self.start.x.copy_from_slice(&x);
-        for (i, &j) in list.iter().enumerate() {
-            self.start.lambda[j] = z[i];
-            self.start.eta[j] = z[i];
-        }
-        self.trial.x.copy_from_slice(&x);
-        self.trial.lambda.copy_from_slice(&self.start.lambda);
-        Ok(())
-    }
-
-    /// Factors the mass matrix. Where it is singular although the constrained system is not, `α GᵀG` is
-    /// added, with `−α Gᵀζ` on the right-hand side `x`, which changes nothing where `G v̇ = −ζ`.
-    fn factor_augmented(
-        &self,
-        matrix: &mut saltus_linear::SquareMatrix,
-        x: &mut [f64],
-        equalities: usize,
-    ) -> Result<(), StepError> {
-        let singular = |source: LinearError| StepError::Singular {
-            source,
-            scheme: self.settings.scheme,
-            mass_is_regular: false,
-        };
-        let Err(source) = matrix.factorise() else {
-            return Ok(());
-        };
-        if equalities == 0 {
-            return Err(singular(source));
-        }
-        let gradient = self.rows.gradient();
-        let smallest = self.weights.iter().fold(f64::INFINITY, |m, w| m.min(*w));
-        let mut row = vec![0.0; self.dims.nv];
-        for j in 0..equalities {
-            let square: f64 = gradient.values(j).iter().map(|v| v * v).sum();
-            let alpha = if square > 0.0 {
-                smallest.powi(-2) / square
-            } else {
-                0.0
-            };
-            row.fill(0.0);
-            gradient.axpy(j, 1.0, &mut row);
-            for (&k, g) in gradient.cols(j).iter().zip(gradient.values(j)) {
-                gradient.send(j, k, alpha * g, &mut *matrix as &mut dyn MatrixSink);
-            }
-            axpy(-alpha * self.rows.bias[j], &row, x);
-        }
-        matrix.factorise().map_err(singular)
     }
 
     /// `ζ` at a point, for the certificate.

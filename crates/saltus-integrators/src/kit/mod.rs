@@ -6,6 +6,7 @@
 
 mod failure;
 mod problem;
+mod projection;
 mod reactions;
 mod row;
 mod stability;
@@ -13,12 +14,13 @@ mod stage;
 mod step;
 mod tolerance;
 
-pub(crate) use problem::{Active, Duration, StepProblem};
-pub(crate) use reactions::restitution;
+pub(crate) use problem::{Active, Duration, Proof, StepProblem};
+pub(crate) use projection::{Gap, Projection, Unprojected};
+pub(crate) use reactions::{StepReactions, restitution};
 pub(crate) use row::Row;
 pub(crate) use stability::{Mode, highest_mode};
-pub(crate) use stage::Stage;
-pub(crate) use step::Step;
+pub(crate) use stage::{Stage, check_force};
+pub(crate) use step::{Step, halves, not_finite, whole};
 pub(crate) use tolerance::MomentumScale;
 
 use crate::integrator::{Reactions, StepError};
@@ -52,10 +54,18 @@ pub(crate) fn refuse_friction(
             scheme,
         });
     }
+    refuse_joint_friction(scheme, system)
+}
+
+/// Refuses a system with friction in joints for a scheme that does not solve it.
+pub(crate) fn refuse_joint_friction(
+    scheme: &'static str,
+    system: &dyn System,
+) -> Result<(), StepError> {
     match system.joint_friction() {
         [] => Ok(()),
         _ => Err(StepError::JointFrictionUnsupported {
-            joint: names.friction_element(0),
+            joint: system.names().friction_element(0),
             scheme,
             cure: "use scheme `moreau-jean`",
         }),

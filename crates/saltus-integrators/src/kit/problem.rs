@@ -5,7 +5,7 @@ use super::{Row, Stage};
 use crate::integrator::{ContactState, StepError};
 use crate::one_step::OneStep;
 use saltus_complementarity::{Block, BlockState};
-use saltus_linear::SquareMatrix;
+use saltus_linear::{SparseRows, SquareMatrix};
 use saltus_system::{FrictionBound, System};
 
 /// How long a bounded friction force acts in a contact problem.
@@ -96,6 +96,25 @@ impl StepProblem {
         v_free: &[f64],
         offset: impl Fn(Row) -> f64,
     ) {
+        let turned = |row: Row| rows.row(row);
+        let stages = (matrix, forces, rows);
+        self.pose_turned(
+            system, reactions, stages, active, duration, v_free, &turned, offset,
+        );
+    }
+
+    /// The same with the rows of `A` that `turned` gives: directions that turn with the velocity.
+    pub(crate) fn pose_turned<'a>(
+        &mut self,
+        system: &dyn System,
+        reactions: &StepReactions,
+        (matrix, forces, rows): (&SquareMatrix, &Stage, &Stage),
+        active: &[usize],
+        duration: Duration,
+        v_free: &[f64],
+        turned: &dyn Fn(Row) -> (&'a SparseRows, usize),
+        offset: impl Fn(Row) -> f64,
+    ) {
         self.list(system, reactions, rows, active, duration);
         let m = self.rows.len();
         self.z.clear();
@@ -108,11 +127,11 @@ impl StepProblem {
         let list = &self.rows;
         self.one_step
             .condense(m, v_free.len(), matrix, &|i| forces.row(list[i]), &|i| {
-                rows.row(list[i])
+                turned(list[i])
             });
         self.offset.extend(list.iter().map(|row| offset(*row)));
         for (i, q) in self.one_step.q_mut().iter_mut().enumerate() {
-            let (directions, row) = rows.row(list[i]);
+            let (directions, row) = turned(list[i]);
             *q = directions.dot(row, v_free) + self.offset[i];
         }
         self.one_step.pose(self.blocks.iter().copied());
@@ -123,6 +142,30 @@ impl StepProblem {
         for (c, row) in self.offset.iter_mut().zip(&self.rows) {
             *c = offset(*row);
         }
+    }
+
+    /// How far velocities `v` are from the laws of the problem, over what counts as nothing along each row; the worst block.
+    pub(crate) fn law_ratio(
+        &mut self,
+        rows: &Stage,
+        v: &[f64],
+        nothing: impl Fn(&SparseRows, usize) -> f64,
+    ) -> f64 {
+        let mut worst = 0.0_f64;
+        for k in 0..self.blocks.len() {
+            let own = self.first[k]..self.first[k] + self.blocks[k].1.rows();
+            let mut bound = 0.0_f64;
+            for i in own.clone() {
+                let (matrix, row) = rows.row(self.rows[i]);
+                self.w[i] = matrix.dot(row, v) + self.offset[i];
+                bound = bound.max(nothing(matrix, row));
+            }
+            let residual = self.one_step.block_residual_at(k, &self.w[own]);
+            if residual > 0.0 || residual.is_nan() {
+                worst = worst.max(residual / bound.max(f64::MIN_POSITIVE));
+            }
+        }
+        worst
     }
 
     /// Lists rows and laws.

@@ -142,6 +142,11 @@ impl StepReactions {
         self.proof.include(problem.examine(rows, v));
     }
 
+    /// Adds a proof from elsewhere.
+    pub(crate) fn include(&mut self, proof: Proof) {
+        self.proof.include(proof);
+    }
+
     /// The balance of momentum of the step leaves this residual [N·s].
     pub(crate) fn leave(&mut self, residual: f64) {
         self.dynamics = self.dynamics.max(residual);

@@ -127,19 +127,7 @@ impl Stage {
             v: &self.v,
         };
         system.force(at, &mut self.force);
-        match self.force.iter().position(|f| !f.is_finite()) {
-            None => Ok(()),
-            Some(i) => Err(StepError::NotFinite {
-                quantity: "the force",
-                place: system
-                    .names()
-                    .velocities
-                    .get(i)
-                    .cloned()
-                    .unwrap_or_else(|| i.to_string()),
-                t: self.t,
-            }),
-        }
+        check_force(system, &self.force, self.t)
     }
 
     /// The part of `f` whose power changes the energy.
@@ -220,5 +208,22 @@ impl Stage {
     /// Largest force \[N\] or coefficient of an element of friction in joints.
     pub(crate) fn joint_coefficient(&self, element: usize) -> f64 {
         self.friction_coefficient[element]
+    }
+}
+
+/// Refuses a force at time `t` \[s\] that is not finite.
+pub(crate) fn check_force(system: &dyn System, force: &[f64], t: f64) -> Result<(), StepError> {
+    match force.iter().position(|f| !f.is_finite()) {
+        None => Ok(()),
+        Some(i) => Err(StepError::NotFinite {
+            quantity: "the force",
+            place: system
+                .names()
+                .velocities
+                .get(i)
+                .cloned()
+                .unwrap_or_else(|| i.to_string()),
+            t,
+        }),
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Step {
     gap_velocity: Vec<f64>,       // u (contacts)
     row_velocity: Vec<f64>,       // u (rows of the set)
     pub(crate) energy: Energy,
+    /// Work of the forces without a potential \[J\], where the scheme knows it better than by the mean of both ends.
+    pub(crate) work_external: Option<f64>,
     /// What the contacts did at the end of the last step, by id, where they carried something.
     earlier: Vec<(ContactId, ContactState)>,
     pub(crate) events: Vec<Event>,
@@ -81,6 +83,7 @@ impl Step {
             gap_velocity: Vec::new(),
             row_velocity: Vec::new(),
             energy: Energy::default(),
+            work_external: None,
             earlier: Vec::new(),
             events: Vec::new(),
         };
@@ -106,6 +109,7 @@ impl Step {
         start.v.copy_from_slice(&state.v);
         if is_new {
             start.place_mass(system, self.scheme)?;
+            self.energy = energy_of(system, start);
         }
         start.evaluate_force(system)?;
         if !self.contacts_are_fixed || is_new {
@@ -132,6 +136,7 @@ impl Step {
         self.row_velocity.resize(set.rate.len(), 0.0);
         self.events.clear();
         self.jump.fill(0.0);
+        self.work_external = None;
         Ok(())
     }
 
@@ -168,28 +173,60 @@ impl Step {
     ) -> Result<StepReport, StepError> {
         let h = self.end.t - state.t;
         if !max_abs(&self.end.v).is_finite() {
-            return Err(self.not_finite(system));
+            return Err(not_finite(system, &self.end));
         }
-        self.start.evaluate_power(system);
-        self.end.evaluate_power(system);
-        let external =
-            0.5 * h * (dot(&self.start.power, &self.start.v) + dot(&self.end.power, &self.end.v));
-        self.end.place_laws(system);
+        let external = self.work_external.unwrap_or_else(|| {
+            self.start.evaluate_power(system);
+            self.end.evaluate_power(system);
+            0.5 * h * (dot(&self.start.power, &self.start.v) + dot(&self.end.power, &self.end.v))
+        });
+        let works = (external, self.work_of_reactions());
         let mut certificate = Certificate::EMPTY;
-        let contact = self.work_of_reactions();
+        self.end.place_laws(system);
         self.certify(system, &mut certificate);
         self.note_events(is_impact);
+        self.keep_states();
+        Ok(self.conclude(system, state, works, (iterations, redundant), certificate))
+    }
+
+    /// The same of a step of several parts, whose works \[J\] the scheme knows, and whose events it noted itself.
+    pub(crate) fn finish_with(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        works: (f64, f64),
+        iterations: u32,
+        redundant: u32,
+    ) -> Result<StepReport, StepError> {
+        if !max_abs(&self.end.v).is_finite() {
+            return Err(not_finite(system, &self.end));
+        }
+        let mut certificate = Certificate::EMPTY;
+        self.end.place_laws(system);
+        self.certify(system, &mut certificate);
+        Ok(self.conclude(system, state, works, (iterations, redundant), certificate))
+    }
+
+    /// Balances the energy and makes the end the start of the next step.
+    fn conclude(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        (external, contact): (f64, f64),
+        (iterations, redundant): (u32, u32),
+        mut certificate: Certificate,
+    ) -> StepReport {
+        let h = self.end.t - state.t;
         let before = self.energy.total();
-        self.energy = self.energy_at_end(system);
+        self.energy = energy_of(system, &self.end);
         let balance = self.energy.total() - before - external - contact;
         certificate.set(Entry::Dynamics, self.reactions.dynamics);
         certificate.set(Entry::EnergyBalance, balance);
-        self.keep_states();
         std::mem::swap(&mut self.start, &mut self.end);
         state.t = self.start.t;
         state.q.copy_from_slice(&self.start.q);
         state.v.copy_from_slice(&self.start.v);
-        Ok(self.report(h, iterations, redundant, (external, contact), certificate))
+        self.report(h, iterations, redundant, (external, contact), certificate)
     }
 
     /// The report of the initial state.
@@ -199,7 +236,7 @@ impl Step {
         self.start.contacts.clone_from(&self.end.contacts);
         self.start.v.copy_from_slice(&self.end.v);
         self.certify(system, &mut certificate);
-        self.energy = self.energy_at_end(system);
+        self.energy = energy_of(system, &self.end);
         std::mem::swap(&mut self.start, &mut self.end);
         self.report(h, 0, 0, (0.0, 0.0), certificate)
     }
@@ -298,14 +335,6 @@ impl Step {
         sum
     }
 
-    fn energy_at_end(&self, system: &dyn System) -> Energy {
-        let end = &self.end;
-        Energy {
-            kinetic: 0.5 * end.mass.form(&end.v, &end.v),
-            potential: system.potential_energy(end.t, &end.q),
-        }
-    }
-
     /// Impacts, and changes between open, stick and slip since the last step.
     fn note_events(&mut self, is_impact: bool) {
         let set = &self.end.contacts;
@@ -377,21 +406,9 @@ impl Step {
         }
     }
 
-    fn not_finite(&self, system: &dyn System) -> StepError {
-        let bad = self.end.v.iter().position(|v| !v.is_finite());
-        let names = system.names();
-        StepError::NotFinite {
-            quantity: "the velocity",
-            place: bad
-                .and_then(|i| names.velocities.get(i).cloned())
-                .unwrap_or_default(),
-            t: self.end.t,
-        }
-    }
-
     /// Length that gaps are compared with: their own size, the positions they are made of, and how far velocities and forces move
     /// them in a step.
-    fn length_scale(&self, state: &State, h: f64) -> f64 {
+    pub(crate) fn length_scale(&self, state: &State, h: f64) -> f64 {
         let set = &self.start.contacts;
         let mut length = 0.0_f64;
         for i in 0..set.len() {
@@ -463,8 +480,7 @@ impl Step {
         memory.push(self.epsilon);
         memory.push(self.earlier.len() as f64);
         for (id, state) in &self.earlier {
-            // Two halves of the number, each exact.
-            memory.extend([(id.0 >> 32) as f64, (id.0 & 0xffff_ffff) as f64]);
+            memory.extend(halves(*id));
             memory.push(match state {
                 ContactState::Open => 0.0,
                 ContactState::Closed => 1.0,
@@ -487,16 +503,47 @@ impl Step {
             return &[];
         }
         for entry in rest[..numbers].chunks_exact(3) {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let id = (entry[0] as u64) << 32 | entry[1] as u64;
+            let id = whole([entry[0], entry[1]]);
             let state = match entry[2] {
                 1.0 => ContactState::Closed,
                 2.0 => ContactState::Stick,
                 3.0 => ContactState::Slip,
                 _ => ContactState::Open,
             };
-            self.earlier.push((ContactId(id), state));
+            self.earlier.push((id, state));
         }
         &rest[numbers..]
     }
+}
+
+/// Energy of the state of a stage, whose mass is known.
+fn energy_of(system: &dyn System, at: &Stage) -> Energy {
+    Energy {
+        kinetic: 0.5 * at.mass.form(&at.v, &at.v),
+        potential: system.potential_energy(at.t, &at.q),
+    }
+}
+
+/// The first velocity of a stage that is no number.
+pub(crate) fn not_finite(system: &dyn System, at: &Stage) -> StepError {
+    let bad = at.v.iter().position(|v| !v.is_finite());
+    let names = system.names();
+    StepError::NotFinite {
+        quantity: "the velocity",
+        place: bad
+            .and_then(|i| names.velocities.get(i).cloned())
+            .unwrap_or_default(),
+        t: at.t,
+    }
+}
+
+/// A contact by two numbers, each exact.
+pub(crate) fn halves(id: ContactId) -> [f64; 2] {
+    [(id.0 >> 32) as f64, (id.0 & 0xffff_ffff) as f64]
+}
+
+/// The contact that [`halves`] wrote.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub(crate) fn whole([high, low]: [f64; 2]) -> ContactId {
+    ContactId((high as u64) << 32 | low as u64)
 }

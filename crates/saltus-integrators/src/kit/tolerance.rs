@@ -1,6 +1,8 @@
 //! When an implicit step is solved: residuals of momentum, made comparable and measured by the motion so far.
 
-use saltus_linear::SquareMatrix;
+use crate::integrator::StepError;
+use saltus_linear::{SparseRows, SquareMatrix};
+use saltus_system::System;
 
 /// Weights of the balance of momentum and the scale of the motion.
 #[derive(Debug, Default)]
@@ -59,9 +61,43 @@ impl MomentumScale {
         )
     }
 
+    /// Velocity that counts as nothing along a row \[m/s\].
+    pub(crate) fn velocity(&self, (rows, i): (&SparseRows, usize), tolerance: f64) -> f64 {
+        let terms = rows.cols(i).iter().zip(rows.values(i));
+        let reach: f64 = terms.map(|(&j, w)| w.abs() * self.weights[j]).sum();
+        tolerance * self.scale * reach
+    }
+
+    /// That the momentum `residual` did not fall below the tolerance.
+    pub(crate) fn not_converged(
+        &self,
+        system: &dyn System,
+        residual: &[f64],
+        tolerance: f64,
+        iterations: u32,
+    ) -> StepError {
+        let (ratio, i) = self.ratio(residual, tolerance);
+        let bound = self.bound(i, tolerance);
+        let names = system.names().velocities;
+        StepError::NotConverged {
+            iterations,
+            residual: ratio * bound,
+            tolerance: bound,
+            place: names.get(i).cloned().unwrap_or_else(|| i.to_string()),
+            problem: None,
+        }
+    }
+
     /// Tolerance of a coordinate [N·s].
     pub(crate) fn bound(&self, i: usize, tolerance: f64) -> f64 {
         tolerance * self.scale / self.weights[i]
+    }
+
+    /// Tolerance of the velocity along a row with these entries [m/s].
+    pub(crate) fn velocity_bound(&self, cols: &[usize], values: &[f64], tolerance: f64) -> f64 {
+        let terms = cols.iter().zip(values);
+        let reach: f64 = terms.map(|(&j, w)| w.abs() * self.weights[j]).sum();
+        tolerance * self.scale * reach
     }
 
     /// The hidden variable.

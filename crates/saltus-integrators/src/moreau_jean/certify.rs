@@ -308,7 +308,7 @@ impl MoreauJean {
     }
 
     /// Energy of the state in `start`, whose momentum is known.
-    fn energy_at_start(&self, system: &dyn System) -> Energy {
+    pub(super) fn energy_at_start(&self, system: &dyn System) -> Energy {
         let start = &self.start;
         Energy {
             kinetic: if self.is_streamlined() {

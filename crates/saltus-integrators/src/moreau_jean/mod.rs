@@ -84,7 +84,8 @@ pub struct MoreauJean {
     all_contacts: OneStep,
     /// The condensed contacts met so far of a large time-invariant system.
     schur: Schur,
-    /// Length of the last step \[s\], and what tells its end from other states, where steps are streamlined.
+    /// Length of the last step \[s\], which the increments belong to, and what tells its end from other states, where steps are
+    /// streamlined.
     length: f64,
     fingerprint: Fingerprint,
     /// The same of the trial end of the step.
@@ -349,7 +350,9 @@ impl Integrator for MoreauJean {
         }
         if self.start.t != state.t || self.start.q != state.q || self.start.v != state.v {
             self.evaluate_start(system, state)?;
+            self.energy = self.energy_at_start(system);
         }
+        self.rescale_increments(h);
         if !self.contacts_are_fixed {
             self.detect(system, state, h)?;
         }
@@ -426,6 +429,7 @@ impl Integrator for MoreauJean {
         if self.is_streamlined() {
             return;
         }
+        memory.push(self.length);
         memory.extend_from_slice(&self.trial.earlier_increment);
         memory.extend_from_slice(&self.trial.increment);
         memory.extend_from_slice(&self.bilateral.guess);
@@ -459,7 +463,7 @@ impl Integrator for MoreauJean {
         };
         let (nv, ng) = (self.dims.nv, self.dims.ng);
         let streamlined = self.is_streamlined();
-        if rest.len() < if streamlined { 0 } else { 2 * nv + ng } {
+        if rest.len() < if streamlined { 0 } else { 1 + 2 * nv + ng } {
             return;
         }
         self.may_be_on_mean = may_be_on_mean;
@@ -469,6 +473,8 @@ impl Integrator for MoreauJean {
         if streamlined {
             return;
         }
+        let (length, rest) = rest.split_at(1);
+        self.length = length[0];
         let (earlier, rest) = rest.split_at(nv);
         self.trial.earlier_increment.copy_from_slice(earlier);
         let (increment, rest) = rest.split_at(nv);

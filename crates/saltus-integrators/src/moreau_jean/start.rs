@@ -315,6 +315,21 @@ impl MoreauJean {
         self.joints.impulse.fill(0.0);
     }
 
+    /// The increments of the last steps are taken for those of steps of length `h`.
+    pub(super) fn rescale_increments(&mut self, h: f64) {
+        if self.length == h {
+            return;
+        }
+        let factor = h / self.length;
+        for x in (self.trial.increment.iter_mut()).chain(&mut self.trial.earlier_increment) {
+            *x *= factor;
+        }
+        for p in &mut self.bilateral.guess {
+            *p *= factor;
+        }
+        self.length = h;
+    }
+
     /// `1/√Mᵢᵢ`, and the mean of the others where a diagonal entry vanishes.
     fn set_weights(&mut self) {
         self.smooth.mass.diagonal(&mut self.weights);
@@ -414,6 +429,7 @@ impl MoreauJean {
         for i in 0..ng {
             self.bilateral.guess[i] = h * z[i];
         }
+        self.length = h;
         self.trial
             .earlier_increment
             .copy_from_slice(&self.trial.increment);

@@ -58,10 +58,11 @@ fn a_saved_run_goes_on_bit_for_bit() {
                     .collect::<Vec<_>>()
             };
             let (a, b) = (bits(&whole.checkpoint), bits(&second.checkpoint));
-            let other = a.iter().zip(&b).filter(|(a, b)| a != b).count();
+            let differ = |i: &usize| a[*i] != b[*i];
+            let other: Vec<usize> = (0..a.len().min(b.len())).filter(differ).collect();
             assert!(
-                a.len() == b.len() && other == 0,
-                "{} on {case} from {part}: {other} of {} numbers differ",
+                a.len() == b.len() && other.is_empty(),
+                "{} on {case} from {part}: of {} numbers differ those at {other:?}",
                 candidate.name,
                 a.len()
             );

@@ -1,11 +1,11 @@
-//! `event-capture.json`: orders and penetrations where positions are not projected, on curved contacts too.
+//! `event-capture.json`: orders and penetrations with and without projected positions, on curved contacts too.
 
-use crate::capture_steps::{FILE, is};
+use crate::capture_steps::{FILE, is, projected};
 use crate::entries::{Entry, Outcome, check, read};
 use crate::event_driven::Motion;
 use crate::run::{Row, record};
 use saltus::analysis::{GridNorms, order};
-use saltus_integrators::MoreauJeanOptions;
+use saltus_integrators::{MoreauJeanOptions, ProjectedMoreauJeanOptions, Scheme};
 use saltus_system::{State, System};
 use saltus_zoo::{Ball, RingPendulum, RockingBlock};
 use std::collections::HashMap;
@@ -68,11 +68,7 @@ fn case(example: &str, fine: bool) -> Case {
 }
 
 /// `order q, order v, finest penetration, law residual, share of approaching steps at the end`.
-fn measure(case: &Case, exact: &Motion<'_>, gamma: f64) -> [f64; 5] {
-    let options = MoreauJeanOptions {
-        gamma,
-        ..MoreauJeanOptions::default()
-    };
+fn measure(case: &Case, exact: &Motion<'_>, scheme: &Scheme) -> [f64; 5] {
     let (mut q_means, mut v_means) = (Vec::new(), Vec::new());
     let mut finest = [0.0; 3];
     for counts in &case.counts {
@@ -80,7 +76,7 @@ fn measure(case: &Case, exact: &Motion<'_>, gamma: f64) -> [f64; 5] {
         let mut last = [0.0_f64; 3];
         for n in counts {
             let h = case.until / *n as f64;
-            let rows = record(&*case.system, &options, &case.start, h, *n);
+            let rows = record(&*case.system, scheme, &case.start, h, *n);
             let (q, v) = errors(&rows, exact, h);
             q_samples.push((h, q));
             v_samples.push((h, v));
@@ -124,11 +120,11 @@ fn errors(rows: &[Row], exact: &Motion<'_>, h: f64) -> (f64, f64) {
 }
 
 #[test]
-fn without_projection() {
+fn with_and_without_projection() {
     let Some(entries) = read(FILE) else { return };
     let mut known: HashMap<(String, String), [f64; 5]> = HashMap::new();
     check(
-        "without projection",
+        "with and without projection",
         &entries,
         |e| is(e, "projection"),
         |entry: &Entry| {
@@ -136,12 +132,21 @@ fn without_projection() {
             let key = (entry.example.clone(), entry.scheme.clone());
             let all = *known.entry(key).or_insert_with(|| {
                 let case = case(&entry.example, fine);
-                let gamma = entry
-                    .scheme
-                    .strip_prefix("mj gamma=")
-                    .map_or(0.5, |g| g.parse().unwrap());
+                let gamma = entry.scheme.split_once("gamma=");
+                let gamma = gamma.map_or(0.5, |(_, g)| g.parse().unwrap_or(0.5));
+                let scheme = match projected(entry) {
+                    Some(method) => Scheme::MoreauJeanProjected(ProjectedMoreauJeanOptions {
+                        method,
+                        gamma,
+                        ..ProjectedMoreauJeanOptions::default()
+                    }),
+                    None => Scheme::MoreauJean(MoreauJeanOptions {
+                        gamma,
+                        ..MoreauJeanOptions::default()
+                    }),
+                };
                 let exact = Motion::new(&*case.system, &case.start, case.until, 5e-4);
-                measure(&case, &exact, gamma)
+                measure(&case, &exact, &scheme)
             });
             let ours = all[..entry.value.len()].to_vec();
             if entry.id == "proj.block|mjgamma=0.5" {

@@ -4,7 +4,10 @@ use crate::entries::{Entry, Outcome, check, leave_out, read};
 use crate::run::{record, run};
 use saltus::analysis::FilledGraph;
 use saltus::analysis::exact::ImpactingMass;
-use saltus_integrators::{MoreauJeanOptions, SchatzmanPaoliOptions, Scheme, Variant};
+use saltus_integrators::{
+    MoreauJeanOptions, ProjectedMoreauJeanOptions, ProjectionMethod, SchatzmanPaoliOptions, Scheme,
+    Variant,
+};
 use saltus_system::{State, System};
 use saltus_zoo::{Ball, RingPendulum, corner, newtons_cradle, spring_over_floor, two_masses};
 
@@ -20,7 +23,9 @@ fn topic(entry: &Entry) -> Option<&'static str> {
     match () {
         () if scheme == "exact" || scheme == "Hausdorff" => Some("exact"),
         () if scheme == "impact LCP (27)" => Some("impact"),
-        () if id.starts_with("run.") && moreau => Some("run"),
+        () if scheme.starts_with("event-driven") => Some("events"),
+        () if scheme == "impact with friction" || scheme == "acceleration modes" => Some("events"),
+        () if id.starts_with("run.") && (moreau || projected(entry).is_some()) => Some("run"),
         () if id.ends_with(".sp") => Some("schatzman-paoli"),
         () if id == "local.eq126" => Some("local"),
         () if id.starts_with("order.")
@@ -28,11 +33,25 @@ fn topic(entry: &Entry) -> Option<&'static str> {
         {
             Some("order")
         }
-        () if id.starts_with("proj.ringfine") && entry.example.ends_with(" mj") => {
-            Some("projection")
-        }
-        () if id.starts_with("proj.") && scheme.starts_with("mj ") => Some("projection"),
+        () if id.starts_with("adaptive.") => Some("adaptive"),
+        () if id.starts_with("ho.") => Some("higher-order"),
+        () if id.starts_with("proj.ring") || id.starts_with("proj.ball") => Some("projection"),
+        () if id.starts_with("proj.block") => Some("projection"),
+        () if id.starts_with("split.") => Some("splitting"),
+        () if id == "frmj.slidingblockcombined=True" => Some("sliding block"),
         () if identity || counterexample || id == "energy.rest_tradeoff" => Some("energy"),
+        () => None,
+    }
+}
+
+/// The method of an entry about projected schemes.
+pub fn projected(entry: &Entry) -> Option<ProjectionMethod> {
+    let words = format!("{} {}", entry.example, entry.scheme);
+    let named = |name: &str| words.split_whitespace().any(|word| word == name);
+    match () {
+        () if named("combined") => Some(ProjectionMethod::Combined),
+        () if named("direct") => Some(ProjectionMethod::Direct),
+        () if named("ggl") => Some(ProjectionMethod::Ggl),
         () => None,
     }
 }
@@ -123,15 +142,24 @@ fn trajectories() {
         |e| is(e, "run"),
         |entry| {
             let h = entry.number("h");
-            let options = MoreauJeanOptions {
-                theta: Some(entry.number("theta")),
-                gamma: entry.number("gamma"),
-                variant: if entry.scheme == VARIANT {
-                    Variant::Dissipative
-                } else {
-                    Variant::Standard
-                },
-                ..MoreauJeanOptions::default()
+            let (theta, gamma) = (entry.number("theta"), entry.number("gamma"));
+            let scheme = match projected(entry) {
+                Some(method) => Scheme::MoreauJeanProjected(ProjectedMoreauJeanOptions {
+                    method,
+                    theta,
+                    gamma,
+                    ..ProjectedMoreauJeanOptions::default()
+                }),
+                None => Scheme::MoreauJean(MoreauJeanOptions {
+                    theta: Some(theta),
+                    gamma,
+                    variant: if entry.scheme == VARIANT {
+                        Variant::Dissipative
+                    } else {
+                        Variant::Standard
+                    },
+                    ..MoreauJeanOptions::default()
+                }),
             };
             let ball = Ball {
                 mass: 1.0,
@@ -143,7 +171,7 @@ fn trajectories() {
                 State::new(0.0, q, vec![0.0; n])
             };
             let rows = |system: &dyn System, q: Vec<f64>, steps| {
-                record(system, &options, &start(q), h, steps)
+                record(system, &scheme, &start(q), h, steps)
             };
             let loaded = |rows: &[crate::run::Row]| {
                 rows.iter().filter(|r| r.impulse[0] > 0.0).count() as f64
@@ -158,7 +186,9 @@ fn trajectories() {
                     let picked = [100, 200, 300, 385].map(|k| &rows[k]);
                     let mut ours: Vec<f64> = picked.iter().map(|r| r.q[0]).collect();
                     ours.extend(picked.iter().map(|r| r.v[0]));
-                    ours.push(loaded(&rows));
+                    if projected(entry).is_none() {
+                        ours.push(loaded(&rows));
+                    }
                     ours
                 }
                 example if example.starts_with("two masses") => {

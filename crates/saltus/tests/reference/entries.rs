@@ -65,7 +65,8 @@ pub fn read(file: &str) -> Option<Vec<Entry>> {
             v[a].clone()
         }
     };
-    let entries = document["items"].as_array().unwrap().iter().map(|item| {
+    let items = document["items"].as_array().or(document.as_array());
+    let entries = items.unwrap().iter().map(|item| {
         let mut value = Vec::new();
         flatten(&item["value"], &mut value);
         let kind = ["tol_kind", "tolerance_kind", "tol_type"]

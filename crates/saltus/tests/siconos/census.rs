@@ -5,6 +5,12 @@ use std::collections::BTreeMap;
 
 /// Compared in this test.
 const OURS: &[&str] = &[
+    "ball-chain-mono-lzb",
+    "ball-combined-projection",
+    "ball-direct-projection",
+    "ball-ed",
+    "ball-ed-initial-impact",
+    "bead-column-direct-projection",
     "ball-d1minus",
     "ball-moreau-jean",
     "ball-moving-plane",
@@ -16,6 +22,8 @@ const OURS: &[&str] = &[
     "disks-two-frictionless",
     "double-pendulum",
     "impact-oscillator",
+    "linear-oscillator-ed",
+    "pendulum-ed-lsodar",
     "impacting-bar",
     "ne-ball",
     "ne-free-beam",
@@ -25,33 +33,23 @@ const OURS: &[&str] = &[
 ];
 
 const FRICTION: &str = "Coulomb friction";
-const PROJECTION: &str = "projection of positions onto the contacts";
-const EVENTS: &str = "event-driven integration";
 const LZB: &str = "event-driven integration with the LZB impact law";
 const ONE_ITERATION: &str = "rigid bodies with joints, one Newton iteration per step with the constraints at the predicted position";
 
 /// What they need that the scheme does not do.
 const OTHERS: &[(&str, &str)] = &[
-    ("ball-chain-mono-lzb", LZB),
-    ("ball-combined-projection", PROJECTION),
     ("ball-compliant-floor", "compliant contact law"),
-    ("ball-direct-projection", PROJECTION),
-    ("ball-ed", EVENTS),
-    ("ball-ed-initial-impact", EVENTS),
-    ("bead-column-direct-projection", PROJECTION),
     ("bead-column-ed-lzb", LZB),
     ("friction-oscillator", "first-order relay system"),
     ("impacting-stick", FRICTION),
-    ("linear-oscillator-ed", EVENTS),
     ("ne-ball-rolling", "Coulomb and rolling friction"),
     ("ne-knee-springs", ONE_ITERATION),
     ("ne-three-beams", ONE_ITERATION),
     ("ne-three-beams-driven", ONE_ITERATION),
-    ("pendulum-ed-lsodar", EVENTS),
     ("rocking-block-ed-lzb", LZB),
     (
         "slider-crank-direct-projection",
-        "Coulomb friction and projection of positions",
+        "its Newton loop stops at 1e-6 N·s after one to three iterations: a loop run to convergence differs by 1.5e-9 turns after four steps",
     ),
 ];
 
@@ -83,8 +81,10 @@ fn every_trajectory_is_compared_or_set_aside_with_a_reason() {
         include_str!("balls.rs"),
         include_str!("bar.rs"),
         include_str!("bodies.rs"),
+        include_str!("events.rs"),
         include_str!("oscillator.rs"),
         include_str!("pendulum.rs"),
+        include_str!("projections.rs"),
     ]
     .concat();
     for case in OURS {

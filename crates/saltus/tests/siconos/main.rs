@@ -8,8 +8,10 @@ mod balls;
 mod bar;
 mod bodies;
 mod census;
+mod events;
 mod oscillator;
 mod peer;
 mod pendulum;
+mod projections;
 #[path = "../support/shared.rs"]
 mod shared;

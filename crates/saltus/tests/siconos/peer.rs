@@ -48,6 +48,12 @@ impl Peer {
         self
     }
 
+    /// The last value of a column.
+    pub fn last(&self, name: &str) -> f64 {
+        let index = self.names.iter().position(|n| n == name).unwrap();
+        self.rows[self.rows.len() - 1][index]
+    }
+
     /// Holds a column to `ours`, one value per step from step 0, within `tolerance`.
     pub fn column(
         &mut self,

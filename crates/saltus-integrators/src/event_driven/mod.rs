@@ -1,0 +1,573 @@
+//! The event-driven scheme.
+//!
+//! Between events the contacts keep their modes (open, closed, stick, slip ±), and the motion obeys equations of index 1:
+//!
+//! ```text
+//! M v̇ = f + Gᵀ λ + Σ (W_N − s μ W_T) λ_N + …      G v̇ + ζ = 0 ,   Γ_N = W_Nᵀ v̇ + ζ_N = 0 (closed) ,   Γ_T = 0 (stick)
+//! ```
+//!
+//! integrated by the Runge–Kutta method of order 8 of Dormand and Prince to a tolerance. Events are searched on the dense output and
+//! bisected on a predicate: an open contact closes (`g < 0` and `u < 0`), a closed one pulls (`λ < 0`), a slipping one stops
+//! (`s u_T < 0`), a sticking one leaves its cone (`|λ_T| > μ λ_N`). At an event: drift is removed (projections in the metric of `M`); the
+//! impact law holds for all closed contacts, `0 ≤ u⁺ + e u⁻ ⟂ P ≥ 0` with Coulomb's law; the modes follow from `0 ≤ Γ ⟂ λ ≥ 0` and
+//! Coulomb's law at acceleration level. All events of an instant are one batch. A step ends at every event and at every multiple of
+//! the given step, so that outputs stay on their grid.
+//!
+//! Exact to the tolerance of the integration: no penetration, no drift, no energy lost or gained but by impacts and friction. For few
+//! contacts and events: where impacts accumulate it needs a guard (which it reports), with many contacts a time-stepping scheme.
+//! Planar friction only.
+//!
+//! Reference: Acary, Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems* (2008), ch. 8; Pfeiffer, Glocker (1996); Liu,
+//! Zhao, Brogliato (2008) for the energetic impact law.
+
+mod accelerations;
+mod accumulation;
+mod arc;
+mod dop853;
+mod energetic;
+mod impact;
+mod modes;
+mod options;
+mod representative;
+mod roots;
+mod select;
+mod settle;
+
+pub use options::{Accumulation, EventDrivenOptions, ImpactLaw};
+
+use crate::certificate::{Entry, Guarantees};
+use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
+use crate::kit::{Row, Stage, Step, StepProblem, refuse_joint_friction};
+use crate::scheme::OptionsError;
+use accumulation::TimeStepping;
+use arc::Arc;
+use impact::Impact;
+use modes::{Memory, Mode};
+use roots::Fired;
+use saltus_system::{State, System};
+
+const NAME: &str = "event-driven";
+/// Output times closer to the end of the run than this share of a step are the end.
+const NEAR: f64 = 1e-9;
+
+/// The scheme with its buffers.
+#[derive(Debug)]
+pub struct EventDriven {
+    options: EventDrivenOptions,
+    own: Option<Own>,
+}
+
+/// What sizes are compared with: running maxima over the motion.
+#[derive(Debug, Clone, Copy, Default)]
+struct Scales {
+    /// Of gaps \[m\], from the model.
+    length: f64,
+    /// Of the terms of relative velocities [m/s].
+    speed: f64,
+    /// Of the terms of relative accelerations [m/s²].
+    acceleration: f64,
+}
+
+impl Scales {
+    /// A gap below this is closed.
+    fn gap(&self) -> f64 {
+        1e-10 * self.length
+    }
+
+    /// A relative velocity below this is none.
+    fn velocity(&self) -> f64 {
+        1e-9 * self.speed
+    }
+
+    /// A slip beyond this has changed its sign.
+    fn slip(&self) -> f64 {
+        1e-12 * self.speed
+    }
+
+    /// A relative acceleration below this is none; times the effective mass, a force.
+    fn acceleration(&self) -> f64 {
+        1e-9 * self.acceleration
+    }
+}
+
+/// What a prepared scheme has.
+#[derive(Debug)]
+struct Own {
+    options: EventDrivenOptions,
+    step: Step,
+    problem: StepProblem,
+    arc: Arc,
+    impact: Impact,
+    scales: Scales,
+    memory: Memory,
+    /// Whether the modes belong to the start of the next step.
+    is_settled: bool,
+    /// Whether the memory was loaded: the state of the next step is then its state.
+    is_loaded: bool,
+    fired: Vec<Fired>,
+    /// Modes before the event.
+    before: Vec<Mode>,
+    /// Contacts that are closed at an event, and of these the ones whose velocity is zero after it.
+    closed: Vec<usize>,
+    resting: Vec<usize>,
+    v_before: Vec<f64>,        // velocity before an impact (nv)
+    work: Vec<f64>,            // (nv)
+    force: Vec<f64>,           // normal forces at the end of the step (contacts) [N]
+    bilateral_force: Vec<f64>, // (ng) [N]
+    /// Time of the first output and distance of the outputs \[s\].
+    origin: f64,
+    nominal: f64,
+    /// Events since the last output, and when the last one was \[s\].
+    events: u32,
+    last_event: f64,
+    time_stepping: Option<TimeStepping>,
+}
+
+impl EventDriven {
+    /// The scheme with the given parameters.
+    ///
+    /// # Errors
+    /// The first parameter out of range.
+    pub fn new(options: EventDrivenOptions) -> Result<Self, OptionsError> {
+        options.validate()?;
+        Ok(Self { options, own: None })
+    }
+}
+
+impl Integrator for EventDriven {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        let tolerance = self.options.tolerance;
+        [
+            Entry::Dynamics,
+            Entry::BilateralVelocity,
+            Entry::ComplementarityVelocity,
+            Entry::Cone,
+            Entry::StickVelocity,
+            Entry::QuaternionNorm,
+        ]
+        .into_iter()
+        .fold(Guarantees::default(), |g, entry| g.with(entry, tolerance))
+    }
+
+    fn prepare(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<StepReport, StepError> {
+        let mut step = Step::new(NAME, system, state, None, h)?;
+        refuse_joint_friction(NAME, system)?;
+        self.refuse(system, &step)?;
+        let report = step.initial_report(system, h);
+        let zeros = || vec![0.0; step.dims.nv];
+        let mut own = Own {
+            options: self.options.clone(),
+            problem: StepProblem::default(),
+            arc: Arc::new(system, self.options.rtol, self.options.atol),
+            impact: Impact::default(),
+            scales: Scales::default(),
+            memory: Memory::default(),
+            is_settled: false,
+            is_loaded: false,
+            fired: Vec::new(),
+            before: Vec::new(),
+            closed: Vec::new(),
+            resting: Vec::new(),
+            v_before: zeros(),
+            work: zeros(),
+            force: Vec::new(),
+            bilateral_force: vec![0.0; step.dims.ng],
+            origin: state.t,
+            nominal: h,
+            events: 0,
+            last_event: state.t,
+            time_stepping: None,
+            step,
+        };
+        own.scales.length = 1e12 * own.step.epsilon;
+        own.impact.begin();
+        own.begin(system, state, h)?;
+        own.place_end_at_start(system)?;
+        own.update_scales();
+        if !own.approaches() {
+            own.settle(system)?;
+            own.evaluate_forces(system)?;
+            own.is_settled = true;
+            own.memory.keep(&own.step.end.contacts, &own.arc.modes);
+            own.step.events.clear();
+        } else {
+            own.force.resize(own.step.start.contacts.len(), 0.0);
+        }
+        self.own = Some(own);
+        Ok(report)
+    }
+
+    fn step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        let Some(own) = &mut self.own else {
+            return Err(crate::kit::unprepared(NAME));
+        };
+        if own.time_stepping.is_some() {
+            return own.step_in_time(system, state, h, end);
+        }
+        own.take_step(system, state, h, end)
+    }
+
+    fn reactions(&self) -> Reactions<'_> {
+        let Some(own) = &self.own else {
+            return crate::kit::reactions(None);
+        };
+        if let Some(stepping) = own.time_stepping.as_ref().and_then(TimeStepping::shown) {
+            return Reactions {
+                force: &own.force,
+                bilateral_force: &own.bilateral_force,
+                ..stepping.reactions()
+            };
+        }
+        Reactions {
+            force: &own.force,
+            bilateral_force: &own.bilateral_force,
+            ..own.step.reactions()
+        }
+    }
+
+    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
+        let Some(own) = &self.own else { return };
+        if let Some(stepping) = own.time_stepping.as_ref().and_then(TimeStepping::shown) {
+            return stepping.interpolate(system, fraction, out);
+        }
+        let s = fraction * own.arc.time();
+        if fraction >= 1.0 || !own.arc.interpolate(system, s, out) {
+            out.q.clone_from(&own.step.start.q);
+            out.v.clone_from(&own.step.start.v);
+        }
+    }
+
+    fn events(&self) -> &[Event] {
+        self.own.as_ref().map_or(&[], |own| &own.step.events)
+    }
+
+    fn chooses_step(&self) -> bool {
+        true
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        memory.clear();
+        if let Some(own) = &self.own {
+            own.save(memory);
+        }
+    }
+
+    fn load(&mut self, memory: &[f64]) {
+        if let Some(own) = &mut self.own {
+            own.load(memory);
+        }
+    }
+}
+
+impl EventDriven {
+    /// Refuses contacts whose friction the scheme does not solve.
+    fn refuse(&self, system: &dyn System, step: &Step) -> Result<(), StepError> {
+        let set = &step.start.contacts;
+        let cure = match self.options.impact_law {
+            ImpactLaw::Poisson | ImpactLaw::Energetic => {
+                "this `impact_law` is without friction: use \"newton\" or \"sequential\", or remove `friction`"
+            }
+            ImpactLaw::Newton | ImpactLaw::Sequential => {
+                "it solves friction in the plane, along one tangent: use a time-stepping scheme such as `moreau-jean`, or remove `friction`"
+            }
+        };
+        let is_planar = self.options.impact_law != ImpactLaw::Poisson
+            && self.options.impact_law != ImpactLaw::Energetic;
+        let most = if is_planar { 2 } else { 1 };
+        for i in 0..set.len() {
+            if step.reactions.rows_of(set, i) > most {
+                return Err(StepError::ContactsUnsupported {
+                    contact: system.names().contact(set.id[i]),
+                    scheme: NAME,
+                    cure,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Own {
+    /// Starts a step: contacts, their modes, the state evaluated.
+    fn begin(&mut self, system: &dyn System, state: &State, h: f64) -> Result<(), StepError> {
+        let start = &self.step.start;
+        let goes_on = start.t == state.t && start.q == state.q && start.v == state.v;
+        if !goes_on && !self.is_loaded {
+            self.is_settled = false;
+            self.memory.clear();
+        }
+        self.is_loaded = false;
+        self.step.begin(system, state, h)?;
+        self.problem.begin_step();
+        let set = &self.step.start.contacts;
+        self.memory.recall(set, &mut self.arc.modes);
+        self.arc.has_friction.clear();
+        let reactions = &self.step.reactions;
+        let has_friction = (0..set.len()).map(|i| reactions.rows_of(set, i) > 1);
+        self.arc.has_friction.extend(has_friction);
+        Ok(())
+    }
+
+    /// Puts the end of the step where it starts, evaluated.
+    fn place_end_at_start(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let Step { start, end, .. } = &mut self.step;
+        end.t = start.t;
+        end.q.copy_from_slice(&start.q);
+        end.v.copy_from_slice(&start.v);
+        self.evaluate_end(system)
+    }
+
+    /// Everything at the end of the step, whose `t`, `q` and `v` are set.
+    fn evaluate_end(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let end = &mut self.step.end;
+        end.place(system, NAME)?;
+        self.evaluate_end_forces(system)
+    }
+
+    /// What depends on velocities at the end of the step.
+    fn evaluate_end_forces(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let end = &mut self.step.end;
+        end.place_laws(system);
+        end.evaluate_force(system)?;
+        end.evaluate_bias(system);
+        Ok(())
+    }
+
+    /// Where the step has to end: the next output, or the end of the run.
+    fn target(&self, t: f64, h: f64, end: f64) -> f64 {
+        let passed = ((t - self.origin) / self.nominal + NEAR).floor();
+        let next = self.origin + (passed + 1.0) * self.nominal;
+        let target = next.min(t + h);
+        if (end - target).abs() <= NEAR * self.nominal || target > end {
+            end
+        } else if target < next && (next - target) <= NEAR * self.nominal {
+            next
+        } else {
+            target
+        }
+    }
+
+    fn take_step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        let target = self.target(state.t, h, end);
+        self.begin(system, state, h)?;
+        self.place_end_at_start(system)?;
+        self.update_scales();
+        if !self.is_settled {
+            self.fired.clear();
+            self.settle(system)?;
+            if self.time_stepping.is_some() {
+                return self.step_in_time(system, state, h, end);
+            }
+        }
+        let length = target - state.t;
+        let event = self.smooth(system, length)?;
+        let end_stage = &mut self.step.end;
+        end_stage.t = if event {
+            state.t + self.arc.time()
+        } else {
+            target
+        };
+        end_stage.q.copy_from_slice(&self.arc.base.q);
+        end_stage.v.copy_from_slice(&self.arc.base.v);
+        self.evaluate_end(system)?;
+        self.take_impulses();
+        self.update_scales();
+        if event {
+            self.count_event(system)?;
+            self.settle(system)?;
+        } else {
+            self.events = 0;
+            self.fired.clear();
+            self.remove_drift(system)?;
+        }
+        self.finish(system, state)
+    }
+
+    /// Integrates up to `length` \[s\] from the end stage, which is where the step starts; whether an event ended it.
+    fn smooth(&mut self, system: &dyn System, length: f64) -> Result<bool, StepError> {
+        self.arc.begin(system, &self.step.end)?;
+        loop {
+            let left = length - self.arc.time();
+            if left <= 0.0 {
+                return Ok(false);
+            }
+            let h = self.arc.advance(system, left)?;
+            if let Some(s) = self.search(system, h)? {
+                self.arc.accept(system, s);
+                return Ok(true);
+            }
+            self.arc.accept(system, h);
+            if h == left {
+                return Ok(false);
+            }
+            self.arc.go_on(system)?;
+        }
+    }
+
+    /// Impulses of the arc.
+    fn take_impulses(&mut self) {
+        let (_, bilateral, rows) = self.arc.totals();
+        let (reactions, set) = (&mut self.step.reactions, &self.step.end.contacts);
+        saltus_linear::axpy(1.0, bilateral, &mut reactions.bilateral);
+        saltus_linear::axpy(1.0, rows, &mut reactions.row);
+        for (normal, first) in reactions.normal.iter_mut().zip(&set.first_row) {
+            *normal += rows[*first];
+        }
+        reactions.leave(self.arc.defect);
+    }
+
+    /// Ends the step at its end stage.
+    fn finish(&mut self, system: &dyn System, state: &mut State) -> Result<StepReport, StepError> {
+        self.evaluate_forces(system)?;
+        self.prove();
+        let ((external, reactions), _, _) = self.arc.totals();
+        let works = (external, reactions + self.impact.work);
+        let redundant = u32::try_from(self.arc.accelerations.redundant()).unwrap_or(u32::MAX);
+        let mut report = self.step.finish_with(system, state, works, 0, redundant)?;
+        for (shown, mode) in self.step.reactions.state.iter_mut().zip(&self.arc.modes) {
+            *shown = mode.state();
+        }
+        report.rejected = self.arc.rejected;
+        report.certificate.set(Entry::ImpactLaw, self.impact.law);
+        self.impact.begin();
+        self.memory.keep(&self.step.start.contacts, &self.arc.modes);
+        self.is_settled = self.time_stepping.is_none();
+        Ok(report)
+    }
+
+    /// Forces at the end of the step.
+    fn evaluate_forces(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let arc = &mut self.arc;
+        let modes = (&*arc.modes, &*arc.has_friction);
+        let end = &self.step.end;
+        if !arc.accelerations.evaluate(end, self.step.dims.ng, modes) {
+            return Err(no_forces(system, end, &arc.modes));
+        }
+        self.force.clear();
+        self.force.resize(end.contacts.len(), 0.0);
+        for (row, force) in arc.accelerations.forces() {
+            match row {
+                Row::Bilateral(i) => self.bilateral_force[i] = force,
+                Row::Normal(i, _) => self.force[i] = force,
+                Row::Friction(_) | Row::Tangent(..) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Velocities of closed contacts at the end of the step, and forces against their cones.
+    fn prove(&mut self) {
+        let mut proof = crate::kit::Proof::default();
+        let (end, arc) = (&self.step.end, &self.arc);
+        for (k, &i) in arc.accelerations.contacts().iter().enumerate() {
+            let first = end.contacts.first_row[i];
+            proof.law = proof
+                .law
+                .max(end.velocity(Row::Normal(i, first), &end.v).abs());
+            if arc.modes[i] == Mode::Stick {
+                let slip = end.velocity(Row::Tangent(i, first + 1), &end.v).abs();
+                proof.stick = proof.stick.max(slip);
+                // The force outside of its cone, over the time of the arc.
+                let carried = arc.accelerations.carried(k);
+                let mu = end.contacts.law[i].mu_static;
+                let outside = carried.tangent.abs() - mu * carried.normal;
+                proof.cone = proof.cone.max(outside * arc.time());
+            }
+        }
+        self.step.reactions.include(proof);
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        self.step.save(memory);
+        memory.extend([
+            f64::from(u8::from(self.is_settled)),
+            self.scales.length,
+            self.scales.speed,
+            self.scales.acceleration,
+            self.origin,
+            self.nominal,
+            f64::from(self.events),
+            self.last_event,
+            self.arc.suggestion,
+        ]);
+        self.memory.save(memory);
+        let stepping = self.time_stepping.as_ref();
+        memory.push(f64::from(u8::from(stepping.is_some())));
+        if let Some(stepping) = stepping {
+            stepping.save(memory);
+        }
+    }
+
+    fn load(&mut self, memory: &[f64]) {
+        let rest = self.step.load(memory);
+        let [
+            settled,
+            length,
+            speed,
+            acceleration,
+            origin,
+            nominal,
+            events,
+            last,
+            suggestion,
+            rest @ ..,
+        ] = rest
+        else {
+            return;
+        };
+        self.is_settled = *settled == 1.0;
+        self.scales = Scales {
+            length: *length,
+            speed: *speed,
+            acceleration: *acceleration,
+        };
+        (self.origin, self.nominal) = (*origin, *nominal);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let events = *events as u32;
+        (self.events, self.last_event) = (events, *last);
+        self.arc.suggestion = *suggestion;
+        let rest = self.memory.load(rest);
+        self.is_loaded = true;
+        self.time_stepping = None;
+        if let [1.0, rest @ ..] = rest {
+            self.time_stepping = TimeStepping::load(rest);
+        }
+    }
+}
+
+/// No forces keep the contacts in their modes.
+fn no_forces(system: &dyn System, stage: &Stage, modes: &[Mode]) -> StepError {
+    let slips = modes.iter().position(|m| matches!(m, Mode::Slip(_)));
+    let closed = slips.or_else(|| modes.iter().position(|m| m.is_closed()));
+    let names = system.names();
+    let contact = match closed {
+        Some(i) => names.contact(stage.contacts.id[i]),
+        None => names.bilateral.first().cloned().unwrap_or_default(),
+    };
+    StepError::ContactMode {
+        contact,
+        modes: 0,
+        t: stage.t,
+    }
+}

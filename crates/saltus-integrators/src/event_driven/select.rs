@@ -1,0 +1,379 @@
+//! The modes after an event: Coulomb's and Signorini's laws at acceleration level on the contacts without velocity.
+
+use super::accelerations::Carried;
+use super::modes::Mode;
+use super::roots::Kind;
+use super::{Own, no_forces};
+use crate::integrator::StepError;
+use crate::kit::Row;
+use crate::one_step::OneStep;
+use saltus_complementarity::{Block, BlockState};
+use saltus_system::System;
+
+/// Combinations of modes that are tried one by one; beyond, one solution is computed.
+const MOST_COMBINATIONS: usize = 4096;
+/// Accelerations that differ by less than this share of the scale belong to one motion.
+const SAME: f64 = 1e-6;
+/// The probe of an undetermined contact is this share of the time scale of the motion ahead.
+const AHEAD: f64 = 1e-6;
+
+/// Buffers of the selection.
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    one_step: OneStep,
+    /// Modes each resting contact may have, and their number.
+    options: Vec<([Mode; 4], usize)>,
+    chosen: Vec<Mode>,
+    found: Vec<f64>,
+    z: Vec<f64>,
+    /// Row of `D` and share of the tangent of every row of the problem, its blocks, and the first row of each contact.
+    rows: Vec<(usize, f64)>,
+    blocks: Vec<(u64, Block)>,
+    place: Vec<usize>,
+}
+
+impl Own {
+    /// Chooses the modes of the resting contacts; all others are open.
+    pub(super) fn select(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let (end, arc) = (&self.step.end, &mut self.arc);
+        arc.modes.fill(Mode::Open);
+        if self.resting.is_empty() {
+            return Ok(());
+        }
+        let resting = self.resting.iter().copied();
+        let has_friction = &arc.has_friction;
+        let ng = self.step.dims.ng;
+        arc.accelerations
+            .condense(end, ng, resting, |i| 1 + usize::from(has_friction[i]));
+        arc.accelerations.fall_free(end);
+        let mut selection = std::mem::take(&mut self.impact.selection);
+        self.list_options(&mut selection);
+        let combinations = selection
+            .options
+            .iter()
+            .try_fold(1_usize, |n, (_, count)| n.checked_mul(*count));
+        let any_friction = self.resting.iter().any(|&i| self.arc.has_friction[i]);
+        let result = match combinations {
+            Some(n) if any_friction && n <= MOST_COMBINATIONS => {
+                self.enumerate(system, &mut selection, n)
+            }
+            _ => self.solve_laws(system, &mut selection),
+        };
+        if result.is_ok() {
+            for (&i, mode) in self.resting.iter().zip(&selection.chosen) {
+                self.arc.modes[i] = *mode;
+            }
+        }
+        self.impact.selection = selection;
+        result?;
+        self.probe_undetermined(system)
+    }
+
+    /// The modes that each resting contact may take.
+    fn list_options(&self, selection: &mut Selection) {
+        let end = &self.step.end;
+        selection.options.clear();
+        for &i in &self.resting {
+            let (open, closed) = (Mode::Open, Mode::Closed);
+            if !self.arc.has_friction[i] {
+                selection.options.push(([closed, open, open, open], 2));
+                continue;
+            }
+            let row = Row::Tangent(i, end.contacts.first_row[i] + 1);
+            let slip = end.velocity(row, &end.v);
+            let stopped = |f: &super::Fired| f.contact == i && f.kind == Kind::SlipStop;
+            let rests = slip.abs() <= self.scales.velocity() || self.fired.iter().any(stopped);
+            selection.options.push(if rests {
+                ([Mode::Stick, Mode::Slip(1.0), Mode::Slip(-1.0), open], 4)
+            } else {
+                ([Mode::Slip(slip.signum()), open, open, open], 2)
+            });
+        }
+    }
+
+    /// How far a contact is inside of the laws of a mode, as an acceleration; the second number is the freedom beyond the normal.
+    fn margin(&self, i: usize, carried: &Carried, mode: Mode, rests: bool) -> f64 {
+        let pressed = carried.normal * carried.compliance[0];
+        match mode {
+            Mode::Open => carried.gap,
+            Mode::Closed => pressed,
+            Mode::Stick => {
+                let mu = self.step.end.contacts.law[i].mu_static;
+                let inside = mu * carried.normal - carried.tangent.abs();
+                pressed.min(inside * carried.compliance[1])
+            }
+            Mode::Slip(sign) if rests => pressed.min(sign * carried.slip),
+            Mode::Slip(_) => pressed,
+        }
+    }
+
+    /// Tries all modes: exactly one motion must be consistent; of its representatives the one with the largest margin is taken.
+    fn enumerate(
+        &mut self,
+        system: &dyn System,
+        selection: &mut Selection,
+        combinations: usize,
+    ) -> Result<(), StepError> {
+        let allowed = -0.5 * self.scales.acceleration();
+        let mut best = f64::NEG_INFINITY;
+        let mut motions = 0;
+        selection.found.clear();
+        let nv = self.work.len();
+        for number in 0..combinations {
+            self.arc.modes.fill(Mode::Open);
+            let mut left = number;
+            for (&i, (modes, count)) in self.resting.iter().zip(&selection.options) {
+                self.arc.modes[i] = modes[left % count];
+                left /= count;
+            }
+            let arc = &mut self.arc;
+            let end = &self.step.end;
+            let (modes, resting) = (&arc.modes, &self.resting);
+            // What is at rest leaves its static cone.
+            let coefficient = |i: usize| {
+                let law = end.contacts.law[i];
+                let k = resting.iter().position(|r| *r == i);
+                let rests = k.is_some_and(|k| selection.options[k].1 == 4);
+                if rests { law.mu_static } else { law.mu }
+            };
+            let mode = |i: usize| (modes[i], coefficient(i));
+            if !arc.accelerations.solve(end, mode) {
+                continue;
+            }
+            let mut margin = f64::INFINITY;
+            for (k, &i) in self.resting.iter().enumerate() {
+                let carried = self.arc.accelerations.carried(k);
+                let rests = selection.options[k].1 == 4;
+                margin = margin.min(self.margin(i, &carried, self.arc.modes[i], rests));
+            }
+            if margin.is_nan() || margin < allowed {
+                continue;
+            }
+            self.arc.accelerations.accelerate(&mut self.work);
+            let same = SAME
+                * self
+                    .scales
+                    .acceleration
+                    .max(saltus_linear::max_abs(&self.work));
+            let known = selection.found.chunks_exact(nv.max(1)).any(|a| {
+                let differ = a.iter().zip(&self.work).map(|(a, b)| (a - b).abs());
+                differ.fold(0.0, f64::max) <= same
+            });
+            if !known {
+                motions += 1;
+                selection.found.extend_from_slice(&self.work);
+            }
+            if margin > best {
+                best = margin;
+                let chosen = self.resting.iter().map(|&i| self.arc.modes[i]);
+                selection.chosen.clear();
+                selection.chosen.extend(chosen);
+            }
+        }
+        if motions == 1 {
+            return Ok(());
+        }
+        Err(StepError::ContactMode {
+            contact: self.contact_to_blame(system),
+            modes: motions,
+            t: self.step.end.t,
+        })
+    }
+
+    /// The contact with friction that slips, or the first.
+    fn contact_to_blame(&self, system: &dyn System) -> String {
+        let end = &self.step.end;
+        let speed = |i: usize| {
+            if self.arc.has_friction[i] {
+                let row = Row::Tangent(i, end.contacts.first_row[i] + 1);
+                1.0 + end.velocity(row, &end.v).abs()
+            } else {
+                0.0
+            }
+        };
+        let worst = self
+            .resting
+            .iter()
+            .copied()
+            .max_by(|a, b| speed(*a).total_cmp(&speed(*b)));
+        worst.map_or_else(String::new, |i| system.names().contact(end.contacts.id[i]))
+    }
+
+    /// Solves the laws as one complementarity problem; slipping contacts push along their cone.
+    fn solve_laws(
+        &mut self,
+        system: &dyn System,
+        selection: &mut Selection,
+    ) -> Result<(), StepError> {
+        let set = &self.step.end.contacts;
+        let Selection {
+            one_step,
+            options,
+            chosen,
+            z,
+            rows,
+            blocks,
+            place,
+            ..
+        } = selection;
+        let (ng, first, delassus, w_free) = self.arc.accelerations.problem();
+        rows.clear();
+        rows.extend((0..ng).map(|i| (i, 0.0)));
+        blocks.clear();
+        blocks.extend((0..ng).map(|_| (0, Block::Equality)));
+        place.clear();
+        for (k, &i) in self.resting.iter().enumerate() {
+            place.push(rows.len());
+            let law = set.law[i];
+            let id = set.id[i].0;
+            match options[k].0[0] {
+                Mode::Stick => {
+                    rows.extend([(first[k], 0.0), (first[k] + 1, 0.0)]);
+                    let mu = law.mu_static;
+                    blocks.push((id, Block::Coulomb { mu, tangents: 1 }));
+                }
+                Mode::Slip(sign) => {
+                    rows.push((first[k], -sign * law.mu));
+                    blocks.push((id, Block::Unilateral));
+                }
+                Mode::Open | Mode::Closed => {
+                    rows.push((first[k], 0.0));
+                    blocks.push((id, Block::Unilateral));
+                }
+            }
+        }
+        one_step.take(rows.len(), |a, b| {
+            let (row, (col, share)) = (rows[a].0, rows[b]);
+            let tangent = if share == 0.0 {
+                0.0
+            } else {
+                share * delassus[(row, col + 1)]
+            };
+            delassus[(row, col)] + tangent
+        });
+        for (q, (row, _)) in one_step.q_mut().iter_mut().zip(rows.iter()) {
+            *q = w_free[*row];
+        }
+        one_step.pose(blocks.iter().copied());
+        z.clear();
+        z.resize(rows.len(), 0.0);
+        let outcome = one_step.solve_posed_from(z, false);
+        if !outcome.is_solved() || outcome.multiple {
+            return Err(StepError::ContactMode {
+                contact: self.contact_to_blame(system),
+                modes: if outcome.multiple { 2 } else { 0 },
+                t: self.step.end.t,
+            });
+        }
+        chosen.clear();
+        for (k, &row) in place.iter().enumerate() {
+            let pushes = z[row] > 0.0;
+            chosen.push(match options[k].0[0] {
+                _ if !pushes => Mode::Open,
+                Mode::Stick if one_step.block_state(ng + k) == BlockState::Slip => {
+                    Mode::Slip(-z[row + 1].signum())
+                }
+                mode => mode,
+            });
+        }
+        let modes = &mut self.arc.modes;
+        for (&i, mode) in self.resting.iter().zip(chosen.iter()) {
+            modes[i] = *mode;
+        }
+        let end = &self.step.end;
+        let mode = |i: usize| (modes[i], end.contacts.law[i].mu);
+        if self.arc.accelerations.solve(end, mode) {
+            return Ok(());
+        }
+        Err(no_forces(system, &self.step.end, &self.arc.modes))
+    }
+
+    /// Contacts with neither force nor acceleration: closed where their gap, left free, would accelerate together a moment later.
+    fn probe_undetermined(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let none = self.scales.acceleration();
+        let modes = (&*self.arc.modes, &*self.arc.has_friction);
+        let (end, ng) = (&self.step.end, self.step.dims.ng);
+        if !self.arc.accelerations.evaluate(end, ng, modes) {
+            return Err(no_forces(system, end, &self.arc.modes));
+        }
+        self.arc.accelerations.accelerate(&mut self.work);
+        let mut undetermined = std::mem::take(&mut self.impact.selection.place);
+        undetermined.clear();
+        for &i in &self.resting {
+            let closed = self.arc.accelerations.contacts().iter();
+            let force = closed
+                .enumerate()
+                .find(|(_, c)| **c == i)
+                .map(|(k, _)| self.arc.accelerations.carried(k));
+            let is_undetermined = match force {
+                Some(carried) => carried.normal * carried.compliance[0] <= none,
+                None => {
+                    let row = Row::Normal(i, end.contacts.first_row[i]);
+                    let (matrix, r) = end.row(row);
+                    matrix.dot(r, &self.work) + end.bias(row) <= none
+                }
+            };
+            if is_undetermined {
+                undetermined.push(i);
+            }
+        }
+        let result = if undetermined.is_empty() {
+            Ok(())
+        } else {
+            self.probe(system, &undetermined)
+        };
+        self.impact.selection.place = undetermined;
+        result
+    }
+
+    fn probe(&mut self, system: &dyn System, undetermined: &[usize]) -> Result<(), StepError> {
+        let none = self.scales.acceleration();
+        let ng = self.step.dims.ng;
+        self.move_ahead(system)?;
+        for &i in undetermined {
+            let kept = self.arc.modes[i];
+            self.arc.modes[i] = Mode::Open;
+            let arc = &mut self.arc;
+            let modes = (&*arc.modes, &*arc.has_friction);
+            if !arc.accelerations.evaluate(&arc.work, ng, modes) {
+                return Err(no_forces(system, &arc.work, &arc.modes));
+            }
+            arc.accelerations.accelerate(&mut self.work);
+            let row = Row::Normal(i, arc.work.contacts.first_row[i]);
+            let (matrix, r) = arc.work.row(row);
+            let gamma = matrix.dot(r, &self.work) + arc.work.bias(row);
+            if gamma < -none {
+                arc.modes[i] = match kept {
+                    Mode::Open if arc.has_friction[i] => Mode::Stick,
+                    Mode::Open => Mode::Closed,
+                    kept => kept,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the work stage of the arc ahead of the end by a moment, along the accelerations in `work`.
+    fn move_ahead(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let (end, arc) = (&self.step.end, &mut self.arc);
+        let scales = &self.scales;
+        let time = if scales.acceleration > 0.0 {
+            (scales.speed / scales.acceleration).min(self.nominal)
+        } else {
+            self.nominal
+        };
+        let d = AHEAD * time;
+        for j in 0..self.work.len() {
+            let (v, a) = (end.v[j], self.work[j]);
+            arc.work.v[j] = v + d * a;
+            self.work[j] = d * v + 0.5 * d * d * a;
+        }
+        arc.work.take_contacts(end);
+        arc.work.retract(system, end, &self.work, end.t + d);
+        arc.work.place(system, super::NAME)?;
+        arc.work.place_laws(system);
+        arc.work.evaluate_force(system)?;
+        arc.work.evaluate_bias(system);
+        Ok(())
+    }
+}

@@ -1,0 +1,269 @@
+//! What happens at an instant: drift removed, impact, new modes, events.
+
+use super::modes::Mode;
+use super::options::Accumulation;
+use super::roots::Kind;
+use super::{NAME, Own};
+use crate::integrator::{Event, EventKind, StepError};
+use crate::kit::Row;
+use saltus_system::{ConstraintKind, System};
+
+/// Projections of positions onto the constraints.
+const PROJECTIONS: usize = 5;
+
+impl Own {
+    /// Sizes of the motion at the end of the step.
+    pub(super) fn update_scales(&mut self) {
+        let (end, scales) = (&self.step.end, &mut self.scales);
+        let work = &mut self.work;
+        work.copy_from_slice(&end.force);
+        end.mass.solve(work);
+        let set = &end.contacts;
+        for i in 0..set.len() {
+            let first = set.first_row[i];
+            for row in first..=first + usize::from(self.arc.has_friction[i]) {
+                let of = Row::Normal(i, row);
+                let terms = || {
+                    set.directions
+                        .cols(row)
+                        .iter()
+                        .zip(set.directions.values(row))
+                };
+                let speed: f64 = terms().map(|(&j, w)| (w * end.v[j]).abs()).sum();
+                let rate: f64 = terms().map(|(&j, w)| (w * work[j]).abs()).sum();
+                scales.speed = scales.speed.max(speed + end.rate(of).abs());
+                scales.acceleration = scales.acceleration.max(rate + end.bias(of).abs());
+            }
+        }
+        let fall = (scales.acceleration * scales.length).sqrt();
+        scales.speed = scales.speed.max(fall);
+    }
+
+    /// Whether a closed contact approaches at the end of the step.
+    pub(super) fn approaches(&self) -> bool {
+        let (set, v) = (&self.step.end.contacts, &self.step.end.v);
+        (0..set.len()).any(|i| {
+            set.gap[i] <= self.scales.gap() && set.normal_velocity(i, v) < -self.scales.velocity()
+        })
+    }
+
+    /// Speed below which an impact ends an accumulation [m/s].
+    pub(super) fn v_acc(&self) -> f64 {
+        self.options.v_acc.unwrap_or(1e-7 * self.scales.speed)
+    }
+
+    /// Impact and new modes at the end stage, which is evaluated.
+    pub(super) fn settle(&mut self, system: &dyn System) -> Result<(), StepError> {
+        self.remove_drift(system)?;
+        self.before.clone_from(&self.arc.modes);
+        self.v_before.copy_from_slice(&self.step.end.v);
+        self.find_closed();
+        let hits = self.closed.iter().any(|&i| self.hits(i));
+        if hits {
+            self.impact(system)?;
+            if self.time_stepping.is_some() {
+                return Ok(());
+            }
+            self.evaluate_end_forces(system)?;
+        }
+        self.find_resting();
+        self.select(system)?;
+        self.stop_slow_approaches();
+        self.remove_velocity_drift(system)?;
+        self.note_changes();
+        Ok(())
+    }
+
+    /// The contacts that are closed: those that were, and those that touch and do not leave.
+    fn find_closed(&mut self) {
+        let (set, v) = (&self.step.end.contacts, &self.step.end.v);
+        let (modes, fired) = (&self.arc.modes, &self.fired);
+        let (gap, velocity) = (self.scales.gap(), self.scales.velocity());
+        self.closed.clear();
+        self.closed.extend((0..set.len()).filter(|&i| {
+            modes[i].is_closed()
+                || (set.gap[i] <= gap && set.normal_velocity(i, v) <= velocity)
+                || fired.iter().any(|f| f.contact == i && f.kind == Kind::Gap)
+        }));
+    }
+
+    /// Whether a contact approaches fast enough for an impact.
+    pub(super) fn hits(&self, i: usize) -> bool {
+        let set = &self.step.end.contacts;
+        let u = set.normal_velocity(i, &self.v_before);
+        let unguarded = self.v_acc() == 0.0
+            && self.arc.modes[i] == Mode::Open
+            && set.law[i].e_n > 0.0
+            && set.gap[i] < 0.0;
+        u < if unguarded {
+            0.0
+        } else {
+            -self.scales.velocity()
+        }
+    }
+
+    /// Of the closed contacts those without velocity.
+    fn find_resting(&mut self) {
+        let (set, v) = (&self.step.end.contacts, &self.step.end.v);
+        self.resting.clear();
+        for &i in &self.closed {
+            let u = set.normal_velocity(i, v);
+            let leaves = self.v_acc() == 0.0 && u > 0.0 && self.impact.rebounds(i);
+            if u <= self.scales.velocity() && !leaves {
+                self.resting.push(i);
+            }
+        }
+    }
+
+    /// Ends approaches of open contacts that are too slow for an impact.
+    fn stop_slow_approaches(&mut self) {
+        let end = &self.step.end;
+        let modes = &self.arc.modes;
+        let u = |i: usize| end.contacts.normal_velocity(i, &end.v);
+        let slow = |i: &usize| modes[*i] == Mode::Open && u(*i) < 0.0;
+        if !self.resting.iter().any(slow) {
+            return;
+        }
+        let stopped = (0..modes.len())
+            .filter(|i| modes[*i].is_closed() || (self.resting.contains(i) && slow(i)));
+        let accelerations = &mut self.arc.accelerations;
+        accelerations.condense(end, self.step.dims.ng, stopped, |_| 1);
+        let value = |row: Row| end.velocity(row, &end.v);
+        accelerations.remove(value, &mut self.work);
+        saltus_linear::axpy(1.0, &self.work, &mut self.step.end.v);
+    }
+
+    /// Projects positions and velocities of constraints and closed contacts, in the metric of the mass.
+    pub(super) fn remove_drift(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let ng = self.step.dims.ng;
+        let mut g = std::mem::take(&mut self.bilateral_force);
+        let mut moved = false;
+        for _ in 0..PROJECTIONS {
+            let end = &self.step.end;
+            if ng > 0 {
+                system.g(end.t, &end.q, &mut g);
+                for (i, g) in g.iter_mut().enumerate() {
+                    if system.constraint_kind(i) == ConstraintKind::Velocity {
+                        *g = 0.0;
+                    }
+                }
+            }
+            let modes = &self.arc.modes;
+            let closed = (0..modes.len()).filter(|&i| modes[i].is_closed());
+            let accelerations = &mut self.arc.accelerations;
+            accelerations.condense(end, ng, closed, |_| 1);
+            let value = |row: Row| match row {
+                Row::Bilateral(i) => g[i],
+                Row::Normal(i, _) => end.contacts.gap[i],
+                Row::Friction(_) | Row::Tangent(..) => 0.0,
+            };
+            let size = accelerations.largest(value);
+            let exact = 2e-16 * self.scales.length.max(saltus_linear::max_abs(&end.q));
+            if size <= exact {
+                break;
+            }
+            accelerations.remove(value, &mut self.work);
+            let end = &mut self.step.end;
+            system.retract(&mut end.q, &self.work);
+            end.place(system, NAME)?;
+            moved = true;
+        }
+        self.bilateral_force = g;
+        if moved {
+            self.evaluate_end_forces(system)?;
+        }
+        self.remove_velocity_drift(system)
+    }
+
+    /// Projects velocities of constraints, closed contacts and sticking ones.
+    pub(super) fn remove_velocity_drift(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let end = &self.step.end;
+        let modes = &self.arc.modes;
+        let accelerations = &mut self.arc.accelerations;
+        let closed = (0..modes.len()).filter(|&i| modes[i].is_closed());
+        accelerations.condense(end, self.step.dims.ng, closed, |i| {
+            1 + usize::from(modes[i] == Mode::Stick)
+        });
+        let value = |row: Row| end.velocity(row, &end.v);
+        if accelerations.largest(value) == 0.0 {
+            return Ok(());
+        }
+        accelerations.remove(value, &mut self.work);
+        saltus_linear::axpy(1.0, &self.work, &mut self.step.end.v);
+        self.evaluate_end_forces(system)
+    }
+
+    /// Counts the events since the last output.
+    pub(super) fn count_event(&mut self, system: &dyn System) -> Result<(), StepError> {
+        self.events += 1;
+        let spacing = self.arc.time();
+        self.last_event = self.step.end.t;
+        if self.events <= self.options.max_events {
+            return Ok(());
+        }
+        let Some(fired) = self.fired.first() else {
+            return Ok(());
+        };
+        let set = &self.step.end.contacts;
+        Err(StepError::TooManyEvents {
+            contact: system.names().contact(set.id[fired.contact]),
+            kind: fired.kind.name(),
+            spacing,
+            count: self.events,
+            t: self.step.end.t,
+        })
+    }
+
+    /// Events of contacts whose mode is another than before.
+    fn note_changes(&mut self) {
+        for i in 0..self.before.len() {
+            let kind = match (self.before[i], self.arc.modes[i]) {
+                (Mode::Open, Mode::Open) => continue,
+                (Mode::Open, _) => EventKind::Close,
+                (_, Mode::Open) => EventKind::Open,
+                (Mode::Slip(_), Mode::Stick) => EventKind::Stick,
+                (Mode::Stick, Mode::Slip(_)) => EventKind::Slip,
+                (Mode::Slip(a), Mode::Slip(b)) if a != b => EventKind::Slip,
+                _ => continue,
+            };
+            let event = self.event(i, kind);
+            self.step.events.push(event);
+        }
+    }
+
+    /// What happened to contact `i` at the end of the step, without an impulse.
+    pub(super) fn event(&self, i: usize, kind: EventKind) -> Event {
+        let end = &self.step.end;
+        let set = &end.contacts;
+        let mut event = Event {
+            kind,
+            t: end.t,
+            contact: set.id[i],
+            velocity_before: [0.0; 3],
+            velocity_after: [0.0; 3],
+            impulse: [0.0; 3],
+            energy_lost: 0.0,
+        };
+        for k in 0..=usize::from(set.law[i].tangents.min(1)) {
+            let row = Row::Normal(i, set.first_row[i] + k);
+            event.velocity_before[k] = end.velocity(row, &self.v_before);
+            event.velocity_after[k] = end.velocity(row, &end.v);
+        }
+        event
+    }
+
+    /// Whether an impact of contact `i` below the speed of accumulation, pressed together by `gamma` < 0, ends one.
+    pub(super) fn ends_accumulation(&self, i: usize, gamma: f64) -> bool {
+        let set = &self.step.end.contacts;
+        let u = set.normal_velocity(i, &self.v_before);
+        self.arc.modes[i] == Mode::Open
+            && set.law[i].e_n > 0.0
+            && u < 0.0
+            && -u < self.v_acc()
+            && gamma < -self.scales.acceleration()
+    }
+
+    pub(super) fn hands_over(&self) -> bool {
+        self.options.accumulation == Accumulation::TimeStepping
+    }
+}

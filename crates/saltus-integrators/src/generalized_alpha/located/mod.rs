@@ -1,0 +1,462 @@
+//! Impacts at the instant inside the step at which a gap closes.
+//!
+//! A step is tried as one of the smooth method in which open contacts cannot act. Where none of them closes, that is the step.
+//! Otherwise it is cut where the smallest gap vanishes (`search.rs`); there Newton's law holds for velocities, and
+//! accelerations and reactions are made consistent with what follows (`strike.rs`). The pieces between remember
+//! nothing: they have the coefficients of `ρ∞ = 1` and start with `a = v̇`, `η = λ`, so that no rule for their lengths is needed
+//! and nothing is dissipated at an impact but what its law says. The first whole step after an impact is such a piece too, at
+//! the end of which the memory of the filters is known again by interpolation.
+//!
+//! A rebound that would last less than a part of a step is plastic, which ends impacts that accumulate; what is left of a step
+//! with too many impacts is taken at once, with all contacts and without rebounds, as captured impacts are.
+
+mod piece;
+mod search;
+mod strike;
+
+use super::coefficients::Coefficients;
+use super::engine::{Before, Engine, Start, is_unsolved};
+use super::settings::Location;
+use crate::integrator::{Event, EventKind, StepError, StepReport};
+use saltus_system::System;
+
+/// Gap that counts as none, relative to the place where it is.
+pub(in crate::generalized_alpha) const TOUCHING: f64 = 1e-11;
+/// Speed along a contact that counts as none, relative to that of the motion.
+const STILL: f64 = 1e-9;
+/// What is left of a step where it is shorter than this part is round-off.
+const NOTHING: f64 = 1e-14;
+
+/// What was done about impacts inside steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Located {
+    /// Instants at which velocities jumped.
+    pub impacts: u64,
+    /// Rebounds that were made plastic, because their flight would have been too short.
+    pub plastic: u64,
+    /// Steps of which the rest was taken at once, without rebounds, because of too many impacts or none that could be located.
+    pub fallbacks: u64,
+    /// Steps at whose end the memory of the filters was made anew.
+    pub renewals: u64,
+    /// Steps and pieces of steps that were solved, rejected ones included.
+    pub solves: u64,
+}
+
+impl Located {
+    fn add(&mut self, other: Self) {
+        self.impacts += other.impacts;
+        self.plastic += other.plastic;
+        self.fallbacks += other.fallbacks;
+        self.renewals += other.renewals;
+        self.solves += other.solves;
+    }
+}
+
+/// Buffers, and what is known of the step at hand.
+#[derive(Debug)]
+pub(in crate::generalized_alpha) struct Search {
+    /// What happened in the step.
+    pub(in crate::generalized_alpha) events: Vec<Event>,
+    /// What was done in the step, and in all accepted ones.
+    now: Located,
+    pub(in crate::generalized_alpha) total: Located,
+    /// The start of the step, where it was left.
+    origin: Start,
+    has_left: bool,
+    /// Whether the coefficients are those of a piece, and those of the scheme.
+    is_piece: bool,
+    own: Coefficients,
+    /// `v̇`, `λ` and active force at the start of a step whose end renews the memory.
+    former: [Vec<f64>; 3],
+    /// Contacts that hit, and their restitution (m).
+    hits: Vec<bool>,
+    restitution: Vec<f64>,
+    /// Rates of the rows after an impact (m).
+    after: Vec<f64>,
+    /// Which contacts stay closed after it, and the impulses of all rows (m).
+    stays: Vec<bool>,
+    impulse: Vec<f64>,
+    /// Velocities after it (nv).
+    v: Vec<f64>,
+    /// Pieces of the step, for interpolation.
+    pieces: Vec<Before>,
+    used: usize,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self {
+            events: Vec::new(),
+            now: Located::default(),
+            total: Located::default(),
+            origin: Start::default(),
+            has_left: false,
+            is_piece: false,
+            own: Coefficients::from_rho(1.0),
+            former: Default::default(),
+            hits: Vec::new(),
+            restitution: Vec::new(),
+            after: Vec::new(),
+            stays: Vec::new(),
+            impulse: Vec::new(),
+            v: Vec::new(),
+            pieces: Vec::new(),
+            used: 0,
+        }
+    }
+}
+
+impl Search {
+    /// Sizes what has one entry per row, of `m`, or per velocity, of `n`.
+    pub(in crate::generalized_alpha) fn resize(&mut self, m: usize, n: usize) {
+        for list in [&mut self.restitution, &mut self.after, &mut self.impulse] {
+            list.resize(m, 0.0);
+        }
+        self.hits.resize(m, false);
+        self.stays.resize(m, false);
+        self.v.resize(n, 0.0);
+    }
+
+    /// Makes room for steps with impacts from `start`.
+    pub(in crate::generalized_alpha) fn make_room(&mut self, start: &Start, location: Location) {
+        self.origin.clone_from(start);
+        let lists = [&start.x, &start.lambda, &start.active];
+        for (to, from) in self.former.iter_mut().zip(lists) {
+            to.clone_from(from);
+        }
+        let impacts = usize::try_from(location.max_impacts).unwrap_or(usize::MAX);
+        self.events.reserve(2 * start.gap.len() * impacts.min(16));
+    }
+
+    /// A new step, or the same once more.
+    pub(in crate::generalized_alpha) fn begin(&mut self) {
+        self.events.clear();
+        self.has_left = false;
+        self.used = 0;
+        let solves = self.now.solves;
+        self.now = Located {
+            solves,
+            ..Located::default()
+        };
+    }
+
+    /// The step was accepted.
+    pub(in crate::generalized_alpha) fn accept(&mut self) {
+        self.total.add(std::mem::take(&mut self.now));
+    }
+
+    /// The piece of the last step at `fraction` of it, and the fraction of the piece.
+    pub(in crate::generalized_alpha) fn piece_at<'a>(
+        &'a self,
+        whole: &'a Before,
+        fraction: f64,
+    ) -> (&'a Before, f64) {
+        let pieces = &self.pieces[..self.used];
+        let length: f64 = pieces.iter().map(|p| p.h).sum();
+        let mut left = fraction * length;
+        for (k, piece) in pieces.iter().enumerate() {
+            if k + 1 == pieces.len() && fraction >= 1.0 {
+                return (piece, fraction);
+            }
+            if left < piece.h || k + 1 == pieces.len() {
+                return (piece, (left / piece.h).clamp(0.0, 1.0 - f64::EPSILON));
+            }
+            left -= piece.h;
+        }
+        (whole, fraction)
+    }
+}
+
+/// How the rest of a step goes on.
+enum Next {
+    /// In one piece, which is in `trial`.
+    Whole,
+    /// With this part of it, which is in `trial` and ends with an impact.
+    Impact(f64),
+    /// At once, with all contacts and without rebounds.
+    AtOnce,
+}
+
+impl Engine {
+    /// Whether the step at hand is part of one with an impact.
+    pub(in crate::generalized_alpha) fn is_piece(&self) -> bool {
+        self.search.is_piece
+    }
+
+    /// Solves a step, impacts inside it, and makes its end the start; `sum` is the report of earlier parts of it.
+    pub(in crate::generalized_alpha) fn advance_located(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+        sum: Option<StepReport>,
+    ) -> Result<StepReport, StepError> {
+        self.yardstick = Some(h);
+        let outcome = self.advance_between_impacts(system, h, end, sum);
+        self.yardstick = None;
+        self.use_own_coefficients();
+        let mut report = outcome?;
+        report.h = h;
+        Ok(report)
+    }
+
+    fn advance_between_impacts(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+        sum: Option<StepReport>,
+    ) -> Result<StepReport, StepError> {
+        if !self.sort() {
+            let is_filtered = self.start.is_filtered;
+            if !is_filtered {
+                self.leave_origin();
+                self.use_piece_coefficients();
+            }
+            self.search.now.solves += 1;
+            match self.solve(system, h, end) {
+                Ok(()) if self.first_event(h).is_none() => {
+                    return self.accept_whole(system, h, end, sum);
+                }
+                Err(error) if !is_unsolved(&error) => return Err(error),
+                _ => {}
+            }
+        }
+        self.leave_origin();
+        self.use_piece_coefficients();
+        self.cut(system, h, end, sum)
+    }
+
+    /// Accepts a step without impacts.
+    fn accept_whole(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+        sum: Option<StepReport>,
+    ) -> Result<StepReport, StepError> {
+        let (start, former) = (&self.start, &mut self.search.former);
+        let renews = !start.is_filtered;
+        if renews {
+            let lists = [&start.x, &start.lambda, &start.active];
+            for (to, from) in former.iter_mut().zip(lists) {
+                to.clone_from(from);
+            }
+        }
+        let report = self.finish(system, h, end, sum)?;
+        if self.opens() {
+            self.forget();
+        } else if renews {
+            self.renew_memory();
+        }
+        Ok(report)
+    }
+
+    /// Takes the step in pieces, from impact to impact.
+    fn cut(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+        mut sum: Option<StepReport>,
+    ) -> Result<StepReport, StepError> {
+        let Some(Location { max_impacts, .. }) = self.settings.location else {
+            return Ok(sum.unwrap_or_else(|| self.still(h)));
+        };
+        let (mut done, mut impacts, mut is_short) = (0.0, 0, false);
+        loop {
+            let (mut solved, mut is_struck) = (true, self.sort());
+            while solved && impacts < max_impacts && is_struck {
+                (sum, solved) = self.strike(system, sum)?;
+                impacts += 1;
+                is_short = false;
+                is_struck = self.sort();
+            }
+            let left = h - done;
+            if left < NOTHING * h {
+                self.start.t = end;
+                break;
+            }
+            self.forget();
+            let next = if is_struck {
+                Next::AtOnce
+            } else {
+                self.go_on(system, left, end, impacts < max_impacts)?
+            };
+            match next {
+                Next::Impact(part) => {
+                    let t = self.start.t + part * left;
+                    done += part * left;
+                    sum = Some(self.accept_piece(system, part * left, t, sum)?);
+                }
+                Next::Whole => {
+                    is_short = self.is_short(left);
+                    sum = Some(self.accept_piece(system, left, end, sum)?);
+                    break;
+                }
+                Next::AtOnce => {
+                    sum = Some(self.go_at_once(system, left, end, sum)?);
+                    break;
+                }
+            }
+        }
+        if is_short {
+            // Accelerations and reactions are those of the start of the piece.
+            (sum, _) = self.strike(system, sum)?;
+        }
+        self.forget();
+        Ok(sum.unwrap_or_else(|| self.still(h)))
+    }
+
+    /// How the rest `left` of the step to `end` goes on; the piece is in `trial`.
+    fn go_on(
+        &mut self,
+        system: &dyn System,
+        left: f64,
+        end: f64,
+        may_locate: bool,
+    ) -> Result<Next, StepError> {
+        let outcome =
+            self.try_piece(system, left, end)
+                .and_then(|()| match self.first_event(left) {
+                    None => Ok(Next::Whole),
+                    Some(_) if !may_locate => Ok(Next::AtOnce),
+                    Some(crossing) => self.locate(system, left, end, crossing),
+                });
+        match outcome {
+            Err(error) if is_unsolved(&error) => Ok(Next::AtOnce),
+            other => other,
+        }
+    }
+
+    /// The rest of the step with all contacts, and without rebounds.
+    fn go_at_once(
+        &mut self,
+        system: &dyn System,
+        left: f64,
+        end: f64,
+        sum: Option<StepReport>,
+    ) -> Result<StepReport, StepError> {
+        self.barred.fill(false);
+        self.search.now.fallbacks += 1;
+        self.search.now.solves += 1;
+        self.watch.remedy();
+        self.solve(system, left, end)?;
+        let report = self.accept_piece(system, left, end, sum)?;
+        for j in self.dims.ng..self.rows.len() {
+            let p = self.along[j];
+            if self.sets.velocity[j] && !self.start.closed[j] {
+                self.start.closed[j] = true;
+                // Without the jump.
+                let smooth = self.rows.gradient().dot(j, &self.trial.vt) + self.start.rate[j];
+                let rates = [smooth, self.start.velocity[j]];
+                if smooth < 0.0 {
+                    self.note(EventKind::Impact, j, rates, p);
+                }
+                self.note(EventKind::Close, j, [rates[1]; 2], 0.0);
+            }
+        }
+        Ok(report)
+    }
+
+    /// Tells the contacts that stay closed from those that are watched, which are barred, at the start of a piece; whether one
+    /// of the latter touches and approaches.
+    fn sort(&mut self) -> bool {
+        let mut is_struck = false;
+        for j in self.dims.ng..self.rows.len() {
+            let is_still = self.is_still(j);
+            let approaches = self.start.velocity[j] < 0.0;
+            let mut closed = self.start.closed[j];
+            if !closed && (is_still || approaches) && self.is_touching(j) {
+                closed = is_still;
+                is_struck |= !closed;
+            }
+            self.start.closed[j] = closed;
+            self.barred[j] = !closed;
+        }
+        is_struck
+    }
+
+    /// Gets ready for a step by rows; `false` where it begins with an impact or remembers nothing.
+    pub(in crate::generalized_alpha) fn watch_rows(&mut self) -> bool {
+        self.search.now.solves += 1;
+        self.start.is_filtered && !self.sort()
+    }
+
+    /// Whether a contact that is watched closes in the step of length `h` in `trial`.
+    pub(in crate::generalized_alpha) fn closes_one(&self, h: f64) -> bool {
+        self.first_event(h).is_some()
+    }
+
+    /// Notes what a step by rows has opened.
+    pub(in crate::generalized_alpha) fn leave_open_rows(&mut self) {
+        if self.settings.location.is_some() && self.opens() {
+            self.forget();
+        }
+    }
+
+    /// Gap of contact row `j` that counts as none \[m\].
+    fn touching(&self, j: usize) -> f64 {
+        let length = self.yardstick.unwrap_or(self.start.length);
+        let moved = self.rows.reach[j] * self.scale * length;
+        let relative = TOUCHING.max(10.0 * self.settings.tolerance);
+        // A step by rows does not keep the positions of its start.
+        let place = if self.rowwise.went {
+            0.0
+        } else {
+            TOUCHING * self.size_of_place(j, &self.start.q)
+        };
+        (TOUCHING / 1e-12 * self.epsilon)
+            .max(relative * moved)
+            .max(place)
+    }
+
+    /// Whether contact row `j` touches at the start.
+    pub(in crate::generalized_alpha) fn is_touching(&self, j: usize) -> bool {
+        let limit = match self.settings.location {
+            Some(_) => self.touching(j),
+            None => self.epsilon,
+        };
+        self.start.gap[j] <= limit
+    }
+
+    /// Whether the start has no speed along contact row `j`.
+    pub(in crate::generalized_alpha) fn is_still(&self, j: usize) -> bool {
+        self.start.velocity[j].abs() <= self.slowest(j)
+    }
+
+    /// Speed along contact row `j` that counts as none \[m/s\].
+    fn slowest(&self, j: usize) -> f64 {
+        STILL * self.scale * self.rows.reach[j]
+    }
+
+    /// Takes over which contacts have stayed closed; whether one has opened, which is noted.
+    fn opens(&mut self) -> bool {
+        let mut opens = false;
+        for j in self.dims.ng..self.rows.len() {
+            if !self.start.closed[j] || self.sets.velocity[j] {
+                continue;
+            }
+            if self.is_touching(j) && self.is_still(j) {
+                continue;
+            }
+            self.start.closed[j] = false;
+            opens = true;
+            self.note(EventKind::Open, j, [self.start.velocity[j]; 2], 0.0);
+        }
+        opens
+    }
+
+    /// Notes what happened to the contact of row `j` at the time of the start.
+    fn note(&mut self, kind: EventKind, j: usize, [before, after]: [f64; 2], p: f64) {
+        self.search.events.push(Event {
+            kind,
+            t: self.start.t,
+            contact: self.rows.set.id[j - self.dims.ng],
+            velocity_before: [before, 0.0, 0.0],
+            velocity_after: [after, 0.0, 0.0],
+            impulse: [p, 0.0, 0.0],
+            energy_lost: -0.5 * p * (before + after),
+        });
+    }
+}

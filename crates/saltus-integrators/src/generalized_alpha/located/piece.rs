@@ -1,0 +1,186 @@
+//! Pieces of a step: their coefficients, what they remember, and those too short to be solved for.
+
+use super::super::coefficients::Coefficients;
+use super::super::engine::Engine;
+use crate::integrator::{StepError, StepReport};
+use saltus_linear::max_abs;
+use saltus_system::System;
+
+/// Below this part of a step the conditions of a piece are lost in round-off, and a Taylor polynomial is exact.
+const SHORT: f64 = 1e-5;
+
+impl Engine {
+    /// Keeps the start of the step, to come back to.
+    pub(super) fn leave_origin(&mut self) {
+        if !self.search.has_left {
+            self.search.origin.clone_from(&self.start);
+            self.search.has_left = true;
+        }
+        self.forget();
+    }
+
+    /// Comes back to the start of a step that was left, and to what was evaluated there.
+    pub(in crate::generalized_alpha) fn undo_location(&mut self, system: &dyn System) {
+        if self.settings.location.is_none() {
+            return;
+        }
+        if std::mem::take(&mut self.search.has_left) {
+            self.start.clone_from(&self.search.origin);
+        }
+        self.search.begin();
+        self.evaluate_start_rows(system);
+        if !self.mass_is_constant() {
+            self.tangent.mass.clear();
+            system.mass(&self.start.q, &mut self.tangent.mass);
+        }
+    }
+
+    /// Takes up a state that no step has left: nothing is remembered of it.
+    pub(in crate::generalized_alpha) fn begin_location(
+        &mut self,
+        system: &dyn System,
+    ) -> Result<(), StepError> {
+        if self.settings.location.is_none() {
+            return Ok(());
+        }
+        self.start.closed.fill(false);
+        let ng = self.dims.ng;
+        self.sort();
+        self.search.v.copy_from_slice(&self.start.v);
+        self.search.stays.copy_from_slice(&self.start.closed);
+        self.factor_instant(ng)?;
+        self.find_accelerations(system);
+        self.adopt_accelerations();
+        self.forget();
+        Ok(())
+    }
+
+    /// Starts the filters anew: `a = v̇`, `η = λ`.
+    pub(super) fn forget(&mut self) {
+        let start = &mut self.start;
+        start.a.copy_from_slice(&start.x);
+        start.eta.copy_from_slice(&start.lambda);
+        start.filtered.copy_from_slice(&start.active);
+        start.is_filtered = false;
+    }
+
+    /// The filters at the end of a step that remembered nothing, `a = v̇(t + (α_m − α_f) h)` between its ends.
+    pub(super) fn renew_memory(&mut self) {
+        let c = &self.search.own;
+        let shift = c.alpha_m - c.alpha_f;
+        let start = &mut self.start;
+        let [x, lambda, active] = &self.search.former;
+        for (filtered, exact, former) in [
+            (&mut start.a, &start.x, x),
+            (&mut start.eta, &start.lambda, lambda),
+            (&mut start.filtered, &start.active, active),
+        ] {
+            for ((f, x), y) in filtered.iter_mut().zip(exact).zip(former) {
+                *f = x + shift * (x - y);
+            }
+        }
+        start.is_filtered = true;
+        self.search.now.renewals += 1;
+    }
+
+    /// Coefficients of a piece.
+    pub(super) fn use_piece_coefficients(&mut self) {
+        if !self.search.is_piece {
+            let trapezoid = Coefficients::from_rho(1.0);
+            self.search.own = std::mem::replace(&mut self.settings.coefficients, trapezoid);
+            self.search.is_piece = true;
+        }
+    }
+
+    /// Coefficients of the scheme.
+    pub(super) fn use_own_coefficients(&mut self) {
+        if std::mem::take(&mut self.search.is_piece) {
+            self.settings.coefficients = self.search.own;
+        }
+    }
+
+    /// Whether a piece is too short to be solved for.
+    pub(super) fn is_short(&self, length: f64) -> bool {
+        length < SHORT * self.yardstick.unwrap_or(length)
+    }
+
+    /// A piece of the given length \[s\] in `trial`.
+    pub(super) fn try_piece(
+        &mut self,
+        system: &dyn System,
+        length: f64,
+        end: f64,
+    ) -> Result<(), StepError> {
+        self.search.now.solves += 1;
+        if self.is_short(length) {
+            self.follow_taylor(system, length, end);
+            return Ok(());
+        }
+        self.solve(system, length, end)
+    }
+
+    /// `v + h v̇`, `q ⊕ (h v + ½ h² v̇)`, accelerations and reactions as they are.
+    fn follow_taylor(&mut self, system: &dyn System, h: f64, end: f64) {
+        let (t, start) = (&mut self.trial, &self.start);
+        for (to, from) in [
+            (&mut t.x, &start.x),
+            (&mut t.a, &start.x),
+            (&mut t.lambda, &start.lambda),
+            (&mut t.eta, &start.lambda),
+            (&mut t.q, &start.q),
+        ] {
+            to.copy_from_slice(from);
+        }
+        for list in [&mut t.u, &mut t.w, &mut t.nu, &mut t.imp] {
+            list.fill(0.0);
+        }
+        for i in 0..t.x.len() {
+            t.xi[i] = h * start.v[i] + 0.5 * h * h * t.x[i];
+            t.vt[i] = start.v[i] + h * t.x[i];
+            t.v[i] = t.vt[i];
+        }
+        for (j, lambda) in t.lambda.iter().enumerate() {
+            t.imp_star[j] = h * lambda;
+            t.nu_star[j] = 0.5 * h * h * lambda;
+        }
+        t.residual.clear();
+        system.retract(&mut t.q, &t.xi);
+        t.extent = if self.is_flat { 0.0 } else { max_abs(&t.q) };
+        for set in [
+            &mut self.sets.position,
+            &mut self.sets.velocity,
+            &mut self.sets.smooth,
+        ] {
+            set.copy_from_slice(&start.closed);
+            set[..self.dims.ng].fill(true);
+        }
+        let rows = &mut self.rows;
+        rows.place(system, end, &t.q);
+        rows.turn_to(system, end, &t.q);
+        rows.measure(&self.weights);
+        for j in 0..rows.len() {
+            rows.velocity[j] = rows.gradient().dot(j, &t.v) + rows.rate[j];
+        }
+    }
+
+    /// Makes the end of the piece in `trial` the start of what follows.
+    pub(super) fn accept_piece(
+        &mut self,
+        system: &dyn System,
+        length: f64,
+        end: f64,
+        sum: Option<StepReport>,
+    ) -> Result<StepReport, StepError> {
+        // What is interpolated begins here.
+        self.before.h = f64::NAN;
+        let report = self.finish(system, length, end, sum)?;
+        let search = &mut self.search;
+        if search.pieces.len() == search.used {
+            search.pieces.push(super::super::engine::Before::default());
+        }
+        search.pieces[search.used].copy_from(&self.before);
+        search.used += 1;
+        self.opens();
+        Ok(report)
+    }
+}

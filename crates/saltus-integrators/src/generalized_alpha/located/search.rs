@@ -1,0 +1,241 @@
+//! When the first gap closes inside a step.
+
+use super::super::engine::Engine;
+use super::Next;
+use crate::integrator::StepError;
+use crate::round_off::ROUND_OFF;
+use saltus_system::System;
+
+/// Most pieces that are tried for an impact.
+const TRIALS: u32 = 40;
+/// The gap at an impact is brought to this part of what counts as none, where it can.
+const TIGHT: f64 = 1e-2;
+/// Halvings of an interval in which a polynomial has a root.
+const HALVINGS: u32 = 60;
+
+/// Where the gaps at both ends of a piece say that one closes inside it, in parts of the piece.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Crossing {
+    /// When.
+    first: f64,
+    /// Where the gap is smallest, if it is open again at the end.
+    lowest: Option<f64>,
+    /// Whether the contact touches at the start already, and leaves.
+    is_fresh: bool,
+}
+
+impl Engine {
+    /// The first event of the piece of the given length in `trial` among the contacts that are watched.
+    pub(super) fn first_event(&self, length: f64) -> Option<Crossing> {
+        let (start, rows) = (&self.start, &self.rows);
+        let mut earliest: Option<Crossing> = None;
+        for j in self.dims.ng..rows.len() {
+            let (gap, rate) = (rows.gap[j], length * rows.velocity[j]);
+            let before = length * start.velocity[j];
+            let closes = gap < 0.0 || before < 0.0 && rate > 0.0;
+            if !self.barred[j] || !closes {
+                continue;
+            }
+            let is_fresh = start.velocity[j] >= 0.0 && self.is_touching(j);
+            let gap_before = if is_fresh { 0.0 } else { start.gap[j] };
+            let found = Cubic::between((gap_before, before), (gap, rate)).crossing(is_fresh);
+            if let Some(found) = found
+                && earliest.is_none_or(|e| found.first < e.first)
+            {
+                earliest = Some(found);
+            }
+        }
+        earliest
+    }
+
+    /// The part of the rest `left` of the step after which the smallest gap vanishes; the piece is in `trial`.
+    pub(super) fn locate(
+        &mut self,
+        system: &dyn System,
+        left: f64,
+        end: f64,
+        crossing: Crossing,
+    ) -> Result<Next, StepError> {
+        let begin = self.start.t;
+        let (mut low, mut high) = (0.0, 1.0);
+        if crossing.is_fresh {
+            low = 0.5 * crossing.first;
+        }
+        if let Some(lowest) = crossing.lowest {
+            self.try_piece(system, lowest * left, begin + lowest * left)?;
+            if self.smallest_gap().is_none_or(|(_, gap)| gap >= 0.0) {
+                // The gap stays open on the true motion.
+                self.try_piece(system, left, end)?;
+                return Ok(Next::Whole);
+            }
+            high = lowest;
+        }
+        let mut part = crossing.first.clamp(low, high);
+        for trial in 0..TRIALS {
+            self.try_piece(system, part * left, begin + part * left)?;
+            let Some((j, gap)) = self.smallest_gap() else {
+                break;
+            };
+            let rate = left * self.rows.velocity[j];
+            let limit = self.touching(j);
+            // Newton's method has no more to give after a few trials.
+            let tight = if trial < 4 { TIGHT * limit } else { limit };
+            let round_off = ROUND_OFF * self.size_of_place(j, &self.trial.q);
+            if rate < 0.0 && gap.abs() <= tight.max(round_off) {
+                return Ok(Next::Impact(part));
+            }
+            if gap > 0.0 || rate >= 0.0 && gap >= -limit {
+                low = part;
+            } else {
+                high = part;
+            }
+            let next = part - gap / rate;
+            part = if next > low && next < high {
+                next
+            } else {
+                0.5 * (low + high)
+            };
+        }
+        Ok(Next::AtOnce)
+    }
+
+    /// The smallest gap at the end of the trial among the contacts that are watched.
+    fn smallest_gap(&self) -> Option<(usize, f64)> {
+        let watched = (self.dims.ng..self.rows.len()).filter(|j| self.barred[*j]);
+        watched
+            .map(|j| (j, self.rows.gap[j]))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+}
+
+/// `c₀ + c₁ s + c₂ s² + c₃ s³` on `[0, 1]`.
+#[derive(Debug, Clone, Copy)]
+struct Cubic([f64; 4]);
+
+impl Cubic {
+    /// The polynomial with these values and derivatives at both ends (Hermite).
+    fn between((g0, d0): (f64, f64), (g1, d1): (f64, f64)) -> Self {
+        Self([
+            g0,
+            d0,
+            3.0 * (g1 - g0) - 2.0 * d0 - d1,
+            2.0 * (g0 - g1) + d0 + d1,
+        ])
+    }
+
+    fn at(self, s: f64) -> f64 {
+        let [a, b, c, d] = self.0;
+        a + s * (b + s * (c + s * d))
+    }
+
+    /// The places inside `]0, 1[` where the derivative vanishes, in order; NaN where there are fewer.
+    fn turns(self) -> [f64; 2] {
+        let [_, b, c, d] = self.0;
+        // b + 2 c s + 3 d s² = 0, without cancellation.
+        let root = (c * c - 3.0 * b * d).sqrt();
+        let sum = -(c + root.copysign(c));
+        let inside = |s: f64| if s > 0.0 && s < 1.0 { s } else { f64::NAN };
+        let (one, other) = (inside(sum / (3.0 * d)), inside(b / sum));
+        if one > other {
+            [other, one]
+        } else {
+            [one, other]
+        }
+    }
+
+    /// The first place in `]0, to]` where a polynomial that is positive at first is negative, or the end of it.
+    fn first_root(self, to: f64) -> f64 {
+        let mut low = 0.0;
+        for high in self.turns().into_iter().chain([to]) {
+            if !(high > low && high <= to) {
+                continue;
+            }
+            if self.at(high) > 0.0 {
+                low = high;
+                continue;
+            }
+            let (mut low, mut high) = (low, high);
+            for _ in 0..HALVINGS {
+                let middle = 0.5 * (low + high);
+                if self.at(middle) > 0.0 {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            return high;
+        }
+        to
+    }
+
+    /// Where the gap that this is closes. Of one that is zero at the start and grows, that does not count.
+    fn crossing(self, is_fresh: bool) -> Option<Crossing> {
+        let [_, b, c, d] = self.0;
+        let mut lowest = None;
+        if self.at(1.0) >= 0.0 {
+            let turns = self.turns().into_iter();
+            let dip = turns.filter(|s| self.at(*s) < 0.0);
+            lowest = Some(dip.min_by(|s, t| self.at(*s).total_cmp(&self.at(*t)))?);
+        }
+        let to = lowest.unwrap_or(1.0);
+        let first = if is_fresh {
+            Self([b, c, d, 0.0]).first_root(to)
+        } else {
+            self.first_root(to)
+        };
+        Some(Crossing {
+            first,
+            lowest,
+            is_fresh,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// The cubic with the given roots and leading coefficient.
+    fn with_roots([p, q, r]: [f64; 3], d: f64) -> Cubic {
+        Cubic([
+            -d * p * q * r,
+            d * (p * q + q * r + r * p),
+            -d * (p + q + r),
+            d,
+        ])
+    }
+
+    #[test]
+    fn the_first_root_is_found_wherever_the_others_are() {
+        for (roots, d) in [
+            ([0.3, 1.5, 2.0], -1.0),
+            ([0.3, 0.5, 0.7], -2.0),
+            ([0.3, -4.0, 9.0], 0.5),
+        ] {
+            let found = with_roots(roots, d).crossing(false).unwrap();
+            assert!((found.first - 0.3).abs() < 1e-12, "{roots:?} {found:?}");
+        }
+        // A gap that is open at both ends.
+        let found = with_roots([0.3, 0.7, -2.0], 1.0).crossing(false).unwrap();
+        assert!((found.first - 0.3).abs() < 1e-12 && found.lowest.unwrap() > 0.45);
+        assert!(with_roots([1.3, 1.7, -2.0], 1.0).crossing(false).is_none());
+    }
+
+    #[test]
+    fn a_parabola_and_a_line_are_cubics_too() {
+        let fall = Cubic::between((1.0, 0.0), (-3.0, -8.0));
+        let found = fall.crossing(false).unwrap();
+        assert!((found.first - 0.5).abs() < 1e-12 && found.lowest.is_none());
+        let line = Cubic::between((1.0, -4.0), (-3.0, -4.0));
+        assert!((line.crossing(false).unwrap().first - 0.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_contact_that_has_just_left_comes_back_later() {
+        // 2 s − 4 s²: up from zero, back at 1/2.
+        let hop = Cubic::between((0.0, 2.0), (-2.0, -6.0));
+        let found = hop.crossing(true).unwrap();
+        assert!((found.first - 0.5).abs() < 1e-12 && found.is_fresh);
+    }
+}

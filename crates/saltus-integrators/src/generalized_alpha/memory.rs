@@ -1,0 +1,158 @@
+//! What the filters of the method remember: kept for a run that goes on, and changed with the length of the steps.
+//!
+//! `a_n ≈ v̇(t_n + (α_m − α_f) h)`, so that a step of another length `h'` has `a' = v̇ + (h'/h)(a − v̇)`, and `η` likewise. Without
+//! it order 2 is lost wherever steps change.
+
+use super::engine::{Engine, Start};
+use saltus_system::ContactId;
+
+/// What was put aside, and whether something was taken up.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    a: Vec<f64>,
+    eta: Vec<f64>,
+    filtered: Vec<f64>,
+    length: f64,
+    /// Whether the filters were taken up from elsewhere, for a state that is yet to come.
+    pub(super) is_loaded: bool,
+}
+
+impl Memory {
+    /// Puts aside what the length of a step changes.
+    pub(super) fn keep(&mut self, start: &Start) {
+        self.a.clone_from(&start.a);
+        self.eta.clone_from(&start.eta);
+        self.filtered.clone_from(&start.filtered);
+        self.length = start.length;
+    }
+
+    /// Gives it back.
+    pub(super) fn restore(&self, start: &mut Start) {
+        start.a.clone_from(&self.a);
+        start.filtered.clone_from(&self.filtered);
+        start.length = self.length;
+        if start.eta.len() == self.eta.len() {
+            start.eta.clone_from(&self.eta);
+        }
+    }
+}
+
+impl Engine {
+    /// Makes the memory of the filters that of steps of length `h`.
+    pub(super) fn follow_length(&mut self, h: f64) {
+        let start = &mut self.start;
+        if start.length == h {
+            return;
+        }
+        let ratio = h / start.length;
+        for (filtered, exact) in [
+            (&mut start.a, &start.x),
+            (&mut start.eta, &start.lambda),
+            (&mut start.filtered, &start.active),
+        ] {
+            for (f, x) in filtered.iter_mut().zip(exact) {
+                *f = x + ratio * (*f - x);
+            }
+        }
+        start.length = h;
+    }
+
+    /// Appends what the next step depends on beside the state.
+    #[allow(clippy::cast_precision_loss)]
+    pub(super) fn save(&self, memory: &mut Vec<f64>) {
+        memory.clear();
+        memory.extend([self.scale, self.force_scale, self.bias_scale, self.epsilon]);
+        let s = &self.start;
+        memory.extend([s.length, f64::from(u8::from(s.is_filtered))]);
+        memory.push(s.lambda.len() as f64);
+        for list in [&s.x, &s.a, &s.active, &s.filtered, &s.lambda, &s.eta] {
+            memory.extend_from_slice(list);
+        }
+        if self.settings.location.is_some() {
+            memory.extend(s.closed.iter().map(|c| f64::from(u8::from(*c))));
+        }
+        memory.extend(s.ids.iter().map(|id| f64::from_bits(id.0)));
+        if !self.contacts_are_fixed {
+            memory.extend(self.rows.set.feature.iter().map(|f| f64::from(*f)));
+        }
+        // Matrices that are filled once are so again.
+        let always = !(self.contacts_are_fixed && self.is_time_invariant());
+        self.tangent.remember(always, memory);
+        let base = &self.tangent.stiffness;
+        self.response.remember(base, always, memory);
+        self.monolithic.remember(memory);
+    }
+
+    /// Takes up what [`save`](Self::save) gave, for the state of that moment, whatever was done since.
+    pub(super) fn load(&mut self, memory: &[f64]) {
+        let [
+            scale,
+            force_scale,
+            bias_scale,
+            epsilon,
+            length,
+            is_filtered,
+            count,
+            rest @ ..,
+        ] = memory
+        else {
+            return;
+        };
+        let (n, ng) = (self.dims.nv, self.dims.ng);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let m = *count as usize;
+        if m < ng {
+            return;
+        }
+        let contacts = m - ng;
+        let features = if self.contacts_are_fixed { 0 } else { contacts };
+        let sets = if self.settings.location.is_some() {
+            m
+        } else {
+            0
+        };
+        if rest.len() < 4 * n + 2 * m + sets + contacts + features {
+            return;
+        }
+        self.scale = *scale;
+        self.force_scale = *force_scale;
+        self.bias_scale = *bias_scale;
+        self.epsilon = *epsilon;
+        let s = &mut self.start;
+        s.length = *length;
+        s.is_filtered = *is_filtered > 0.0;
+        let mut rest = rest;
+        for (list, size) in [
+            (&mut s.x, n),
+            (&mut s.a, n),
+            (&mut s.active, n),
+            (&mut s.filtered, n),
+            (&mut s.lambda, m),
+            (&mut s.eta, m),
+        ] {
+            let (part, others) = rest.split_at(size);
+            list.clear();
+            list.extend_from_slice(part);
+            rest = others;
+        }
+        let (closed, rest) = rest.split_at(sets);
+        let (ids, rest) = rest.split_at(contacts);
+        let (features, rest) = rest.split_at(features);
+        s.closed.clear();
+        s.closed.extend(closed.iter().map(|c| *c > 0.0));
+        s.closed.resize(m, false);
+        s.ids.clear();
+        s.ids.extend(ids.iter().map(|id| ContactId(id.to_bits())));
+        // What else is known belongs to another state.
+        s.t = f64::NAN;
+        self.memory.is_loaded = true;
+        self.recalled.clear();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        self.recalled.extend(features.iter().map(|f| *f as u32));
+        let rest = self.tangent.recall(rest);
+        let base = &self.tangent.stiffness;
+        if let Some(rest) = rest.and_then(|rest| self.response.recall(base, rest)) {
+            self.monolithic.recall(n, rest);
+        }
+    }
+}

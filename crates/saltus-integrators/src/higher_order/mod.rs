@@ -1,0 +1,180 @@
+//! Runge–Kutta methods of order 2 to 5 between events, and Moreau–Jean steps over the events.
+//!
+//! Between events a step is one of a Runge–Kutta method on the index-1 problem with the closed contacts `I`,
+//!
+//! ```text
+//! M v̇ = f + Gᵀ λ + W μ ,   G v̇ + ζ = 0 ,   0 ≤ Wᵀ v̇ + ζ ⟂ μ ≥ 0  (contacts in I)      in every stage
+//! ```
+//!
+//! An event is a contact outside of `I` with `g < 0` and `u < 0` at its end, or one in `I` that carries nothing and accelerates away.
+//! Its time is bracketed to `η = C h^{p+1}` by bisection of the length of the step; the bracket is passed by a Moreau–Jean step with
+//! θ = 1/2 in which the contacts of the event and of `I` take part; the rest of the step follows. A contact that leaves with
+//! `u ≤ ½ η |ζ_free|` would be back within the bracket, and one that would rise no higher than the round-off of its gap: it is closed
+//! (the rest rule), and the velocity projected on `u = 0`.
+//!
+//! Order `p` of positions across impacts, in the largest norm; of velocities in L¹. Bilateral constraints hold at acceleration level;
+//! they, and closed contacts, are taken back to position and velocity level where each part of a step ends. Events need transversality: two
+//! events of one contact within a step (a graze) are not seen, the step must resolve the fastest motion. Without friction. Use it where
+//! impacts are few and accuracy counts.
+//!
+//! References: Mannshardt (1978); Acary, *Numerical methods for nonsmooth mechanical systems* (eqs. 130–136); Hairer, Wanner (1996).
+
+mod bracket;
+mod explicit;
+mod implicit;
+mod options;
+mod projection;
+mod stages;
+mod tableaux;
+mod walk;
+
+pub use options::{HigherOrderOptions, Method};
+pub use walk::HigherOrderCounts;
+
+use crate::certificate::{Entry, Guarantees};
+use crate::integrator::{
+    Event, Integrator, Reactions, StepError, StepReport, refuse_laws_of_joints,
+};
+use crate::kit::{Step, refuse_friction};
+use crate::scheme::OptionsError;
+use saltus_system::{ContactId, State, System};
+use walk::Walk;
+
+const NAME: &str = "higher-order";
+
+/// The schemes with their buffers.
+#[derive(Debug)]
+pub struct HigherOrder {
+    options: HigherOrderOptions,
+    walk: Option<Box<Walk>>,
+    /// Largest step \[s\] that is stable at the start, where it is known.
+    stable_step: Option<f64>,
+}
+
+impl HigherOrder {
+    /// The scheme with the given parameters.
+    ///
+    /// # Errors
+    /// The first parameter out of range.
+    pub fn new(options: HigherOrderOptions) -> Result<Self, OptionsError> {
+        options.validate()?;
+        Ok(Self {
+            options,
+            walk: None,
+            stable_step: None,
+        })
+    }
+
+    /// Events and Runge–Kutta steps since [`prepare`](Integrator::prepare).
+    #[must_use]
+    pub fn counts(&self) -> HigherOrderCounts {
+        self.walk
+            .as_ref()
+            .map(|walk| walk.counts)
+            .unwrap_or_default()
+    }
+}
+
+impl Integrator for HigherOrder {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        let tolerance = self.options.tolerance;
+        Guarantees::default()
+            .with(Entry::Dynamics, tolerance)
+            .with(Entry::ComplementarityVelocity, tolerance)
+            .with(Entry::QuaternionNorm, tolerance)
+    }
+
+    fn prepare(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<StepReport, StepError> {
+        let mut step = Step::new(NAME, system, state, self.options.activation_tolerance, h)?;
+        refuse_friction(NAME, system, &step)?;
+        refuse_laws_of_joints(system, NAME)?;
+        let stable_step = self.options.method.stable_step(system, state, &step);
+        let report = step.initial_report(system, h);
+        let mut walk = Box::new(Walk::new(system, step, &self.options, h));
+        walk.find_closed(system, &self.options)?;
+        self.walk = Some(walk);
+        self.stable_step = stable_step;
+        Ok(report)
+    }
+
+    fn step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        let Some(walk) = &mut self.walk else {
+            return Err(crate::kit::unprepared(NAME));
+        };
+        walk.advance(system, state, &self.options, h, end)
+    }
+
+    fn reactions(&self) -> Reactions<'_> {
+        crate::kit::reactions(self.walk.as_ref().map(|walk| &walk.step))
+    }
+
+    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
+        if let Some(walk) = &self.walk {
+            walk.step.interpolate(system, fraction, out);
+        }
+    }
+
+    fn events(&self) -> &[Event] {
+        self.walk.as_ref().map_or(&[], |walk| &walk.step.events)
+    }
+
+    fn stable_step(&self) -> Option<f64> {
+        self.stable_step
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        memory.clear();
+        let Some(walk) = &self.walk else { return };
+        walk.step.save(memory);
+        memory.push(walk.scale.get());
+        memory.extend_from_slice(&walk.guess);
+        memory.push(walk.closed_ids.len() as f64);
+        for id in &walk.closed_ids {
+            // Two halves of the number, each exact.
+            memory.extend([(id.0 >> 32) as f64, (id.0 & 0xffff_ffff) as f64]);
+        }
+        if let Some(implicit) = &walk.implicit {
+            implicit.save(memory);
+        }
+    }
+
+    fn load(&mut self, memory: &[f64]) {
+        let Some(walk) = &mut self.walk else { return };
+        let [scale, rest @ ..] = walk.step.load(memory) else {
+            return;
+        };
+        let Some((guess, [count, rest @ ..])) = rest.split_at_checked(walk.guess.len()) else {
+            return;
+        };
+        walk.scale.set(*scale);
+        walk.guess.copy_from_slice(guess);
+        walk.goes_on = true;
+        walk.closed_ids.clear();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let numbers = 2 * (*count as usize);
+        let Some((ids, rest)) = rest.split_at_checked(numbers) else {
+            return;
+        };
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let whole = |pair: &[f64]| ContactId((pair[0] as u64) << 32 | pair[1] as u64);
+        walk.closed_ids.extend(ids.chunks_exact(2).map(whole));
+        if let Some(implicit) = &mut walk.implicit {
+            implicit.load(rest);
+        }
+    }
+}

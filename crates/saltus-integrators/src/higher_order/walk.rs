@@ -1,0 +1,573 @@
+//! A step from event to event.
+
+use super::NAME;
+use super::bracket::{Bracket, Passed};
+use super::explicit;
+use super::implicit::Implicit;
+use super::options::HigherOrderOptions;
+use super::projection::Projection;
+use super::stages::{Piece, Stages, noise, note_opening, speed_noise};
+use crate::certificate::Entry;
+use crate::integrator::{ContactState, Event, EventKind, StepError, StepReport};
+use crate::kit::{Duration, MomentumScale, Row, Stage, Step, StepProblem, not_finite};
+use saltus_linear::{axpy, max_abs};
+use saltus_system::{ContactId, State, System};
+
+/// Events and Runge–Kutta steps of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct HigherOrderCounts {
+    /// Brackets passed.
+    pub events: u64,
+    /// Contacts that the rest rule closed.
+    pub rested: u64,
+    /// Runge–Kutta steps taken, those of bisections included.
+    pub runge_kutta: u64,
+    /// Width of the widest bracket \[s\].
+    pub widest: f64,
+}
+
+/// What a prepared scheme has.
+#[derive(Debug)]
+pub(super) struct Walk {
+    pub(super) step: Step,
+    pub(super) scale: MomentumScale,
+    stages: Stages,
+    pub(super) implicit: Option<Implicit>,
+    problem: StepProblem,
+    bracket: Bracket,
+    projection: Projection,
+    /// Where the rest of the step begins.
+    at: Stage,
+    /// The last attempt, and the longest one without an event.
+    trial: Piece,
+    lower: Piece,
+    /// Closed contacts, by their place in the set of the step, and by name between steps.
+    closed: Vec<usize>,
+    pub(super) closed_ids: Vec<ContactId>,
+    /// Contacts of the event in the last attempt that had one.
+    closing: Vec<usize>,
+    opening: Vec<usize>,
+    /// Closed and closing contacts.
+    together: Vec<usize>,
+    was_closed: Vec<usize>,
+    /// Normal velocities of the contacts that may be closed.
+    velocity: Vec<f64>,
+    free: Vec<f64>,  // M⁻¹ f (nv)
+    force: Vec<f64>, // v̇ with reactions, or M v at the start (nv)
+    /// Mean acceleration of the last part of a step: the first guess of the next (nv).
+    pub(super) guess: Vec<f64>,
+    /// Whether the closed contacts belong to the next start, whatever was computed in between.
+    pub(super) goes_on: bool,
+    pub(super) counts: HigherOrderCounts,
+    account: Account,
+    nominal: f64,
+}
+
+/// What the parts of a step add up to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    work_external: f64,
+    work_contact: f64,
+    law: f64,
+    iterations: u32,
+    redundant: u32,
+    events: u32,
+}
+
+impl Walk {
+    pub(super) fn new(
+        system: &dyn System,
+        step: Step,
+        options: &HigherOrderOptions,
+        h: f64,
+    ) -> Self {
+        let tableau = options.tableau();
+        let nv = step.dims.nv;
+        let implicit = (!tableau.is_explicit).then(|| Implicit::new(system, tableau.stages()));
+        let contacts = step.start.contacts.len();
+        let list = || Vec::with_capacity(contacts);
+        Self {
+            scale: MomentumScale::new(&step.start.mass),
+            stages: Stages::new(system, tableau),
+            implicit,
+            problem: StepProblem::default(),
+            bracket: Bracket::new(system),
+            projection: Projection::default(),
+            at: Stage::new(system),
+            trial: Piece::new(system),
+            lower: Piece::new(system),
+            closed: list(),
+            closed_ids: Vec::with_capacity(contacts),
+            closing: list(),
+            opening: list(),
+            together: list(),
+            was_closed: list(),
+            velocity: Vec::with_capacity(contacts),
+            free: vec![0.0; nv],
+            force: vec![0.0; nv],
+            guess: vec![0.0; nv],
+            goes_on: true,
+            counts: HigherOrderCounts::default(),
+            account: Account::default(),
+            nominal: h,
+            step,
+        }
+    }
+
+    /// The contacts that are closed at the start of a run.
+    pub(super) fn find_closed(
+        &mut self,
+        system: &dyn System,
+        options: &HigherOrderOptions,
+    ) -> Result<(), StepError> {
+        self.start(system)?;
+        let set = &self.at.contacts;
+        self.together.clear();
+        self.velocity.clear();
+        for i in 0..set.len() {
+            let u = set.normal_velocity(i, &self.at.v);
+            let row = Row::Normal(i, set.first_row[i]);
+            let rests = u.abs() <= speed_noise(&self.step, &self.at, row);
+            if set.gap[i].abs() <= self.step.epsilon && rests {
+                self.together.push(i);
+            }
+            self.velocity.push(u);
+        }
+        self.close_slow(system, options, 0.0)?;
+        self.name_closed();
+        let solver = (&mut self.step, &mut self.problem);
+        let accelerations = (&mut self.free, &mut self.guess);
+        pressed(system, solver, &mut self.at, &self.closed, accelerations)
+    }
+
+    fn name_closed(&mut self) {
+        self.closed_ids.clear();
+        let ids = &self.at.contacts.id;
+        self.closed_ids.extend(self.closed.iter().map(|&i| ids[i]));
+    }
+
+    /// Puts every stage where the step starts.
+    fn start(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let start = &self.step.start;
+        let at = &mut self.at;
+        at.take_contacts(start);
+        at.t = start.t;
+        at.q.copy_from_slice(&start.q);
+        at.v.copy_from_slice(&start.v);
+        at.place(system, NAME)?;
+        self.stages.take_contacts(start);
+        self.trial.take_contacts(start);
+        self.lower.take_contacts(start);
+        self.bracket.middle.take_contacts(start);
+        Ok(())
+    }
+
+    pub(super) fn advance(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        options: &HigherOrderOptions,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        let start = &self.step.start;
+        let goes_on =
+            self.goes_on || start.t == state.t && start.q == state.q && start.v == state.v;
+        // Until this step succeeds its start must be found again.
+        self.goes_on = false;
+        self.step.begin(system, state, h)?;
+        self.problem.begin_step();
+        if goes_on {
+            self.start(system)?;
+            self.find_named();
+        } else {
+            self.find_closed(system, options)?;
+        }
+        self.begin_account(h);
+        let mut rest = h;
+        while rest > 1e-14 * h {
+            rest = self.part(system, options, rest, h)?;
+        }
+        self.finish(system, state, end)
+    }
+
+    /// The closed contacts in the set of this step.
+    fn find_named(&mut self) {
+        let ids = &self.at.contacts.id;
+        self.closed.clear();
+        let places = self.closed_ids.iter().map(|id| ids.binary_search(id));
+        self.closed.extend(places.filter_map(Result::ok));
+    }
+
+    fn begin_account(&mut self, h: f64) {
+        let start = &self.step.start;
+        start.mass.apply(&start.v, &mut self.force);
+        self.scale.include(&self.force, &start.force, h);
+        self.step.xi.fill(0.0);
+        self.account = Account::default();
+    }
+
+    /// One Runge–Kutta step, with an event if it meets one; returns the time that is left of the step of length `h`.
+    fn part(
+        &mut self,
+        system: &dyn System,
+        options: &HigherOrderOptions,
+        rest: f64,
+        h: f64,
+    ) -> Result<f64, StepError> {
+        if !self.attempt(system, options, rest)? {
+            std::mem::swap(&mut self.trial, &mut self.lower);
+            self.take(system, rest)?;
+            return Ok(0.0);
+        }
+        let eta = options.width(self.stages.tableau.order, h, self.at.t);
+        let (mut a, mut b) = (0.0, rest);
+        while b - a > eta {
+            let middle = 0.5 * (a + b);
+            if middle <= a || middle >= b {
+                break;
+            }
+            if self.attempt(system, options, middle)? {
+                b = middle;
+            } else {
+                a = middle;
+                std::mem::swap(&mut self.trial, &mut self.lower);
+            }
+        }
+        if a > 0.0 {
+            self.take(system, a)?;
+        }
+        self.pass_event(system, options, b - a)?;
+        self.account.events += 1;
+        if self.account.events > options.max_events {
+            return Err(self.too_many_events(system, h));
+        }
+        Ok(rest - b)
+    }
+
+    /// A Runge–Kutta step of length `h` into `trial`; whether an event is in it.
+    fn attempt(
+        &mut self,
+        system: &dyn System,
+        options: &HigherOrderOptions,
+        h: f64,
+    ) -> Result<bool, StepError> {
+        self.counts.runge_kutta += 1;
+        let Self {
+            step,
+            stages,
+            problem,
+            at,
+            closed,
+            trial,
+            scale,
+            free,
+            ..
+        } = self;
+        match &mut self.implicit {
+            Some(implicit) => {
+                let iterations = implicit.solve(
+                    system,
+                    step,
+                    (stages, scale, &self.guess),
+                    (at, closed),
+                    (h, options),
+                    trial,
+                )?;
+                self.account.iterations += iterations;
+            }
+            None => explicit::solve(
+                system,
+                step,
+                problem,
+                stages,
+                (at, closed),
+                h,
+                (trial, free),
+            )?,
+        }
+        self.look_for_openings(system)?;
+        Ok(self.has_event())
+    }
+
+    /// Notes the closed contacts that accelerate away at the end of `trial`, which no stage may know.
+    fn look_for_openings(&mut self, system: &dyn System) -> Result<(), StepError> {
+        if self.closed.is_empty() || !self.trial.opening.is_empty() {
+            return Ok(());
+        }
+        let Self {
+            step,
+            problem,
+            closed,
+            trial,
+            free,
+            force,
+            ..
+        } = self;
+        let end = &mut trial.end;
+        end.place_mass(system, NAME)?;
+        pressed(system, (step, problem), end, closed, (free, force))?;
+        for (row, force_of_row) in problem.impulses() {
+            if let Row::Normal(contact, r) = row {
+                let gamma = trial.end.contacts.directions.dot(r, force) + trial.end.bias(row);
+                let noise = noise(&trial.end, r, free);
+                note_opening(&mut trial.opening, contact, force_of_row, (gamma, noise));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the contacts of an event in `trial`, if there are any.
+    fn has_event(&mut self) -> bool {
+        let end = &self.trial.end;
+        let set = &end.contacts;
+        let epsilon = self.step.epsilon;
+        let closes = |i: &usize| {
+            set.gap[*i] < -epsilon
+                && set.normal_velocity(*i, &end.v) < 0.0
+                && !self.closed.contains(i)
+        };
+        let is_event = !self.trial.opening.is_empty() || (0..set.len()).any(|i| closes(&i));
+        if is_event {
+            self.closing.clear();
+            self.closing.extend((0..set.len()).filter(closes));
+            self.opening.clone_from(&self.trial.opening);
+        }
+        is_event
+    }
+
+    /// Takes over the piece in `lower`, of length `h`.
+    fn take(&mut self, system: &dyn System, h: f64) -> Result<(), StepError> {
+        let piece = &mut self.lower;
+        if !max_abs(&piece.end.v).is_finite() {
+            return Err(not_finite(system, &piece.end));
+        }
+        let reactions = &mut self.step.reactions;
+        axpy(1.0, &piece.bilateral, &mut reactions.bilateral);
+        axpy(1.0, &piece.row, &mut reactions.row);
+        for (i, first) in piece.end.contacts.first_row.iter().enumerate() {
+            reactions.normal[i] += piece.row[*first];
+        }
+        reactions.leave(piece.dynamics);
+        axpy(1.0, &piece.xi, &mut self.step.xi);
+        self.account.work_external += piece.work_external;
+        self.account.work_contact += piece.work_contact;
+        self.account.redundant = self.account.redundant.max(piece.redundant);
+        for (a, (v, before)) in self
+            .guess
+            .iter_mut()
+            .zip(piece.end.v.iter().zip(&self.at.v))
+        {
+            *a = (v - before) / h;
+        }
+        piece.end.t = self.at.t + h;
+        std::mem::swap(&mut self.at, &mut piece.end);
+        self.at.place_mass(system, NAME)?;
+        self.projection
+            .apply(system, &self.step, &mut self.at, &self.closed)
+    }
+
+    /// Passes the event over a bracket of width `eta`.
+    fn pass_event(
+        &mut self,
+        system: &dyn System,
+        options: &HigherOrderOptions,
+        eta: f64,
+    ) -> Result<(), StepError> {
+        self.together.clear();
+        self.together.extend_from_slice(&self.closed);
+        self.together.extend_from_slice(&self.closing);
+        self.together.sort_unstable();
+        let Passed {
+            work_external,
+            work_contact,
+            law,
+            iterations,
+        } = self.bracket.pass(
+            system,
+            (&mut self.step, &mut self.problem),
+            &self.scale,
+            (&mut self.at, &self.together),
+            eta,
+            options,
+        )?;
+        let account = &mut self.account;
+        account.work_external += work_external;
+        account.work_contact += work_contact;
+        account.law = account.law.max(law);
+        account.iterations += iterations;
+        account.redundant = account.redundant.max(self.problem.redundant);
+        self.counts.events += 1;
+        self.counts.widest = self.counts.widest.max(eta);
+        self.at.place(system, NAME)?;
+
+        self.was_closed.clone_from(&self.closed);
+        self.velocity.clone_from(&self.bracket.after);
+        let opening = &self.opening;
+        self.together.retain(|i| !opening.contains(i));
+        self.close_slow(system, options, eta)?;
+        self.note_events();
+        self.projection
+            .apply(system, &self.step, &mut self.at, &self.closed)
+    }
+
+    /// Closes those of the contacts `together` that rest, or leave so slowly that they would be back within `eta`, and that are
+    /// pressed together; `velocity` is that of each contact of the set.
+    fn close_slow(
+        &mut self,
+        system: &dyn System,
+        options: &HigherOrderOptions,
+        eta: f64,
+    ) -> Result<(), StepError> {
+        // Without the contacts, but with the constraints.
+        let solver = (&mut self.step, &mut self.problem);
+        let (free, without) = (&mut self.free, &mut self.force);
+        pressed(system, solver, &mut self.at, &[], (free, without))?;
+        let (at, step) = (&self.at, &mut self.step);
+        let (free, velocity) = (&self.force, &self.velocity);
+        // A flight no higher than this cannot be told from rest.
+        let height = (1e-2 * step.epsilon).max(16.0 * f64::EPSILON * max_abs(&at.q));
+        self.together.retain(|&i| {
+            let r = at.contacts.first_row[i];
+            let row = Row::Normal(i, r);
+            let gamma = at.contacts.directions.dot(r, free) + at.bias(row);
+            let u = velocity[i];
+            let slow = u <= -0.5 * eta * gamma || u * u <= -2.0 * height * gamma;
+            let returns = options.rest_rule && gamma < 0.0 && slow;
+            u.abs() <= speed_noise(step, at, row) || returns
+        });
+        self.closed.clear();
+        if self.together.is_empty() {
+            return Ok(());
+        }
+        let (free, acceleration) = (&mut self.free, &mut self.force);
+        let solver = (step, &mut self.problem);
+        pressed(
+            system,
+            solver,
+            &mut self.at,
+            &self.together,
+            (free, acceleration),
+        )?;
+        let at = &self.at;
+        for (row, force) in self.problem.impulses() {
+            if let Row::Normal(i, r) = row {
+                let gamma = at.contacts.directions.dot(r, &self.force) + at.bias(row);
+                if force > 0.0 || gamma <= noise(at, r, &self.free) {
+                    self.closed.push(i);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes impacts, contacts that closed and contacts that opened in the bracket just passed.
+    fn note_events(&mut self) {
+        let b = &self.bracket;
+        let ids = &self.at.contacts.id;
+        for i in 0..ids.len() {
+            let hits = self.closing.contains(&i);
+            let (was, is) = (self.was_closed.contains(&i), self.closed.contains(&i));
+            let law = self.at.contacts.law[i];
+            let mut note = |kind: EventKind| {
+                self.step.events.push(Event {
+                    kind,
+                    t: self.at.t,
+                    contact: ids[i],
+                    velocity_before: [b.before[i], 0.0, 0.0],
+                    velocity_after: [b.after[i], 0.0, 0.0],
+                    impulse: [b.impulse[i], 0.0, 0.0],
+                    energy_lost: -0.5 * b.impulse[i] * (b.before[i] + b.after[i]),
+                });
+            };
+            if hits && b.impulse[i] > 0.0 {
+                note(EventKind::Impact);
+            }
+            match (was, is) {
+                (false, true) if law.e_n > 0.0 => {
+                    self.counts.rested += 1;
+                    note(EventKind::Accumulation);
+                }
+                (false, true) => note(EventKind::Close),
+                (true, false) => note(EventKind::Open),
+                _ => {}
+            }
+        }
+    }
+
+    fn finish(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        self.name_closed();
+        let Self {
+            step, at, account, ..
+        } = self;
+        at.t = end;
+        std::mem::swap(&mut step.end, at);
+        for (i, state) in step.reactions.state.iter_mut().enumerate() {
+            *state = if self.closed.contains(&i) {
+                ContactState::Closed
+            } else {
+                ContactState::Open
+            };
+        }
+        let works = (account.work_external, account.work_contact);
+        let mut report =
+            step.finish_with(system, state, works, account.iterations, account.redundant)?;
+        report.remedies = account.events;
+        if !step.start.contacts.is_empty() {
+            let gaps = self
+                .closed
+                .iter()
+                .map(|&i| step.start.contacts.gap[i].abs());
+            let certificate = &mut report.certificate;
+            certificate.set(Entry::ComplementarityPosition, gaps.fold(0.0, f64::max));
+            certificate.set(Entry::ImpactLaw, account.law);
+        }
+        Ok(report)
+    }
+
+    fn too_many_events(&self, system: &dyn System, h: f64) -> StepError {
+        let contact = self.closing.first().or(self.opening.first());
+        let name = |&i: &usize| system.names().contact(self.at.contacts.id[i]);
+        StepError::TooManyBrackets {
+            events: self.account.events,
+            contact: contact.map(name).unwrap_or_default(),
+            h: h.min(self.nominal),
+        }
+    }
+}
+
+/// The accelerations `free` without and `full` with the forces of the contacts `closed` and of the constraints, at a stage whose mass and
+/// rows are placed.
+fn pressed(
+    system: &dyn System,
+    (step, problem): (&mut Step, &mut StepProblem),
+    at: &mut Stage,
+    closed: &[usize],
+    (free, full): (&mut Vec<f64>, &mut Vec<f64>),
+) -> Result<(), StepError> {
+    at.evaluate_force(system)?;
+    at.evaluate_bias(system);
+    free.copy_from_slice(&at.force);
+    at.mass.solve(free);
+    let at = &*at;
+    let bias = |row: Row| at.bias(row);
+    let reactions = &mut step.reactions;
+    problem.pose(
+        system,
+        reactions,
+        (at, at),
+        closed,
+        Duration::Force,
+        free,
+        bias,
+    );
+    problem.solve(system, reactions, at, at.t)?;
+    full.copy_from_slice(free);
+    problem.respond(full);
+    Ok(())
+}

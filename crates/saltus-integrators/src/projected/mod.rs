@@ -1,0 +1,257 @@
+//! Projected Moreau–Jean schemes: the θ-scheme with positions on their constraints and contacts.
+//!
+//! ```text
+//! M (v_{k+1} − v_k) = h f(t_{k+θ}, q_{k+θ}, v_{k+θ}) + Gᵀ P ,   q̃ = q_k ⊕ h v_{k+θ} ,   x_{k+θ} = θ x_{k+1} + (1−θ) x_k
+//! q_{k+1} = q̃ ⊕ ξ ,   M ξ = Gᵀ τ        (nearest positions with g = 0 and gaps ≥ 0, = 0 where P > 0)
+//! 0 ≤ u_{k+1} + e u_k ⟂ P ≥ 0           for the contacts of the step, Coulomb's law
+//! ```
+//!
+//! `combined`: `G` is taken at `q_{k+1}`; the contacts of the step are found from its end: none at first, then those whose gap at
+//! `q_{k+1}` is not positive join, until there are none, at most as many times as there are contacts. `ggl`: the step without contacts is
+//! projected, and the contacts with `τ > 0` obey the velocity law at `q_{k+1}`, which has no part of their impulses (after Gear, Gupta and
+//! Leimkuhler). `direct`: the Moreau–Jean step, then a projection of the positions.
+//!
+//! Order 1 across impacts, order 2 on smooth motion for `θ = 1/2`. Bilateral constraints and contacts hold at positions and, but for
+//! `direct`, at velocities, exactly; `direct` lifts positions without their velocities, so that nothing closed comes to rest and energy is
+//! added. Use `combined` where no penetration or drift is allowed and `moreau-jean` is wanted otherwise.
+//!
+//! References: Acary (2013), *Projected event-capturing time-stepping schemes*; Acary and Bonnefon, talk on conservation and stability of
+//! constraints in discrete time; Brüls, Acary, Cardona (2014) for the idea of `ggl`.
+
+mod methods;
+mod newton;
+mod options;
+mod smooth;
+
+pub use options::{Lifted, Metric, ProjectedMoreauJeanOptions, ProjectionMethod};
+
+use crate::certificate::{Entry, Guarantees};
+use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
+use crate::kit::{Active, MomentumScale, Projection, Stage, Step, StepProblem, refuse_friction};
+use crate::scheme::OptionsError;
+use saltus_linear::{MatrixSink, RowCollector, SquareMatrix};
+use saltus_system::{ContactId, State, Structure, System};
+use smooth::{Rule, Smooth};
+
+const NAME: &str = "moreau-jean-projected";
+
+/// The schemes with their buffers.
+#[derive(Debug)]
+pub struct ProjectedMoreauJean {
+    options: ProjectedMoreauJeanOptions,
+    own: Option<Own>,
+}
+
+/// What a prepared scheme has.
+#[derive(Debug)]
+struct Own {
+    step: Step,
+    problem: StepProblem,
+    projection: Projection,
+    smooth: Smooth,
+    structure: Structure,
+    scale: MomentumScale,
+    /// Where the laws of the step are.
+    law: Stage,
+    active: Active,
+    /// Contacts that carried an impulse in the present pass and stay closed in it.
+    closed: Vec<bool>,
+    /// Contacts of the last step, where they are remembered.
+    earlier: Vec<ContactId>,
+    /// The metric of the projection, where it is not the mass matrix.
+    metric: Option<SquareMatrix>,
+    /// Violation of a position that counts as none after a correction, and before the first one \[m\].
+    tolerance: f64,
+    leaves: f64,
+    /// Where the contacts of the laws are.
+    t_contacts: f64,
+    q_contacts: Vec<f64>, // (nq)
+    q_free: Vec<f64>,     // q̃ (nq)
+    v: Vec<f64>,          // v_{k+1} (nv)
+    v_free: Vec<f64>,     // the same without the impulses of the problem (nv)
+    defect: Vec<f64>,     // M (v_{k+1} − v_k) − h f − Gᵀ P (nv)
+    work: Vec<f64>,       // (nv)
+    /// Residual of the balance of momentum [N·s].
+    dynamics: f64,
+    /// Whether directions count as constant in the corrections of the present pass, and how often that was needed in the step.
+    is_plain: bool,
+    remedies: u32,
+    /// Rows of constraints and contacts with their turning by the velocity, and `e` of the rows of contacts.
+    turned_bilateral: RowCollector,
+    turned_contacts: RowCollector,
+    restitution: Vec<f64>,
+}
+
+impl ProjectedMoreauJean {
+    /// The schemes with the given parameters.
+    ///
+    /// # Errors
+    /// The first parameter out of range.
+    pub fn new(options: ProjectedMoreauJeanOptions) -> Result<Self, OptionsError> {
+        options.validate()?;
+        Ok(Self { options, own: None })
+    }
+}
+
+impl Integrator for ProjectedMoreauJean {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        let tolerance = self.options.tolerance;
+        let g = Guarantees::default()
+            .with(Entry::Dynamics, tolerance)
+            .with(Entry::ComplementarityVelocity, tolerance)
+            .with(Entry::Cone, tolerance)
+            .with(Entry::StickVelocity, tolerance)
+            .with(Entry::QuaternionNorm, tolerance)
+            .with(Entry::BilateralPosition, tolerance);
+        if self.options.method == ProjectionMethod::Direct {
+            return match self.options.lifted {
+                Lifted::All => g.with(Entry::Penetration, tolerance),
+                Lifted::Active => g,
+            };
+        }
+        g.with(Entry::BilateralVelocity, tolerance)
+            .with(Entry::Penetration, tolerance)
+            .with(Entry::ComplementarityPosition, tolerance)
+            .with(Entry::ImpactLaw, tolerance)
+    }
+
+    fn prepare(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<StepReport, StepError> {
+        let mut step = Step::new(NAME, system, state, self.options.activation_tolerance, h)?;
+        if !self.options.solves_friction() {
+            refuse_friction(NAME, system, &step)?;
+        }
+        let report = step.initial_report(system, h);
+        let zeros = || vec![0.0; step.dims.nv];
+        let metric = match self.options.metric {
+            Metric::Mass => None,
+            Metric::Identity => Some(identity(step.dims.nv)?),
+        };
+        self.own = Some(Own {
+            problem: StepProblem::default(),
+            projection: Projection::new(system),
+            smooth: Smooth::new(system),
+            structure: system.structure(),
+            scale: MomentumScale::new(&step.start.mass),
+            law: Stage::new(system),
+            active: Vec::with_capacity(step.start.contacts.len()),
+            closed: Vec::new(),
+            earlier: Vec::new(),
+            metric,
+            tolerance: self
+                .options
+                .position_tolerance
+                .unwrap_or_else(|| 1e-13 * step.length_scale(state, h)),
+            leaves: self.options.position_tolerance.unwrap_or(0.0),
+            t_contacts: f64::NAN,
+            q_contacts: vec![0.0; step.dims.nq],
+            q_free: vec![0.0; step.dims.nq],
+            v: zeros(),
+            v_free: zeros(),
+            defect: zeros(),
+            work: zeros(),
+            dynamics: 0.0,
+            is_plain: false,
+            remedies: 0,
+            turned_bilateral: RowCollector::default(),
+            turned_contacts: RowCollector::default(),
+            restitution: Vec::new(),
+            step,
+        });
+        Ok(report)
+    }
+
+    fn step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        let Some(own) = &mut self.own else {
+            return Err(crate::kit::unprepared(NAME));
+        };
+        let rule = Rule {
+            theta: self.options.theta,
+            evaluation: self.options.evaluation,
+            h,
+            end,
+        };
+        own.begin(system, state, &rule)?;
+        match self.options.method {
+            ProjectionMethod::Combined => own.combined(system, state, &rule, &self.options),
+            ProjectionMethod::Direct => own.direct(system, state, &rule, &self.options),
+            ProjectionMethod::Ggl => own.ggl(system, state, &rule, &self.options),
+        }
+    }
+
+    fn reactions(&self) -> Reactions<'_> {
+        crate::kit::reactions(self.own.as_ref().map(|own| &own.step))
+    }
+
+    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
+        if let Some(own) = &self.own {
+            own.step.interpolate(system, fraction, out);
+        }
+    }
+
+    fn events(&self) -> &[Event] {
+        self.own.as_ref().map_or(&[], |own| &own.step.events)
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        memory.clear();
+        if let Some(own) = &self.own {
+            own.step.save(memory);
+            let count = own.earlier.len() as f64;
+            memory.extend([own.scale.get(), own.tolerance, count]);
+            for id in &own.earlier {
+                memory.extend(crate::kit::halves(*id));
+            }
+            own.smooth.save(memory);
+            own.projection.save(memory);
+        }
+    }
+
+    fn load(&mut self, memory: &[f64]) {
+        let Some(own) = &mut self.own else { return };
+        let [scale, tolerance, count, rest @ ..] = own.step.load(memory) else {
+            return;
+        };
+        own.scale.set(*scale);
+        own.tolerance = *tolerance;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let Some((ids, rest)) = rest.split_at_checked(2 * *count as usize) else {
+            return;
+        };
+        own.earlier.clear();
+        let ids = ids.chunks_exact(2);
+        own.earlier
+            .extend(ids.map(|id| crate::kit::whole([id[0], id[1]])));
+        if let Some(rest) = own.smooth.load(rest) {
+            own.projection.load(rest);
+        }
+    }
+}
+
+/// The identity of size `n`, factored.
+fn identity(n: usize) -> Result<SquareMatrix, StepError> {
+    let mut matrix = SquareMatrix::new(n);
+    for i in 0..n {
+        matrix.entry(i, i, 1.0);
+    }
+    matrix.factorise().map_err(|source| StepError::Singular {
+        source,
+        scheme: NAME,
+        mass_is_regular: true,
+    })?;
+    Ok(matrix)
+}

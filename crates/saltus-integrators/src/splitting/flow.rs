@@ -1,0 +1,252 @@
+//! The smooth part of a step: the method of Runge, Kutta and Fehlberg of order 5 with its error estimate of order 4.
+
+use super::NAME;
+use crate::integrator::StepError;
+use crate::kit::{Duration, Mode, Row, Stage, Step, StepProblem, StepReactions};
+use saltus_linear::{Dense, SquareMatrix, axpy};
+use saltus_system::System;
+
+const STAGES: usize = 6;
+
+/// Weights of the stages before it in each stage (Fehlberg 1969).
+const A: [[f64; STAGES - 1]; STAGES] = [
+    [0.0; 5],
+    [0.25, 0.0, 0.0, 0.0, 0.0],
+    [3.0 / 32.0, 9.0 / 32.0, 0.0, 0.0, 0.0],
+    [1932.0 / 2197.0, -7200.0 / 2197.0, 7296.0 / 2197.0, 0.0, 0.0],
+    [439.0 / 216.0, -8.0, 3680.0 / 513.0, -845.0 / 4104.0, 0.0],
+    [
+        -8.0 / 27.0,
+        2.0,
+        -3544.0 / 2565.0,
+        1859.0 / 4104.0,
+        -11.0 / 40.0,
+    ],
+];
+/// When each stage is, in steps.
+const C: [f64; STAGES] = [0.0, 0.25, 0.375, 12.0 / 13.0, 1.0, 0.5];
+/// Weights of the stages in the end of the step, order 5.
+const B: [f64; STAGES] = [
+    16.0 / 135.0,
+    0.0,
+    6656.0 / 12825.0,
+    28561.0 / 56430.0,
+    -9.0 / 50.0,
+    2.0 / 55.0,
+];
+/// The same of order 4.
+const B4: [f64; STAGES] = [
+    25.0 / 216.0,
+    0.0,
+    1408.0 / 2565.0,
+    2197.0 / 4104.0,
+    -0.2,
+    0.0,
+];
+
+/// Amplification of an undamped vibration in a step that still counts as stable: the method is weakly unstable there.
+const GROWTH: f64 = 1.0 + 1e-4;
+
+/// The stages of a step.
+#[derive(Debug)]
+pub(super) struct Flow {
+    stage: Stage,
+    acceleration: Dense, // v̇ of each stage (stages × nv)
+    rate: Dense,         // of the tangent ξ: T(ξ)⁻¹ v (stages × nv)
+    tangent: SquareMatrix,
+    xi: Vec<f64>,               // (nv)
+    free: Vec<f64>,             // M⁻¹ f (nv)
+    pub(super) v: Vec<f64>,     // velocity at the end (nv)
+    pub(super) error: Vec<f64>, // of ξ (nv)
+}
+
+impl Flow {
+    pub(super) fn new(system: &dyn System) -> Self {
+        let nv = system.dims().nv;
+        let zeros = || vec![0.0; nv];
+        Self {
+            stage: Stage::new(system),
+            acceleration: Dense::zeros(STAGES, nv),
+            rate: Dense::zeros(STAGES, nv),
+            tangent: SquareMatrix::new(nv),
+            xi: zeros(),
+            free: zeros(),
+            v: zeros(),
+            error: zeros(),
+        }
+    }
+
+    /// Goes from the start of `step` for a time `h` \[s\] with forces on constraints and on the contacts `closed`: leaves `step.xi`, the
+    /// velocity at the end and the error of `ξ`, and adds the impulses of the forces.
+    pub(super) fn run(
+        &mut self,
+        system: &dyn System,
+        step: &mut Step,
+        problem: &mut StepProblem,
+        closed: &[usize],
+        h: f64,
+    ) -> Result<(), StepError> {
+        for l in 0..STAGES {
+            combine(&self.rate, &A[l][..l.min(STAGES - 1)], h, &mut self.xi);
+            let stage = &mut self.stage;
+            stage.take_contacts(&step.start);
+            let t = step.start.t + C[l] * h;
+            stage.retract(system, &step.start, &self.xi, t);
+            let weights = &A[l][..l.min(STAGES - 1)];
+            combine(&self.acceleration, weights, h, &mut stage.v);
+            axpy(1.0, &step.start.v, &mut stage.v);
+            stage.place(system, NAME)?;
+            stage.place_laws(system);
+            let reactions = &mut step.reactions;
+            let out = &mut self.free;
+            accelerations(system, reactions, (problem, closed), (stage, out), h * B[l])?;
+            self.acceleration.row_mut(l).copy_from_slice(&self.free);
+            self.set_rate(system, step, l)?;
+        }
+        combine(&self.rate, &B, h, &mut step.xi);
+        combine(&self.acceleration, &B, h, &mut self.v);
+        axpy(1.0, &step.start.v, &mut self.v);
+        let mut difference = B;
+        for (d, b) in difference.iter_mut().zip(&B4) {
+            *d -= b;
+        }
+        combine(&self.rate, &difference, h, &mut self.error);
+        Ok(())
+    }
+
+    /// `T(ξ)⁻¹ v` of stage `l`.
+    fn set_rate(&mut self, system: &dyn System, step: &Step, l: usize) -> Result<(), StepError> {
+        let rate = self.rate.row_mut(l);
+        rate.copy_from_slice(&self.stage.v);
+        if step.is_flat || l == 0 {
+            return Ok(());
+        }
+        self.tangent.clear();
+        system.retract_tangent(&step.start.q, &self.xi, &mut self.tangent);
+        self.tangent
+            .factorise()
+            .map_err(|source| StepError::Singular {
+                source,
+                scheme: NAME,
+                mass_is_regular: true,
+            })?;
+        self.tangent.solve(rate);
+        Ok(())
+    }
+}
+
+/// `out ← h Σ w_k x_k` over the first rows.
+fn combine(x: &Dense, weights: &[f64], h: f64, out: &mut [f64]) {
+    out.fill(0.0);
+    for (k, w) in weights.iter().enumerate() {
+        axpy(h * w, x.row(k), out);
+    }
+}
+
+/// `v̇` at a placed stage with forces on constraints and on the contacts `closed`: `0 ≤ λ ⟂ g̈ ≥ 0`. Adds `weight` times the forces to
+/// the impulses of the step.
+pub(super) fn accelerations(
+    system: &dyn System,
+    reactions: &mut StepReactions,
+    (problem, closed): (&mut StepProblem, &[usize]),
+    (stage, out): (&mut Stage, &mut [f64]),
+    weight: f64,
+) -> Result<(), StepError> {
+    stage.evaluate_force(system)?;
+    out.copy_from_slice(&stage.force);
+    stage.mass.solve(out);
+    if system.dims().ng == 0 && closed.is_empty() {
+        return Ok(());
+    }
+    stage.evaluate_bias(system);
+    let stage = &*stage;
+    problem.pose(
+        system,
+        reactions,
+        (stage, stage),
+        closed,
+        Duration::Force,
+        out,
+        |row: Row| stage.bias(row),
+    );
+    problem.solve(system, reactions, stage, stage.t)?;
+    problem.respond(out);
+    if weight != 0.0 {
+        reactions.add(problem, weight);
+    }
+    Ok(())
+}
+
+/// Largest step \[s\] in which `mode` does not grow by more than [`GROWTH`].
+pub(super) fn stable_step(mode: Mode) -> f64 {
+    let omega = mode.square.sqrt();
+    let (mut z, dz) = (0.0, 1e-3);
+    while z < 4.0 && amplification(z + dz, mode.damping / omega) <= GROWTH {
+        z += dz;
+    }
+    z / omega
+}
+
+/// Largest amplification of `ẍ + 2 ξ ẋ + x = 0` in a step of length `h`, `damping = 2 ξ`.
+fn amplification(h: f64, damping: f64) -> f64 {
+    // The columns of the matrix of the step are the motions from (1, 0) and (0, 1).
+    let column = |start: [f64; 2]| {
+        let mut k = [[0.0; 2]; STAGES];
+        for l in 0..STAGES {
+            let mut x = start;
+            for (w, k) in A[l].iter().zip(&k[..l]) {
+                x = [x[0] + h * w * k[0], x[1] + h * w * k[1]];
+            }
+            k[l] = [x[1], -x[0] - damping * x[1]];
+        }
+        let mut x = start;
+        for (w, k) in B.iter().zip(&k) {
+            x = [x[0] + h * w * k[0], x[1] + h * w * k[1]];
+        }
+        x
+    };
+    let (a, b) = (column([1.0, 0.0]), column([0.0, 1.0]));
+    let (half_trace, det) = (0.5 * (a[0] + b[1]), a[0] * b[1] - a[1] * b[0]);
+    let discriminant = half_trace * half_trace - det;
+    if discriminant < 0.0 {
+        det.sqrt()
+    } else {
+        half_trace.abs() + discriminant.sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{A, B, B4, C, STAGES, amplification, stable_step};
+    use crate::kit::Mode;
+
+    #[test]
+    fn the_tableau_has_its_order() {
+        let moment = |b: &[f64; STAGES], k: i32| -> f64 {
+            b.iter().zip(&C).map(|(b, c)| b * c.powi(k)).sum()
+        };
+        for k in 0..5 {
+            let exact = 1.0 / f64::from(k + 1);
+            assert!((moment(&B, k) - exact).abs() < 1e-15, "order 5, {k}");
+            if k < 4 {
+                assert!((moment(&B4, k) - exact).abs() < 1e-15, "order 4, {k}");
+            }
+        }
+        for (row, c) in A.iter().zip(&C) {
+            assert!((row.iter().sum::<f64>() - c).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn undamped_vibrations_grow_and_damped_ones_have_a_limit() {
+        // |R(i)| and |R(2 i)| of the stability polynomial.
+        assert!((amplification(1.0, 0.0) - 1.000_642_270_4).abs() < 1e-9);
+        assert!((amplification(2.0, 0.0) - 1.001_839_202_8).abs() < 1e-9);
+        // On the real axis it ends at 3.677: two equal roots, a critically damped mode.
+        let limit = stable_step(Mode {
+            square: 1.0,
+            damping: 2.0,
+        });
+        assert!((limit - 3.68).abs() < 0.02, "{limit}");
+    }
+}
