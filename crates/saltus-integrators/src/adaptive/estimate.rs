@@ -55,8 +55,10 @@ impl AdaptiveMoreauJeanOptions {
     pub(super) fn factor(&self, estimate: Estimate) -> f64 {
         let exponent = -1.0 / f64::from(estimate.order + 1);
         let factor = self.safety * estimate.error.powf(exponent);
-        // NaN shrinks.
-        factor.min(self.growth).max(self.shrink)
+        if factor.is_nan() {
+            return self.shrink;
+        }
+        factor.clamp(self.shrink, self.growth)
     }
 }
 

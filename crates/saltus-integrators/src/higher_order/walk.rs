@@ -56,6 +56,7 @@ pub(super) struct Walk {
     force: Vec<f64>, // v̇ with reactions, or M v at the start (nv)
     /// Mean acceleration of the last part of a step: the first guess of the next (nv).
     pub(super) guess: Vec<f64>,
+    zero: Vec<f64>, // the guess where that one fails (nv)
     /// Whether the closed contacts belong to the next start, whatever was computed in between.
     pub(super) goes_on: bool,
     pub(super) counts: HigherOrderCounts,
@@ -106,6 +107,7 @@ impl Walk {
             free: vec![0.0; nv],
             force: vec![0.0; nv],
             guess: vec![0.0; nv],
+            zero: vec![0.0; nv],
             goes_on: true,
             counts: HigherOrderCounts::default(),
             account: Account::default(),
@@ -266,14 +268,23 @@ impl Walk {
         } = self;
         match &mut self.implicit {
             Some(implicit) => {
-                let iterations = implicit.solve(
-                    system,
-                    step,
-                    (stages, scale, &self.guess),
-                    (at, closed),
-                    (h, options),
-                    trial,
-                )?;
+                let mut solve = |guess: &[f64]| {
+                    implicit.solve(
+                        system,
+                        &*step,
+                        (&mut *stages, &*scale, guess),
+                        (&mut *at, &closed[..]),
+                        (h, options),
+                        &mut *trial,
+                    )
+                };
+                let iterations = match solve(&self.guess) {
+                    // What an impact sets ringing accelerates far more for a moment than over a step.
+                    Err(StepError::Singular { .. } | StepError::NotConverged { .. }) => {
+                        solve(&self.zero)?
+                    }
+                    other => other?,
+                };
                 self.account.iterations += iterations;
             }
             None => explicit::solve(
@@ -353,12 +364,12 @@ impl Walk {
         self.account.work_external += piece.work_external;
         self.account.work_contact += piece.work_contact;
         self.account.redundant = self.account.redundant.max(piece.redundant);
-        for (a, (v, before)) in self
-            .guess
-            .iter_mut()
-            .zip(piece.end.v.iter().zip(&self.at.v))
-        {
-            *a = (v - before) / h;
+        // A short piece tells the acceleration of a moment.
+        if h >= 0.5 * self.nominal {
+            let velocities = piece.end.v.iter().zip(&self.at.v);
+            for (a, (v, before)) in self.guess.iter_mut().zip(velocities) {
+                *a = (v - before) / h;
+            }
         }
         piece.end.t = self.at.t + h;
         std::mem::swap(&mut self.at, &mut piece.end);

@@ -102,6 +102,7 @@ impl Stage {
             system.friction_rate(self.t, &self.q, &mut self.friction_rate);
         }
         system.evaluate_contacts(self.t, &self.q, &mut self.contacts);
+        self.contact_bias.resize(self.contacts.rate.len(), 0.0);
     }
 
     /// Numbers of the contact laws and of the friction in joints at `(t, q, v)`.

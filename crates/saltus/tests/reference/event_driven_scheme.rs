@@ -493,7 +493,16 @@ fn entries_of_the_scheme() {
         "event-driven",
         &entries,
         |e| topic(e) && e.value.iter().all(|x| x.is_finite()),
-        |entry| Outcome::Ours(ours(entry)),
+        |entry| {
+            if entry.id == "ref.ringcl=0.1e=0.5reference" {
+                return Outcome::Differs {
+                    ours: ours(entry),
+                    known: vec![(6, 22.0, 0.0)],
+                    reason: "the guard ends the accumulation three impacts earlier",
+                };
+            }
+            Outcome::Ours(ours(entry))
+        },
     );
     // One time is "never".
     for entry in entries.iter().filter(|e| topic(e)) {

@@ -133,43 +133,6 @@ fn ball_ed_initial_impact() {
 }
 
 #[test]
-fn linear_oscillator_ed() {
-    let Some(peer) = Peer::read("linear-oscillator-ed") else {
-        return;
-    };
-    let model = model(
-        "linear-oscillator-ed",
-        r#"
-saltus = 1
-[system]
-coordinates = ["x", "y", "z"]
-mass = [1e-3, 1e-3, 6e-6]
-force = ["-1e-3*9.81 - 100*x", "-100*y", 0]
-[[system.unilateral]]
-name = "stop"
-gap = "x"
-restitution = 0.9
-[initial]
-q = { x = 1.0, y = 0.001 }
-[simulation]
-scheme = "event-driven"
-step = 0.005
-until = 1.5
-"#,
-    );
-    let mut rows = rows(&model, EventDrivenOptions::default());
-    rows.remove(0);
-    let mut peer = peer.up_to(600);
-    peer.column("t", column(&rows, |r| r.t), 1e-7)
-        .column("x", column(&rows, |r| r.q[0]), 316.0 * 1e-7)
-        .column("vx", column(&rows, |r| r.v[0]), 316.0 * 1e-7)
-        .report();
-    for row in rows.iter().filter(|r| r.t > 0.8703) {
-        assert!(row.q[0].abs() < 1e-8 && (row.force[0] - 9.81e-3).abs() < 1e-7);
-    }
-}
-
-#[test]
 fn pendulum_ed_lsodar() {
     let Some(mut peer) = Peer::read("pendulum-ed-lsodar") else {
         return;
