@@ -158,7 +158,8 @@ impl Integrator for AdaptiveMoreauJean {
                 Ok(done) if done.estimate.error <= 1.0 || is_shortest => {
                     own.propose(length, options.factor(done.estimate));
                     copy(&own.end, state);
-                    let too_wrong = u32::from(!(done.estimate.error <= 1.0));
+                    let too_wrong =
+                        u32::from(done.estimate.error > 1.0 || done.estimate.error.is_nan());
                     return Ok(StepReport {
                         rejected,
                         remedies: done.report.remedies + too_wrong,

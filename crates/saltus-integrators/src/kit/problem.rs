@@ -71,6 +71,7 @@ impl StepProblem {
     /// Poses the problem of the contacts `active` with all bilateral constraints and friction in joints.
     ///
     /// `J` is the factored mass of `forces`; see [`pose_with`](Self::pose_with).
+    #[allow(clippy::too_many_arguments)]
     pub(crate) fn pose(
         &mut self,
         system: &dyn System,
@@ -86,6 +87,7 @@ impl StepProblem {
     }
 
     /// The same with any factored `J`. `A` and the laws are those of `rows`, `B` those of `forces`; `offset` gives `c` of each row.
+    #[allow(clippy::too_many_arguments)]
     pub(crate) fn pose_with(
         &mut self,
         system: &dyn System,
@@ -104,6 +106,7 @@ impl StepProblem {
     }
 
     /// The same with the rows of `A` that `turned` gives: directions that turn with the velocity.
+    #[allow(clippy::too_many_arguments)]
     pub(crate) fn pose_turned<'a>(
         &mut self,
         system: &dyn System,

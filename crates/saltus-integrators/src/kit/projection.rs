@@ -118,7 +118,9 @@ impl Projection {
                 break;
             }
             let curved = iteration >= PATIENCE && !self.is_linear;
-            if !(curved && self.correct_curved(system, metric, at)) && !self.correct(metric, at) {
+            let corrected =
+                curved && self.correct_curved(system, metric, at) || self.correct(metric, at);
+            if !corrected {
                 return Err(Unprojected::Contradiction);
             }
             let mut change = 0.0_f64;

@@ -398,7 +398,6 @@ impl Integrator for MoreauJean {
             friction_slip: &self.joints.slip,
             friction_impulse: &self.joints.impulse,
             friction_state: &self.joints.state,
-            ..Reactions::of(&self.contact.set)
         }
     }
 

@@ -278,7 +278,8 @@ impl Own {
             let error = self.error() / options.error_tolerance;
             let penetration = self.added_penetration() / (options.error_tolerance * self.length);
             let grow = 0.9 * error.powf(-0.2);
-            if error <= 1.0 && !(penetration > 1.0) || dt <= shortest {
+            let is_within = error <= 1.0 && (penetration <= 1.0 || penetration.is_nan());
+            if is_within || dt <= shortest {
                 let next = dt * grow.clamp(SHRINK, GROW);
                 // A step that the end of the run cut short says nothing against the one that was planned.
                 let next = if whole && dt == h {
@@ -289,7 +290,7 @@ impl Own {
                 let mut report = self.accept(system, state, options, dt)?;
                 self.next = next;
                 report.rejected = rejected;
-                report.remedies = u32::from(!(error <= 1.0 && !(penetration > 1.0)));
+                report.remedies = u32::from(!is_within);
                 return Ok(report);
             }
             rejected += 1;

@@ -88,7 +88,7 @@ impl Timeline {
     #[inline]
     pub(crate) fn take(&mut self, frame: &Frame<'_>, impacts: &[(ContactId, f64)]) {
         let (from, to) = (self.time.1, frame.state.t);
-        if self.names.is_empty() || !(to > from) {
+        if self.names.is_empty() || to <= from || to.is_nan() {
             return;
         }
         self.time.1 = to;
@@ -195,7 +195,7 @@ impl Timeline {
     /// The bars with their legend, where there are named contacts or joints with friction.
     pub(crate) fn section(&self) -> Option<Section> {
         let duration = self.time.1 - self.time.0;
-        if self.names.is_empty() || !(duration > 0.0) {
+        if self.names.is_empty() || duration <= 0.0 || duration.is_nan() {
             return None;
         }
         let mut rows: Vec<&Row> = self.rows.iter().collect();

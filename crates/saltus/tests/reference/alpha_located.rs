@@ -3,7 +3,7 @@
 use crate::entries::{Entry, Outcome, check, leave_out, read};
 use crate::event_driven::Motion;
 use crate::rocking::{Angle, Rocking};
-use crate::run::{count, named_within, record};
+use crate::run::count;
 use saltus::analysis::order;
 use saltus_integrators::{
     Event, EventKind, Impacts, Integrator, Located, NonsmoothGeneralizedAlpha,
