@@ -2,11 +2,11 @@
 
 use saltus_integrators::{
     AdaptiveMoreauJeanOptions, Evaluation, Explicit, Forecast, GeneralizedAlphaOptions,
-    HalfExplicitMethod, HalfExplicitOptions, HigherOrderMethod, HigherOrderOptions, Impacts,
-    Integrator, LinearSolve, MoreauJeanOptions, NonsmoothFormulation,
-    NonsmoothGeneralizedAlphaOptions, NonsmoothHhtOptions, NonsmoothNewmarkOptions, Prediction,
-    ProjectedMoreauJeanOptions, ProjectionMethod, SchatzmanPaoliOptions, Scheme, SmoothFormulation,
-    SplittingOptions, StepError, StepReport, Variant,
+    HalfExplicitMethod, HalfExplicitOptions, HigherOrderMethod, HigherOrderOptions, Integrator,
+    LinearSolve, MoreauJeanOptions, NonsmoothFormulation, NonsmoothGeneralizedAlphaOptions,
+    NonsmoothHhtOptions, NonsmoothNewmarkOptions, Prediction, ProjectedMoreauJeanOptions,
+    ProjectionMethod, SchatzmanPaoliOptions, Scheme, SmoothFormulation, SplittingOptions,
+    StepError, StepReport, Variant,
 };
 use saltus_model::{Model, Override};
 use saltus_system::{ConstraintKind, ContactSet, Reach, State, System};
@@ -228,10 +228,6 @@ fn generalized_alpha() -> Vec<Candidate> {
         linear_solve,
         ..options(formulation, 0.8)
     };
-    let in_step = |linear_solve| NonsmoothGeneralizedAlphaOptions {
-        impacts: Impacts::Located,
-        ..solved(Pva, linear_solve)
-    };
     let nonsmooth = [
         ("pvv", options(Pvv, 0.8)),
         ("pva", options(Pva, 0.8)),
@@ -249,8 +245,6 @@ fn generalized_alpha() -> Vec<Candidate> {
                 ..options(Pva, 0.8)
             },
         ),
-        ("pva, located", in_step(LinearSolve::Auto)),
-        ("pva, located, monolithic", in_step(LinearSolve::Monolithic)),
         (
             "pva, last prediction",
             NonsmoothGeneralizedAlphaOptions {
