@@ -65,6 +65,27 @@ pub enum Status {
     NotApplicable,
 }
 
+impl Status {
+    /// The word in results and messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Solved => "solved",
+            Self::Ray => "ray",
+            Self::Cycle => "cycle",
+            Self::IterationLimit => "iteration-limit",
+            Self::Inaccurate => "inaccurate",
+            Self::Inconsistent => "inconsistent",
+            Self::Stalled => "stalled",
+            Self::Diverging => "diverging",
+            Self::Infeasible => "infeasible",
+            Self::Cancelled => "cancelled",
+            Self::NotFinite => "not-finite",
+            Self::NotApplicable => "not-applicable",
+        }
+    }
+}
+
 /// How a solve ended, with the numbers that prove it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {

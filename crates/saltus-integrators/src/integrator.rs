@@ -1,7 +1,7 @@
 //! What every integrator is, seen from outside.
 
 use crate::certificate::{Certificate, Guarantees};
-use saltus_complementarity::ContactArchive;
+use saltus_complementarity::{BlockState, ContactArchive};
 use saltus_system::{ConstraintKind, ContactId, ContactSet, State, System};
 
 /// Energy of a state \[J\].
@@ -44,6 +44,17 @@ impl ContactState {
             Self::Closed => "closed",
             Self::Stick => "stick",
             Self::Slip => "slip",
+        }
+    }
+}
+
+impl From<BlockState> for ContactState {
+    fn from(state: BlockState) -> Self {
+        match state {
+            BlockState::Open => Self::Open,
+            BlockState::Closed => Self::Closed,
+            BlockState::Stick => Self::Stick,
+            BlockState::Slip => Self::Slip,
         }
     }
 }
@@ -306,7 +317,7 @@ pub enum StepError {
         /// Bilateral constraints in the problem.
         bilateral: usize,
         /// The solver's word.
-        status: String,
+        status: &'static str,
         /// Residual of its natural map [m/s].
         residual: f64,
         /// The constraint with the largest residual.
@@ -326,7 +337,7 @@ pub enum StepError {
         /// Bilateral constraints in the problem.
         bilateral: usize,
         /// The solver's word.
-        status: String,
+        status: &'static str,
         /// Residual of its natural map [m/s].
         residual: f64,
         /// The constraint or contact with the largest residual.

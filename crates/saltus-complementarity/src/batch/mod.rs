@@ -201,7 +201,7 @@ impl Solution {
     /// Whether the problem is answered: by a solution, or by the proof that there is none.
     #[must_use]
     pub fn settled(&self) -> bool {
-        self.solved || self.status == word(Status::Infeasible)
+        self.solved || self.status == Status::Infeasible.name()
     }
 
     /// Whether the method is for this problem, so that what came of it counts.
@@ -310,17 +310,6 @@ fn refusal(method: LcpSolver, rows: usize, equalities: usize) -> Option<String> 
     all.then(|| enumeration_refusal(rows, equalities)).flatten()
 }
 
-fn word(status: Status) -> String {
-    let mut text = String::new();
-    for c in format!("{status:?}").chars() {
-        if c.is_uppercase() && !text.is_empty() {
-            text.push('-');
-        }
-        text.extend(c.to_lowercase());
-    }
-    text
-}
-
 /// Why a point is not the one of least norm.
 const NOT_CANONICAL: &str =
     "the reaction of least norm was not reached; this is another with the same velocities";
@@ -395,7 +384,7 @@ fn blank(kind: &'static str, size: usize, name: &str, status: Status) -> Solutio
         kind,
         size,
         solver: name.into(),
-        status: word(status),
+        status: status.name().to_owned(),
         solved: status == Status::Solved,
         iterations: 0,
         residual: f64::NAN,

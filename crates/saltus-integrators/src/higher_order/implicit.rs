@@ -500,7 +500,7 @@ impl Implicit {
         StepError::ContactProblem {
             contacts: self.list.len() - ng,
             bilateral: ng,
-            status: format!("{:?}", outcome.status).to_lowercase(),
+            status: outcome.status.name(),
             residual: outcome.residual,
             place: rows.get(worst).cloned().unwrap_or_default(),
             cure: "take a smaller `step`, or check that constraints and closed contacts do not contradict each other",

@@ -131,7 +131,7 @@ impl Projection {
         Err(StepError::ContactProblem {
             contacts: m - bilateral,
             bilateral,
-            status: format!("{:?}", outcome.status).to_lowercase(),
+            status: outcome.status.name(),
             residual: outcome.residual,
             place: rows.get(worst).cloned().unwrap_or_default(),
             cure: "check that bilateral constraints and closed contacts do not contradict each other",

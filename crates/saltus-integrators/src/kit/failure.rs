@@ -5,8 +5,10 @@ use crate::integrator::{FailedContactProblem, StepError};
 use saltus_complementarity::ContactOutcome;
 use saltus_system::System;
 
-const SEVERAL: &str = "several contact states solve the step (Painlevé), and the law does not say which: reduce the friction coefficient";
-const UNSOLVED: &str = "take a smaller `step`; where friction jams a contact (Painlevé), no impulse solves the step and only a smaller friction coefficient helps";
+/// Several states of one contact solve the step: none of them is chosen silently.
+pub(crate) const SEVERAL: &str = "several contact states solve the step (Painlevé), and the law does not say which: reduce the friction coefficient";
+/// No state solves it.
+pub(crate) const UNSOLVED: &str = "take a smaller `step`; where friction jams a contact (Painlevé), no impulse solves the step and only a smaller friction coefficient helps";
 const CONTRADICTION: &str = "check that the bilateral constraints do not contradict each other or force a contact into an obstacle";
 const OBSTACLES: &str =
     "no velocity satisfies all contacts of this step: check whether obstacles close on a body";
@@ -24,9 +26,9 @@ impl StepProblem {
         let worst = one_step.worst_block().min(blocks.saturating_sub(1));
         let name = |k: usize| self.name(system, rows, k);
         let status = if outcome.multiple {
-            "several solutions".to_owned()
+            "several solutions"
         } else {
-            format!("{:?}", outcome.status).to_lowercase()
+            outcome.status.name()
         };
         let has_friction = self.len() > bilateral + contacts;
         if has_friction {

@@ -14,6 +14,7 @@ mod stage;
 mod step;
 mod tolerance;
 
+pub(crate) use failure::{SEVERAL, UNSOLVED};
 pub(crate) use problem::{Active, Duration, Proof, StepProblem};
 pub(crate) use projection::{Gap, Projection, Unprojected};
 pub(crate) use reactions::{StepReactions, restitution};

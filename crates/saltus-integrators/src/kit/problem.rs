@@ -2,7 +2,7 @@
 
 use super::reactions::StepReactions;
 use super::{Row, Stage};
-use crate::integrator::{ContactState, StepError};
+use crate::integrator::StepError;
 use crate::one_step::OneStep;
 use saltus_complementarity::{Block, BlockState};
 use saltus_linear::{SparseRows, SquareMatrix};
@@ -262,10 +262,10 @@ impl StepProblem {
         self.is_warm = true;
         self.redundant = outcome.redundant;
         for k in self.before_contacts..self.blocks.len() {
-            reactions.state[self.contact(k)] = state_of(self.one_step.block_state(k));
+            reactions.state[self.contact(k)] = self.one_step.block_state(k).into();
         }
         for k in self.bilateral..self.before_contacts {
-            reactions.friction_state[k - self.bilateral] = state_of(self.one_step.block_state(k));
+            reactions.friction_state[k - self.bilateral] = self.one_step.block_state(k).into();
         }
         Ok(())
     }
@@ -440,14 +440,5 @@ impl Proof {
         self.cone = self.cone.max(other.cone);
         self.stick = self.stick.max(other.stick);
         self.work = self.work.max(other.work);
-    }
-}
-
-fn state_of(state: BlockState) -> ContactState {
-    match state {
-        BlockState::Open => ContactState::Open,
-        BlockState::Closed => ContactState::Closed,
-        BlockState::Stick => ContactState::Stick,
-        BlockState::Slip => ContactState::Slip,
     }
 }

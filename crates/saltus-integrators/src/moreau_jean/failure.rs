@@ -81,7 +81,7 @@ impl MoreauJean {
         StepError::ContactProblem {
             contacts: self.contact.active.len(),
             bilateral: ng,
-            status: format!("{:?}", outcome.status).to_lowercase(),
+            status: outcome.status.name(),
             residual: outcome.residual,
             place: self.place_name(system, worst),
             cure,

@@ -3,12 +3,9 @@
 use super::MoreauJean;
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{ContactState, StepError};
+use crate::kit::{SEVERAL, UNSOLVED};
 use saltus_complementarity::{Block, BlockState, Outcome, Status};
 use saltus_system::System;
-
-/// Several states of one contact solve the step: none of them is chosen silently.
-const SEVERAL: &str = "several contact states solve the step (Painlevé), and the law does not say which: reduce the friction coefficient";
-const UNSOLVED: &str = "take a smaller `step`; where friction jams a contact (Painlevé), no impulse solves the step and only a smaller friction coefficient helps";
 
 impl MoreauJean {
     /// Rows of contact `i` in the one-step problem: the normal, and the tangents where it has friction.
@@ -128,12 +125,7 @@ impl MoreauJean {
         };
         if outcome.is_solved() && !outcome.multiple {
             for k in 0..self.contact.active.len() {
-                let state = match one_step.block_state(before + k) {
-                    BlockState::Open => ContactState::Open,
-                    BlockState::Closed => ContactState::Closed,
-                    BlockState::Stick => ContactState::Stick,
-                    BlockState::Slip => ContactState::Slip,
-                };
+                let state = one_step.block_state(before + k).into();
                 self.contact.state[self.contact.active[k]] = state;
             }
             self.joint_states(|k| one_step.block_state(ng + k));
@@ -151,9 +143,9 @@ impl MoreauJean {
                 contact.map(|&i| names.contact(self.contact.law.id[i]))
             };
             let (status, cure) = if outcome.multiple {
-                ("several solutions".to_owned(), SEVERAL)
+                ("several solutions", SEVERAL)
             } else {
-                (format!("{:?}", outcome.status).to_lowercase(), UNSOLVED)
+                (outcome.status.name(), UNSOLVED)
             };
             return Err(StepError::FrictionProblem {
                 contacts: self.contact.active.len(),
