@@ -108,6 +108,8 @@ struct Own {
     residual: Vec<f64>, // M (w − w_k) − h f, without and with impulses (nv)
     work: Vec<f64>,     // (nv)
     floor: Vec<f64>,    // round-off of h f (nv)
+    /// Residual of the balance of momentum [N·s].
+    left: f64,
     /// The θ-point, where the forces are.
     theta_point: Stage,
     /// Bilateral rows at `q_{k+1}`, contacts at their `y`.
@@ -172,6 +174,7 @@ impl Integrator for SchatzmanPaoli {
             residual: zeros(),
             work: zeros(),
             floor: zeros(),
+            left: 0.0,
             theta_point: Stage::new(system),
             law: Stage::new(system),
             part: ContactSet::default(),
@@ -367,6 +370,7 @@ impl Own {
             let (matrix, i) = self.law.row(row);
             matrix.axpy(i, -p, &mut self.work);
         }
+        self.left = max_abs(&self.work);
         let speed = self.speed.max(max_abs(&self.w));
         let bound = (tolerance * speed).max(64.0 * f64::EPSILON * max_abs(&self.law.q) / h);
         let gap = &self.law.contacts.gap;
@@ -489,7 +493,7 @@ impl Own {
         let own = linearised(&self.law, &self.gap, &self.w, h);
         self.problem.set_offset(own);
         step.reactions.prove(&mut self.problem, &self.law, &self.w);
-        step.reactions.leave(max_abs(&self.work));
+        step.reactions.leave(self.left);
         for i in 0..self.w.len() {
             step.xi[i] = h * self.w[i];
             step.end.v[i] = 0.5 * (self.w[i] + self.w_k[i]);

@@ -4,8 +4,8 @@ use super::accelerations::Accelerations;
 use super::dop853::{A, C, D, DENSE, E3, E5, EXTENDED, STAGES};
 use super::modes::Mode;
 use crate::integrator::StepError;
-use crate::kit::{Row, Stage};
-use saltus_linear::{Dense, SquareMatrix, axpy, dot, max_abs};
+use crate::kit::{Row, Stage, TangentRate};
+use saltus_linear::{Dense, axpy, dot, max_abs};
 use saltus_system::{State, System};
 
 /// A step is at most this many times longer or shorter than the last.
@@ -44,7 +44,7 @@ pub(super) struct Arc {
     nv: usize,
     ng: usize,
     is_flat: bool,
-    tangent: SquareMatrix,
+    tangent: TangentRate,
     a: Vec<f64>,
     rates: Dense,            // of every stage (16 × n)
     y: Vec<f64>, // (n): ξ, v, works of external forces and reactions, impulses of bilateral rows and of the rows of the set
@@ -76,7 +76,7 @@ impl Arc {
             nv: dims.nv,
             ng: dims.ng,
             is_flat: system.is_flat(),
-            tangent: SquareMatrix::new(dims.nv),
+            tangent: TangentRate::new(dims.nv),
             a: vec![0.0; dims.nv],
             rates: Dense::default(),
             y: Vec::new(),
@@ -154,18 +154,9 @@ impl Arc {
         let (nv, ng) = (self.nv, self.ng);
         let row = self.rates.row_mut(l);
         row[..nv].copy_from_slice(&self.work.v);
-        if !self.is_flat && !saltus_linear::is_zero(&self.y[..nv]) {
-            self.tangent.clear();
-            system.retract_tangent(&self.base.q, &self.y[..nv], &mut self.tangent);
-            self.tangent
-                .factorise()
-                .map_err(|source| StepError::Singular {
-                    source,
-                    scheme: super::NAME,
-                    mass_is_regular: true,
-                })?;
-            self.tangent.solve(&mut row[..nv]);
-        }
+        let place = (self.base.q.as_slice(), &self.y[..nv]);
+        let rate = &mut row[..nv];
+        self.tangent.apply(system, super::NAME, place, rate)?;
         row[nv..2 * nv].copy_from_slice(&self.a);
         let rest = &mut row[2 * nv..];
         rest.fill(0.0);

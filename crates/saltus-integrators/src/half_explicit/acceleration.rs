@@ -61,6 +61,7 @@ impl Own {
             a0,
             a1,
             response,
+            v1: full,
             ..
         } = self;
         let free: &[f64] = if at_start { a0 } else { a1 };
@@ -80,7 +81,13 @@ impl Own {
         problem.solve(system, &mut step.reactions, stage, stage.t)?;
         response.fill(0.0);
         problem.respond(response);
+        // The first velocity is known only after this: its place holds the accelerations.
+        for (full, (a, more)) in full.iter_mut().zip(free.iter().zip(&*response)) {
+            *full = a + more;
+        }
         step.reactions.add(problem, 0.5 * h);
+        step.reactions
+            .prove_forces(problem, stage, (free, full), 0.5 * h);
         Ok(())
     }
 }

@@ -3,8 +3,8 @@
 use super::Own;
 use super::tableaux::Tableau;
 use crate::integrator::{StepError, StepReport};
-use crate::kit::{Duration, Stage};
-use saltus_linear::{Dense, SquareMatrix, axpy};
+use crate::kit::{Duration, Stage, TangentRate, combine};
+use saltus_linear::{Dense, axpy};
 use saltus_system::{State, System};
 
 /// The stages after the first, which is the start of the step, and what they leave.
@@ -15,7 +15,7 @@ pub(super) struct RungeKutta {
     free: Dense,     // M⁻¹ f of each stage (stages × nv)
     full: Dense,     // the same with reactions (stages × nv)
     velocity: Dense, // rate of the tangent ξ: T(ξ)⁻¹ v (stages × nv)
-    tangent: SquareMatrix,
+    tangent: TangentRate,
 }
 
 impl RungeKutta {
@@ -26,43 +26,8 @@ impl RungeKutta {
             free: Dense::zeros(s, nv),
             full: Dense::zeros(s, nv),
             velocity: Dense::zeros(s, nv),
-            tangent: SquareMatrix::new(nv),
+            tangent: TangentRate::new(nv),
             tableau,
-        }
-    }
-
-    /// `T(ξ)⁻¹ v` of stage `l` at `q_k ⊕ ξ`, `q` being `q_k`.
-    fn set_velocity(
-        &mut self,
-        system: &dyn System,
-        is_flat: bool,
-        l: usize,
-        q: &[f64],
-        (xi, v): (&[f64], &[f64]),
-    ) -> Result<(), StepError> {
-        let row = self.velocity.row_mut(l);
-        row.copy_from_slice(v);
-        if is_flat || l == 0 {
-            return Ok(());
-        }
-        self.tangent.clear();
-        system.retract_tangent(q, xi, &mut self.tangent);
-        self.tangent
-            .factorise()
-            .map_err(|source| StepError::Singular {
-                source,
-                scheme: super::NAME,
-                mass_is_regular: true,
-            })?;
-        self.tangent.solve(row);
-        Ok(())
-    }
-
-    /// `out ← h Σ w_k x_k` over the first stages.
-    fn combine(x: &Dense, weights: &[f64], h: f64, out: &mut [f64]) {
-        out.fill(0.0);
-        for (k, w) in weights.iter().enumerate() {
-            axpy(h * w, x.row(k), out);
         }
     }
 }
@@ -94,13 +59,13 @@ impl Own {
         let last = rk.tableau.stages() - 1;
         Self::activate_closed(&mut self.active, &self.step.start, self.step.epsilon);
         rk.free.row_mut(0).copy_from_slice(&self.a0);
-        rk.set_velocity(system, self.step.is_flat, 0, &state.q, (&[], &state.v))?;
+        rk.velocity.row_mut(0).copy_from_slice(&state.v);
         for l in 0..last {
             self.stage(system, state, rk, l, h)?;
         }
         // The end of the step.
         let step = &mut self.step;
-        RungeKutta::combine(&rk.velocity, rk.tableau.row(last), h, &mut step.xi);
+        combine(&rk.velocity, rk.tableau.row(last), h, &mut step.xi);
         step.end.retract(system, &step.start, &step.xi, end);
         self.free_velocity(rk, state, last, h);
         let step = &mut self.step;
@@ -108,7 +73,7 @@ impl Own {
         step.end.place(system, super::NAME)?;
         step.end.place_laws(system);
         if self.closes(&self.step.end) {
-            RungeKutta::combine(&rk.free, rk.tableau.row(last), h, &mut self.v_free);
+            combine(&rk.free, rk.tableau.row(last), h, &mut self.v_free);
             axpy(1.0, &state.v, &mut self.v_free);
             return self.impact(system, state);
         }
@@ -145,7 +110,7 @@ impl Own {
     /// Velocity of the next stage without the reactions of stage `l`.
     fn free_velocity(&mut self, rk: &RungeKutta, state: &State, l: usize, h: f64) {
         let row = rk.tableau.row(l);
-        RungeKutta::combine(&rk.full, &row[..l], h, &mut self.v_free);
+        combine(&rk.full, &row[..l], h, &mut self.v_free);
         axpy(h * row[l], rk.free.row(l), &mut self.v_free);
         axpy(1.0, &state.v, &mut self.v_free);
     }
@@ -168,7 +133,7 @@ impl Own {
             response,
             ..
         } = self;
-        RungeKutta::combine(&rk.velocity, rk.tableau.row(l), h, &mut step.xi);
+        combine(&rk.velocity, rk.tableau.row(l), h, &mut step.xi);
         let (before, after) = rk.stages.split_at_mut(l);
         let next = &mut after[0];
         next.take_contacts(&step.start);
@@ -210,8 +175,9 @@ impl Own {
         let free = rk.free.row_mut(l + 1);
         free.copy_from_slice(&next.force);
         next.mass.solve(free);
-        response.copy_from_slice(&next.v);
-        let flat = step.is_flat;
-        rk.set_velocity(system, flat, l + 1, &state.q, (&step.xi, response))
+        let rate = rk.velocity.row_mut(l + 1);
+        rate.copy_from_slice(&next.v);
+        let place = (state.q.as_slice(), step.xi.as_slice());
+        rk.tangent.apply(system, super::NAME, place, rate)
     }
 }

@@ -37,6 +37,7 @@ pub(super) fn solve(
         problem.solve(system, reactions, node, node.t)?;
         free.copy_from_slice(a);
         problem.respond(a);
+        reactions.prove_forces(problem, node, (free, a), share.abs());
         piece.redundant = piece.redundant.max(problem.redundant);
         for (row, force) in problem.impulses() {
             piece.add(node, row, force, share);

@@ -3,8 +3,8 @@
 use super::NAME;
 use super::tableaux::Tableau;
 use crate::integrator::StepError;
-use crate::kit::{Row, Stage, Step};
-use saltus_linear::{Dense, SquareMatrix, axpy, dot, max_abs};
+use crate::kit::{Row, Stage, Step, TangentRate, combine};
+use saltus_linear::{Dense, axpy, dot, max_abs};
 use saltus_system::System;
 
 /// A piece of a step: where it ends, and the reactions in it.
@@ -101,7 +101,7 @@ pub(super) struct Stages {
     /// Largest change of a tangent since its rate took it, over itself and 1.
     pub(super) unsettled: f64,
     work: Vec<f64>, // (nv)
-    tangent: SquareMatrix,
+    tangent: TangentRate,
 }
 
 impl Stages {
@@ -114,7 +114,7 @@ impl Stages {
             xi: Dense::zeros(s, nv),
             unsettled: 0.0,
             work: vec![0.0; nv],
-            tangent: SquareMatrix::new(nv),
+            tangent: TangentRate::new(nv),
             tableau,
         }
     }
@@ -123,14 +123,6 @@ impl Stages {
     pub(super) fn take_contacts(&mut self, of: &Stage) {
         for node in &mut self.nodes {
             node.take_contacts(of);
-        }
-    }
-
-    /// `out ← h Σ w_k x_k`.
-    fn combine(x: &Dense, weights: &[f64], h: f64, out: &mut [f64]) {
-        out.fill(0.0);
-        for (k, w) in weights.iter().enumerate().filter(|(_, w)| **w != 0.0) {
-            axpy(h * w, x.row(k), out);
         }
     }
 
@@ -143,26 +135,15 @@ impl Stages {
         h: f64,
     ) -> Result<(), StepError> {
         let v = &mut self.nodes[i].v;
-        Self::combine(&self.acceleration, self.tableau.a(i), h, v);
+        combine(&self.acceleration, self.tableau.a(i), h, v);
         axpy(1.0, &at.v, v);
-        if system.is_flat() {
-            self.rate.row_mut(i).copy_from_slice(v);
-            return Ok(());
-        }
         let xi = self.xi.row_mut(i);
-        Self::combine(&self.rate, self.tableau.a(i), h, xi);
-        self.tangent.clear();
-        system.retract_tangent(&at.q, xi, &mut self.tangent);
-        let factorised = self.tangent.factorise();
-        factorised.map_err(|source| StepError::Singular {
-            source,
-            scheme: NAME,
-            mass_is_regular: true,
-        })?;
+        if !system.is_flat() {
+            combine(&self.rate, self.tableau.a(i), h, xi);
+        }
         let rate = self.rate.row_mut(i);
         rate.copy_from_slice(v);
-        self.tangent.solve(rate);
-        Ok(())
+        self.tangent.apply(system, NAME, (&at.q, xi), rate)
     }
 
     /// Position of stage `i` from the rates of the tangent, with mass, rows, force and bias there.
@@ -173,7 +154,7 @@ impl Stages {
         i: usize,
         h: f64,
     ) -> Result<(), StepError> {
-        Self::combine(&self.rate, self.tableau.a(i), h, &mut self.work);
+        combine(&self.rate, self.tableau.a(i), h, &mut self.work);
         if !system.is_flat() {
             let pairs = self.xi.row(i).iter().zip(&self.work);
             let change = pairs.fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
@@ -203,9 +184,9 @@ impl Stages {
     /// The end of the piece of length `h` that starts at `at`; its stages are solved and its reactions noted.
     pub(super) fn close(&mut self, system: &dyn System, at: &Stage, h: f64, piece: &mut Piece) {
         let b = self.tableau.b();
-        Self::combine(&self.rate, b, h, &mut piece.xi);
+        combine(&self.rate, b, h, &mut piece.xi);
         piece.end.retract(system, at, &piece.xi, at.t + h);
-        Self::combine(&self.acceleration, b, h, &mut piece.end.v);
+        combine(&self.acceleration, b, h, &mut piece.end.v);
         axpy(1.0, &at.v, &mut piece.end.v);
         piece.end.place_rows(system);
         if system.is_conservative() {

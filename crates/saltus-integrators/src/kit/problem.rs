@@ -352,9 +352,8 @@ impl StepProblem {
         for k in 0..self.blocks.len() {
             let (_, block) = self.blocks[k];
             let own = self.first[k]..self.first[k] + block.rows();
-            proof.law = proof
-                .law
-                .max(self.one_step.block_residual_at(k, &self.w[own.clone()]));
+            let law = self.one_step.block_residual_at(k, &self.w[own.clone()]);
+            proof.law = worse(proof.law, law);
             let (radius, from) = match block {
                 Block::Coulomb { mu, .. } => (mu * self.z[own.start], own.start + 1),
                 Block::JointCoulomb {
@@ -376,10 +375,10 @@ impl StepProblem {
                 slip = slip.hypot(self.w[i]);
                 power += self.w[i] * self.z[i];
             }
-            proof.cone = proof.cone.max(force - radius);
-            proof.work = proof.work.max(power);
+            proof.cone = worse(proof.cone, force - radius);
+            proof.work = worse(proof.work, power);
             if self.one_step.block_state(k) == BlockState::Stick {
-                proof.stick = proof.stick.max(slip);
+                proof.stick = worse(proof.stick, slip);
             }
         }
         proof
@@ -436,9 +435,24 @@ pub(crate) struct Proof {
 impl Proof {
     /// The worse of both.
     pub(crate) fn include(&mut self, other: Self) {
-        self.law = self.law.max(other.law);
-        self.cone = self.cone.max(other.cone);
-        self.stick = self.stick.max(other.stick);
-        self.work = self.work.max(other.work);
+        self.law = worse(self.law, other.law);
+        self.cone = worse(self.cone, other.cone);
+        self.stick = worse(self.stick, other.stick);
+        self.work = worse(self.work, other.work);
     }
+
+    /// Of a problem in forces and accelerations: what it leaves over a time `h` \[s\].
+    pub(crate) fn over(self, h: f64) -> Self {
+        Self {
+            law: h * self.law,
+            cone: h * self.cone,
+            stick: h * self.stick,
+            work: h * h * self.work,
+        }
+    }
+}
+
+/// The larger; what is no number stays.
+pub(super) fn worse(a: f64, b: f64) -> f64 {
+    if b > a || b.is_nan() { b } else { a }
 }

@@ -1,6 +1,6 @@
 //! The reactions of a step, row by row: impulses, laws and states of contacts and joints, and what proves them.
 
-use super::problem::{Proof, StepProblem};
+use super::problem::{Proof, StepProblem, worse};
 use super::{Row, Stage};
 use crate::integrator::ContactState;
 use saltus_complementarity::Block;
@@ -137,6 +137,20 @@ impl StepReactions {
         self.leave(residual);
     }
 
+    /// Adds what a solved problem in forces and accelerations leaves over a time `h` \[s\], at the acceleration `a = a_free + M⁻¹ B z`.
+    pub(crate) fn prove_forces(
+        &mut self,
+        problem: &mut StepProblem,
+        stage: &Stage,
+        (a_free, a): (&[f64], &[f64]),
+        h: f64,
+    ) {
+        self.proof.include(problem.examine(stage, a).over(h));
+        let residual =
+            problem.momentum_residual(stage, (a_free, a), &mut self.work, &mut self.momentum);
+        self.leave(h * residual);
+    }
+
     /// Adds how well the laws of a solved problem hold at `v`, where the rows are.
     pub(crate) fn prove(&mut self, problem: &mut StepProblem, rows: &Stage, v: &[f64]) {
         self.proof.include(problem.examine(rows, v));
@@ -149,7 +163,7 @@ impl StepReactions {
 
     /// The balance of momentum of the step leaves this residual [N·s].
     pub(crate) fn leave(&mut self, residual: f64) {
-        self.dynamics = self.dynamics.max(residual);
+        self.dynamics = worse(self.dynamics, residual);
     }
 
     /// Adds `weight` times the impulses (or forces) of a solved problem.

@@ -2,8 +2,10 @@
 
 use super::NAME;
 use crate::integrator::StepError;
-use crate::kit::{Duration, Mode, Row, Stage, Step, StepProblem, StepReactions};
-use saltus_linear::{Dense, SquareMatrix, axpy};
+use crate::kit::{
+    Duration, Mode, Row, Stage, Step, StepProblem, StepReactions, TangentRate, combine,
+};
+use saltus_linear::{Dense, axpy};
 use saltus_system::System;
 
 const STAGES: usize = 6;
@@ -53,7 +55,7 @@ pub(super) struct Flow {
     stage: Stage,
     acceleration: Dense, // v̇ of each stage (stages × nv)
     rate: Dense,         // of the tangent ξ: T(ξ)⁻¹ v (stages × nv)
-    tangent: SquareMatrix,
+    tangent: TangentRate,
     xi: Vec<f64>,               // (nv)
     free: Vec<f64>,             // M⁻¹ f (nv)
     pub(super) v: Vec<f64>,     // velocity at the end (nv)
@@ -68,7 +70,7 @@ impl Flow {
             stage: Stage::new(system),
             acceleration: Dense::zeros(STAGES, nv),
             rate: Dense::zeros(STAGES, nv),
-            tangent: SquareMatrix::new(nv),
+            tangent: TangentRate::new(nv),
             xi: zeros(),
             free: zeros(),
             v: zeros(),
@@ -101,7 +103,10 @@ impl Flow {
             let out = &mut self.free;
             accelerations(system, reactions, (problem, closed), (stage, out), h * B[l])?;
             self.acceleration.row_mut(l).copy_from_slice(&self.free);
-            self.set_rate(system, step, l)?;
+            let rate = self.rate.row_mut(l);
+            rate.copy_from_slice(&self.stage.v);
+            let place = (step.start.q.as_slice(), self.xi.as_slice());
+            self.tangent.apply(system, NAME, place, rate)?;
         }
         combine(&self.rate, &B, h, &mut step.xi);
         combine(&self.acceleration, &B, h, &mut self.v);
@@ -113,38 +118,10 @@ impl Flow {
         combine(&self.rate, &difference, h, &mut self.error);
         Ok(())
     }
-
-    /// `T(ξ)⁻¹ v` of stage `l`.
-    fn set_rate(&mut self, system: &dyn System, step: &Step, l: usize) -> Result<(), StepError> {
-        let rate = self.rate.row_mut(l);
-        rate.copy_from_slice(&self.stage.v);
-        if step.is_flat || l == 0 {
-            return Ok(());
-        }
-        self.tangent.clear();
-        system.retract_tangent(&step.start.q, &self.xi, &mut self.tangent);
-        self.tangent
-            .factorise()
-            .map_err(|source| StepError::Singular {
-                source,
-                scheme: NAME,
-                mass_is_regular: true,
-            })?;
-        self.tangent.solve(rate);
-        Ok(())
-    }
-}
-
-/// `out ← h Σ w_k x_k` over the first rows.
-fn combine(x: &Dense, weights: &[f64], h: f64, out: &mut [f64]) {
-    out.fill(0.0);
-    for (k, w) in weights.iter().enumerate() {
-        axpy(h * w, x.row(k), out);
-    }
 }
 
 /// `v̇` at a placed stage with forces on constraints and on the contacts `closed`: `0 ≤ λ ⟂ g̈ ≥ 0`. Adds `weight` times the forces to
-/// the impulses of the step.
+/// the impulses of the step, and their proof; `M⁻¹ f` is left in the place of the force.
 pub(super) fn accelerations(
     system: &dyn System,
     reactions: &mut StepReactions,
@@ -153,8 +130,8 @@ pub(super) fn accelerations(
     weight: f64,
 ) -> Result<(), StepError> {
     stage.evaluate_force(system)?;
+    stage.mass.solve(&mut stage.force);
     out.copy_from_slice(&stage.force);
-    stage.mass.solve(out);
     if system.dims().ng == 0 && closed.is_empty() {
         return Ok(());
     }
@@ -173,6 +150,7 @@ pub(super) fn accelerations(
     problem.respond(out);
     if weight != 0.0 {
         reactions.add(problem, weight);
+        reactions.prove_forces(problem, stage, (&stage.force, out), weight.abs());
     }
     Ok(())
 }
