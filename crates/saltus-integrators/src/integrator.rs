@@ -516,18 +516,27 @@ fn times(iterations: u32) -> String {
     format!("{iterations} {noun}")
 }
 
+/// Refuses dry friction in joints for a scheme that does not solve it.
+pub(crate) fn refuse_joint_friction(
+    system: &dyn System,
+    scheme: &'static str,
+) -> Result<(), StepError> {
+    if system.joint_friction().is_empty() {
+        return Ok(());
+    }
+    Err(StepError::JointFrictionUnsupported {
+        joint: system.names().friction_element(0),
+        scheme,
+        cure: "use scheme `moreau-jean`",
+    })
+}
+
 /// Refuses what no scheme without laws in joints solves: dry friction there, and constraints on velocities alone.
 pub(crate) fn refuse_laws_of_joints(
     system: &dyn System,
     scheme: &'static str,
 ) -> Result<(), StepError> {
-    if !system.joint_friction().is_empty() {
-        return Err(StepError::JointFrictionUnsupported {
-            joint: system.names().friction_element(0),
-            scheme,
-            cure: "use scheme `moreau-jean`",
-        });
-    }
+    refuse_joint_friction(system, scheme)?;
     let on_velocity = |i: &usize| system.constraint_kind(*i) == ConstraintKind::Velocity;
     match (0..system.dims().ng).find(on_velocity) {
         None => Ok(()),

@@ -46,9 +46,14 @@ impl Memory {
         laws.map(|((id, block), first)| (*id, *block, &self.z[*first..first + block.rows()]))
     }
 
-    /// Forgets everything.
+    /// Forgets everything, keeping the capacity.
     pub fn clear(&mut self) {
-        *self = Self::default();
+        self.current = false;
+        self.sorted = false;
+        self.ids.clear();
+        self.blocks.clear();
+        self.first.clear();
+        self.z.clear();
     }
 
     /// Adds a block.

@@ -36,8 +36,10 @@ mod settle;
 pub use options::{Accumulation, EventDrivenOptions, ImpactLaw};
 
 use crate::certificate::{Entry, Guarantees};
-use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
-use crate::kit::{Row, Stage, Step, StepProblem, refuse_joint_friction};
+use crate::integrator::{
+    Event, Integrator, Reactions, StepError, StepReport, refuse_joint_friction,
+};
+use crate::kit::{Row, Stage, Step, StepProblem};
 use crate::scheme::OptionsError;
 use accumulation::TimeStepping;
 use arc::Arc;
@@ -160,7 +162,7 @@ impl Integrator for EventDriven {
         h: f64,
     ) -> Result<StepReport, StepError> {
         let mut step = Step::new(NAME, system, state, None, h)?;
-        refuse_joint_friction(NAME, system)?;
+        refuse_joint_friction(system, NAME)?;
         self.refuse(system, &step)?;
         let report = step.initial_report(system, h);
         let zeros = || vec![0.0; step.dims.nv];

@@ -26,7 +26,7 @@ pub(crate) use stage::{Stage, check_force};
 pub(crate) use step::{Step, halves, not_finite, whole};
 pub(crate) use tolerance::MomentumScale;
 
-use crate::integrator::{Reactions, StepError};
+use crate::integrator::{Reactions, StepError, refuse_joint_friction};
 use saltus_system::{ContactSet, System};
 use std::sync::LazyLock;
 
@@ -57,20 +57,5 @@ pub(crate) fn refuse_friction(
             scheme,
         });
     }
-    refuse_joint_friction(scheme, system)
-}
-
-/// Refuses a system with friction in joints for a scheme that does not solve it.
-pub(crate) fn refuse_joint_friction(
-    scheme: &'static str,
-    system: &dyn System,
-) -> Result<(), StepError> {
-    match system.joint_friction() {
-        [] => Ok(()),
-        _ => Err(StepError::JointFrictionUnsupported {
-            joint: system.names().friction_element(0),
-            scheme,
-            cure: "use scheme `moreau-jean`",
-        }),
-    }
+    refuse_joint_friction(system, scheme)
 }

@@ -397,12 +397,6 @@ const EXEMPTIONS: &[Exemption] = &[
         reason: "the smooth motion goes on through a contact until the end of its step, by a h²/2 more than speeds tell",
     },
     Exemption {
-        examination: Examination::Allocation,
-        cases: &[],
-        schemes: |candidate| candidate.scheme.name() == "adaptive-moreau-jean",
-        reason: "taking back a rejected step with friction allocates a few vectors",
-    },
-    Exemption {
         examination: Examination::Invariance,
         cases: &[],
         schemes: |candidate| candidate.scheme.name() == "moreau-jean-projected",

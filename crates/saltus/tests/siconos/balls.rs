@@ -1,6 +1,6 @@
 //! Balls, disks and points on straight lines: constant mass, constant force, linear gaps.
 
-use crate::peer::{Peer, case, minus, model, ours, run};
+use crate::peer::{Peer, ball, bead_column, case, minus, model, ours, run};
 use saltus::{Simulation, State};
 
 #[test]
@@ -8,30 +8,8 @@ fn ball_moreau_jean() {
     let Some(mut peer) = Peer::read("ball-moreau-jean") else {
         return;
     };
-    let model = model(
-        "ball-moreau-jean",
-        r#"
-saltus = 1
-[parameters]
-m = 1.0
-R = 0.1
-[system]
-coordinates = ["z", "x", "phi"]
-mass = ["m", "m", "2/5*m*R^2"]
-force = ["-m*9.81", 0, 0]
-[[system.unilateral]]
-name = "ground"
-gap = "z"
-restitution = 0.9
-[initial]
-q = { z = 1.0 }
-[simulation]
-scheme = "moreau-jean"
-step = 0.005
-until = 10.0
-"#,
-    );
-    let run = run(&model);
+    let text = ball(r#""moreau-jean""#, 0.005);
+    let run = run(&model("ball-moreau-jean", &text));
     peer.column("t", run.t().iter(), 1e-12)
         .column("z", ours(&run, "q.z"), 1e-12)
         .column("v", ours(&run, "v.z"), 1e-12)
@@ -151,43 +129,7 @@ fn bead_column_moreau_jean() {
     let Some(mut peer) = Peer::read("bead-column-moreau-jean") else {
         return;
     };
-    let names: Vec<String> = (0..10).map(|i| format!("\"q{i}\"")).collect();
-    let start: Vec<String> = (0..10)
-        .map(|i| format!("q{i} = \"1 + 0.25*{i}\""))
-        .collect();
-    let contacts: String = (0..10)
-        .map(|i| {
-            let gap = if i == 0 {
-                "q0 - R".to_owned()
-            } else {
-                format!("q{i} - q{} - 2*R", i - 1)
-            };
-            format!("[[system.unilateral]]\nname = \"c{i}\"\ngap = \"{gap}\"\nrestitution = 0.9\n")
-        })
-        .collect();
-    let text = format!(
-        r#"
-saltus = 1
-[parameters]
-R = 0.1
-g = 9.81
-[system]
-coordinates = [{names}]
-mass = [{mass}]
-force = [{force}]
-{contacts}
-[initial]
-q = {{ {start} }}
-[simulation]
-scheme = "moreau-jean"
-step = 5e-4
-until = 2.0
-"#,
-        names = names.join(", "),
-        mass = ["1.0"; 10].join(", "),
-        force = ["\"-g\""; 10].join(", "),
-        start = start.join(", "),
-    );
+    let text = bead_column(r#""moreau-jean""#, 2.0);
     let run = run(&model("bead-column-moreau-jean", &text));
     let most = (0..run.len())
         .map(|k| {
@@ -346,32 +288,6 @@ until = 20.0
         .column("vz", ours(&run, "v.z"), 1e-9)
         .column("sum", sum, 1e-9)
         .report();
-}
-
-/// The ball of the peer's examples, with its height alone.
-fn ball(scheme: &str, step: f64) -> String {
-    format!(
-        r#"
-saltus = 1
-[parameters]
-m = 1.0
-R = 0.1
-[system]
-coordinates = ["z", "x", "phi"]
-mass = ["m", "m", "2/5*m*R^2"]
-force = ["-m*9.81", 0, 0]
-[[system.unilateral]]
-name = "ground"
-gap = "z"
-restitution = 0.9
-[initial]
-q = {{ z = 1.0 }}
-[simulation]
-scheme = {scheme}
-step = {step}
-until = 10.0
-"#
-    )
 }
 
 #[test]

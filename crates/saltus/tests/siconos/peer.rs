@@ -145,3 +145,70 @@ pub fn ours(trajectory: &Trajectory, name: &str) -> Vec<f64> {
 pub fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
+
+/// The ball of the peer's examples, with its height alone.
+pub fn ball(scheme: &str, step: f64) -> String {
+    format!(
+        r#"
+saltus = 1
+[parameters]
+m = 1.0
+R = 0.1
+[system]
+coordinates = ["z", "x", "phi"]
+mass = ["m", "m", "2/5*m*R^2"]
+force = ["-m*9.81", 0, 0]
+[[system.unilateral]]
+name = "ground"
+gap = "z"
+restitution = 0.9
+[initial]
+q = {{ z = 1.0 }}
+[simulation]
+scheme = {scheme}
+step = {step}
+until = 10.0
+"#
+    )
+}
+
+/// The column of ten beads of the peer's examples, with steps of 5e-4 s.
+pub fn bead_column(scheme: &str, until: f64) -> String {
+    let names: Vec<String> = (0..10).map(|i| format!("\"q{i}\"")).collect();
+    let start: Vec<String> = (0..10)
+        .map(|i| format!("q{i} = \"1 + 0.25*{i}\""))
+        .collect();
+    let contacts: String = (0..10)
+        .map(|i| {
+            let gap = if i == 0 {
+                "q0 - R".to_owned()
+            } else {
+                format!("q{i} - q{} - 2*R", i - 1)
+            };
+            format!("[[system.unilateral]]\nname = \"c{i}\"\ngap = \"{gap}\"\nrestitution = 0.9\n")
+        })
+        .collect();
+    format!(
+        r#"
+saltus = 1
+[parameters]
+R = 0.1
+g = 9.81
+[system]
+coordinates = [{names}]
+mass = [{mass}]
+force = [{force}]
+{contacts}
+[initial]
+q = {{ {start} }}
+[simulation]
+scheme = {scheme}
+step = 5e-4
+until = {until}
+"#,
+        names = names.join(", "),
+        mass = ["1.0"; 10].join(", "),
+        force = ["\"-g\""; 10].join(", "),
+        start = start.join(", "),
+    )
+}
