@@ -1,7 +1,7 @@
 //! The loop around every integrator: step, look, repeat.
 
 use crate::certificate::Guarantees;
-use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
+use crate::integrator::{Counts, Event, Integrator, Reactions, StepError, StepReport};
 use saltus_system::{Names, State, System};
 use std::ops::ControlFlow;
 
@@ -113,6 +113,8 @@ pub struct Frame<'a> {
     pub reactions: Reactions<'a>,
     /// What happened to contacts in the step, as far as the scheme knows it.
     pub events: &'a [Event],
+    /// What the scheme counted in the step.
+    pub counts: Counts,
 }
 
 /// What an observer could not do, e.g. write a file.
@@ -226,6 +228,7 @@ pub fn drive(
         report: &report,
         reactions: integrator.reactions(),
         events: integrator.events(),
+        counts: Counts::default(),
     };
     for observer in observers.iter_mut() {
         observer
@@ -274,6 +277,7 @@ pub fn drive(
             report: &report,
             reactions: integrator.reactions(),
             events: integrator.events(),
+            counts: integrator.counts(),
         };
         k += 1;
         let mut interrupted = false;

@@ -40,8 +40,8 @@ pub use higher_order::{
     HigherOrder, HigherOrderCounts, HigherOrderOptions, Method as HigherOrderMethod,
 };
 pub use integrator::{
-    ContactState, Energy, Event, EventKind, FailedContactProblem, FailedProblem, Integrator,
-    Reactions, StepError, StepReport,
+    ContactState, Counts, Energy, Event, EventKind, FailedContactProblem, FailedProblem,
+    Integrator, Reactions, StepError, StepReport,
 };
 pub use moreau_jean::{
     BilateralPoint, Evaluation, Explicit, Forecast, MoreauJean, MoreauJeanOptions, Variant,

@@ -85,6 +85,7 @@ impl Frames {
         let reactions = Reactions {
             bilateral_gap: &[],
             bilateral_velocity: &[],
+            bilateral_rate: &[],
             bilateral_impulse: &[],
             bilateral_force: &[],
             contacts: &self.set,
@@ -99,6 +100,7 @@ impl Frames {
             report: &self.report,
             reactions,
             events: &[],
+            counts: saltus_integrators::Counts::default(),
         }
     }
 }

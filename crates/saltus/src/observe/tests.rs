@@ -56,6 +56,7 @@ fn with_reports<T>(
     let reactions = Reactions {
         bilateral_gap: &[],
         bilateral_velocity: &[],
+        bilateral_rate: &[],
         bilateral_impulse: &[],
         bilateral_force: &[],
         contacts: &set,
@@ -70,6 +71,7 @@ fn with_reports<T>(
         report: &report,
         reactions,
         events: reported,
+        counts: saltus_integrators::Counts::default(),
     })
 }
 

@@ -436,6 +436,7 @@ mod tests {
                     ..Reactions::of(&set)
                 },
                 events: &[],
+                counts: saltus_integrators::Counts::default(),
             };
             if k == 0 {
                 timeline.begin(&info, &frame);
