@@ -29,6 +29,7 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   saltus run cases/bouncing-ball/model.toml --report
   saltus run model.toml --step 1e-4 --until 2 --out results/fine
+  saltus run model.toml --set parameters.m=2 --out 'out/m={parameters.m}'
   saltus run model.toml --set parameters.m=2 --set system.unilateral.floor.restitution=0.5
   saltus run model.toml --archive-failures --out result
   saltus run model.toml --resume result/failed-step-7.checkpoint.json --out again
@@ -184,7 +185,7 @@ pub struct RunArguments {
     pub model: ModelArguments,
 
     /// Directory of the result; out/NAME where not given, NAME being the name of the model file, or of its
-    /// folder if the file is called model
+    /// folder if the file is called model. A path of the model in braces stands for its value: out/k={parameters.k}
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

@@ -9,6 +9,7 @@ mod render;
 mod run;
 mod schema;
 mod schemes;
+mod signals;
 mod solve;
 mod targets;
 mod verdicts;

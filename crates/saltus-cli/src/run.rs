@@ -2,8 +2,7 @@
 
 use crate::arguments::RunArguments;
 use crate::progress::{Progress, patiently};
-use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, foreign, render, words};
-use saltus::observe::StopFlag;
+use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, foreign, render, signals, words};
 use saltus::output::{Format, OutputError, ResultDirectory, ResultWriter, RunCard};
 use saltus::{
     Checkpoint, DriveError, Fields, Identity, RunError, Selection, Simulation, Stop, fingerprint,
@@ -41,12 +40,13 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
     };
     let mut files = match directory(arguments, &model) {
         Ok(files) => files,
-        Err(error) => {
-            render::error(&format!("{error}; nothing was run"));
+        Err(message) => {
+            render::error(&format!("{message}; nothing was run"));
             return ExitCode::from(WRONG_INPUT);
         }
     };
-    let stop = stop_on_interrupt();
+    let stop = signals::stop_on_interrupt();
+    signals::full_disk_is_an_error();
     let simulation = Simulation::new(&*model.system, model.scheme.clone())
         .identity(identity(&model))
         .allow_changes(arguments.allow_changes)
@@ -86,11 +86,15 @@ fn model(arguments: &RunArguments) -> Result<Model, ModelErrors> {
 }
 
 /// The directory of the result, writable and free of results of other models.
-fn directory(arguments: &RunArguments, model: &Model) -> Result<ResultWriter, OutputError> {
-    let path = arguments
-        .out
-        .clone()
-        .unwrap_or_else(|| PathBuf::from("out").join(&model.name));
+fn directory(arguments: &RunArguments, model: &Model) -> Result<ResultWriter, String> {
+    let path = match arguments.out.as_ref().map(|out| (out, out.to_str())) {
+        Some((_, Some(template))) => {
+            let filled = model.fill(template);
+            PathBuf::from(filled.map_err(|reason| format!("--out: {reason}"))?)
+        }
+        Some((out, None)) => out.clone(),
+        None => PathBuf::from("out").join(&model.name),
+    };
     let card = RunCard {
         title: model.title.clone(),
         description: model.description.clone(),
@@ -126,7 +130,7 @@ fn directory(arguments: &RunArguments, model: &Model) -> Result<ResultWriter, Ou
     if let Some(assembly) = &model.assembly {
         plan = plan.shapes(assembly.clone());
     }
-    plan.open()
+    plan.open().map_err(|error: OutputError| error.to_string())
 }
 
 /// The command that repeats this run.
@@ -168,21 +172,6 @@ fn line(arguments: impl Iterator<Item = String>) -> String {
         .chain(arguments.map(quote))
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-/// A flag that Ctrl-C raises; a second Ctrl-C ends the program at once.
-fn stop_on_interrupt() -> StopFlag {
-    let flag = StopFlag::new();
-    let raised = flag.clone();
-    let handler = move || {
-        if raised.is_raised() {
-            std::process::exit(i32::from(INTERRUPTED));
-        }
-        raised.raise();
-    };
-    // Without a handler Ctrl-C ends the program as it always does.
-    let _ = ctrlc::set_handler(handler);
-    flag
 }
 
 /// What is run, for checkpoints to tell from other models.

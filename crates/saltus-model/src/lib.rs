@@ -34,6 +34,7 @@ mod friction;
 mod initial;
 mod model;
 pub mod number;
+mod placeholders;
 mod read;
 mod schema;
 mod set;

@@ -59,7 +59,7 @@ pub struct Model {
     /// The document with the overrides applied.
     pub document: Document,
     /// The document, with places.
-    tree: Node,
+    pub(crate) tree: Node,
     /// The texts the places point into.
     sources: Vec<SourceText>,
     /// What is right by itself, but not solved by the scheme.

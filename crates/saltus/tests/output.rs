@@ -442,6 +442,7 @@ fn a_result_of_another_model_is_not_overwritten_unasked() {
         .open()
         .unwrap();
     lecture(&LECTURE).until(0.1).run(&mut [&mut files]).unwrap();
+    drop(files);
     let other = || {
         saltus::output::ResultDirectory::new(
             &path,

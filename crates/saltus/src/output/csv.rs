@@ -1,7 +1,8 @@
 //! `trajectory.csv`: comma-separated text, one header line, then one line per row.
 //!
 //! Numbers are the shortest decimals that read back to the same 64 bits; an empty cell is empty. Only
-//! whole lines reach the file, at least once per second, so that it can be read while the run goes on.
+//! whole lines reach the file, at least once per second, so that it can be read while the run goes on; until its end it is
+//! called `trajectory.csv.partial`.
 
 use crate::columns::{Column, Quantity};
 use crate::output::lines::{Lines, push_number};
@@ -31,7 +32,7 @@ pub struct CsvWriter {
 }
 
 impl CsvWriter {
-    /// A writer to `path`, which is created or overwritten when the run begins.
+    /// A writer to `path`, which is created or replaced when the run ends; until then it is called `NAME.partial`.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {

@@ -39,6 +39,17 @@ pub enum OutputError {
         /// The file.
         path: PathBuf,
     },
+    /// Somebody else writes to the directory.
+    #[error(
+        "`{}` is being written by {owner}; wait until that has ended, or choose another directory with `--out`",
+        path.display()
+    )]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+        /// Process and host.
+        owner: String,
+    },
     /// The path is a file.
     #[error("`{}` is a file, expected a directory; choose another path with `--out`", path.display())]
     NotADirectory {

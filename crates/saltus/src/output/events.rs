@@ -12,7 +12,8 @@
 //! | `energy_lost` | energy that the contact took out of the motion \[J\] |
 //! | `energy.kinetic`, `energy.potential`, `energy.total` | at the end of the step \[J\] |
 //!
-//! The file appears with the first event: there is none where the scheme reports nothing.
+//! The file appears with the first event, as `events.csv.partial` until the run ends: there is none where the scheme reports
+//! nothing.
 
 use crate::output::OutputError;
 use crate::output::lines::{Lines, push_number, push_text};

@@ -1,9 +1,11 @@
 //! A file of comma-separated lines that grows while a run goes on.
 //!
-//! Only whole lines reach the file, at least once per second, so that it can be read meanwhile.
+//! It is called `NAME.partial` until it is complete. Only whole lines reach it, at least once per second, so that it can be
+//! read meanwhile.
 
 use crate::output::OutputError;
-use std::fs::File;
+use crate::output::files::{PARTIAL, beside};
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -16,8 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Collects lines and writes them in blocks.
 #[derive(Debug)]
 pub(crate) struct Lines {
+    /// Its name when it is complete, and until then.
     path: PathBuf,
+    partial: PathBuf,
     file: Option<File>,
+    /// Bytes in the file.
+    written: u64,
     text: Vec<u8>,
     clock: Clock,
 }
@@ -26,8 +32,10 @@ impl Lines {
     /// Lines for the file `path`, which is not touched before [`create`](Self::create).
     pub(crate) fn new(path: PathBuf) -> Self {
         Self {
+            partial: beside(&path, PARTIAL),
             path,
             file: None,
+            written: 0,
             text: Vec::new(),
             clock: Clock::new(),
         }
@@ -44,7 +52,8 @@ impl Lines {
         names: impl Iterator<Item = &'a str>,
         length: usize,
     ) -> Result<(), OutputError> {
-        self.file = Some(File::create(&self.path).map_err(OutputError::io("create", &self.path))?);
+        let file = File::create(&self.partial).map_err(OutputError::io("create", &self.path))?;
+        (self.file, self.written) = (Some(file), 0);
         self.text = Vec::with_capacity(BLOCK + length);
         for name in names {
             push_text(&mut self.text, name);
@@ -72,11 +81,15 @@ impl Lines {
         }
     }
 
-    /// Writes what is left and closes the file.
+    /// Writes what is left, closes the file and gives it its name.
     pub(crate) fn close(&mut self) -> Result<(), OutputError> {
-        let result = self.flush();
-        self.file = None;
-        result
+        self.flush()?;
+        match self.file.take() {
+            Some(_) => {
+                fs::rename(&self.partial, &self.path).map_err(OutputError::io("write", &self.path))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The comma behind the last cell becomes the end of the line.
@@ -87,13 +100,32 @@ impl Lines {
         }
     }
 
+    /// Writes the lines that are whole. Where that fails, the file keeps those it has, closed, under its other name.
     fn flush(&mut self) -> Result<(), OutputError> {
-        if let Some(file) = &mut self.file {
-            file.write_all(&self.text)
-                .map_err(OutputError::io("write", &self.path))?;
+        let text = std::mem::take(&mut self.text);
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        match file.write_all(&text) {
+            Ok(()) => self.written += text.len() as u64,
+            Err(error) => {
+                let _ = file.set_len(self.written);
+                self.file = None;
+                if self.written == 0 {
+                    let _ = fs::remove_file(&self.partial);
+                }
+                return Err(OutputError::io("write", &self.path)(error));
+            }
         }
+        self.text = text;
         self.text.clear();
         Ok(())
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        let _ = self.flush(); // the lines of a run that was given up
     }
 }
 

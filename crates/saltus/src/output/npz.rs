@@ -6,7 +6,7 @@
 use crate::output::spool::Spool;
 use crate::output::{Header, OutputError};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -14,7 +14,8 @@ use zip::{CompressionMethod, ZipWriter};
 /// Writes the columns of `spool` to the file `path`.
 pub(crate) fn write(path: &Path, header: &Header, spool: &mut Spool) -> Result<(), OutputError> {
     let file = File::create(path).map_err(OutputError::io("create", path))?;
-    let mut archive = ZipWriter::new(BufWriter::with_capacity(1 << 16, file));
+    let file = BufWriter::with_capacity(1 << 16, file);
+    let mut archive = ZipWriter::new(Once::new(file));
     let rows = spool.len();
     // Members above 4 GiB, header included, need 64-bit sizes.
     let large = rows as u64 * 8 + 1024 >= u64::from(u32::MAX);
@@ -36,6 +37,48 @@ pub(crate) fn write(path: &Path, header: &Header, spool: &mut Spool) -> Result<(
     }
     let mut file = archive.finish().map_err(|e| OutputError::encode(path, e))?;
     file.flush().map_err(OutputError::io("write", path))
+}
+
+/// A file that complains once: an archive that is given up completes itself, and says on the terminal what fails in that.
+struct Once<W> {
+    file: Option<W>,
+}
+
+impl<W> Once<W> {
+    fn new(file: W) -> Self {
+        Self { file: Some(file) }
+    }
+
+    fn with<R>(
+        &mut self,
+        instead: R,
+        act: impl FnOnce(&mut W) -> std::io::Result<R>,
+    ) -> std::io::Result<R> {
+        let Some(file) = &mut self.file else {
+            return Ok(instead);
+        };
+        let result = act(file);
+        if result.is_err() {
+            self.file = None;
+        }
+        result
+    }
+}
+
+impl<W: Write> Write for Once<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.with(bytes.len(), |file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.with((), Write::flush)
+    }
+}
+
+impl<W: Seek> Seek for Once<W> {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.with(0, |file| file.seek(to))
+    }
 }
 
 /// The header of a one-dimensional array of `rows` little-endian 64-bit numbers.

@@ -145,6 +145,11 @@ impl RowStream {
         }
         outcome
     }
+
+    /// Leaves the files as they are.
+    pub(crate) fn abandon(&mut self) {
+        self.sinks.clear();
+    }
 }
 
 fn give(sinks: &mut [Box<dyn RowSink>], row: &[f64]) -> Result<(), OutputError> {

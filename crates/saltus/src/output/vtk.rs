@@ -10,7 +10,7 @@
 //!
 //! What a node or an element does not have is not a number.
 
-use crate::output::OutputError;
+use crate::output::{OutputError, write_whole};
 use saltus_integrators::Frame;
 use saltus_mechanics::flexible::{Assembly, Cell, NodeId, NodeKind};
 use saltus_mechanics::rotation;
@@ -118,7 +118,7 @@ impl VtkWriter {
             let _ = writeln!(text, "<DataSet timestep=\"{t}\" file=\"{FOLDER}/{file}\"/>");
         }
         text.push_str("</Collection>\n</VTKFile>\n");
-        fs::write(&self.index, text).map_err(OutputError::io("write", &self.index))
+        write_whole(&self.index, text.as_bytes())
     }
 
     fn folder(&self) -> PathBuf {
@@ -128,7 +128,7 @@ impl VtkWriter {
     fn write(&mut self, snapshot: &Snapshot) -> Result<(), OutputError> {
         let file = format!("frame-{:08}.vtu", snapshot.step);
         let path = self.folder().join(&file);
-        fs::write(&path, self.frame(snapshot)).map_err(OutputError::io("write", &path))?;
+        write_whole(&path, self.frame(snapshot).as_bytes())?;
         self.written.push((snapshot.t, file));
         Ok(())
     }
@@ -237,6 +237,7 @@ pub(super) fn clear(folder: &Path) -> Result<(), OutputError> {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
+        let name = name.strip_suffix(".partial").unwrap_or(&name);
         if name.starts_with("frame-") && name.ends_with(".vtu") {
             let path = entry.path();
             fs::remove_file(&path).map_err(OutputError::io("remove", &path))?;
