@@ -2,10 +2,12 @@
 
 mod arguments;
 mod check;
+mod completions;
 mod foreign;
 mod profile;
 mod progress;
 mod render;
+mod request;
 mod run;
 mod schema;
 mod schemes;
@@ -17,6 +19,7 @@ mod words;
 
 use arguments::{Cli, Command};
 use clap::Parser;
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 /// The result could not be written to its end.
@@ -28,6 +31,28 @@ const STEP_FAILED: u8 = 3;
 /// Ended by Ctrl-C, as shells count it; what was computed is on disk.
 const INTERRUPTED: u8 = 130;
 
+/// Writes to standard output. That it is closed, as by `head`, is no error; that it is full is one.
+fn print(text: &str) -> Result<(), String> {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(format!("standard output cannot be written: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints the answer of a command.
+fn answer(text: &str) -> ExitCode {
+    match print(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            render::error(&message);
+            ExitCode::from(NOT_WRITTEN)
+        }
+    }
+}
+
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(arguments) => run::run(&arguments),
@@ -35,5 +60,7 @@ fn main() -> ExitCode {
         Command::Solve(arguments) => solve::run(&arguments),
         Command::Schemes(arguments) => schemes::run(&arguments),
         Command::Schema => schema::run(),
+        Command::Completions(arguments) => completions::completions(&arguments),
+        Command::Man(arguments) => completions::manual(&arguments),
     }
 }

@@ -5,7 +5,7 @@
 use crate::observe::rest::RestWatch;
 use crate::observe::{EventKind, EventLog, Events, Rest};
 use saltus_integrators::{
-    Certificate, Energy, Frame, Guarantees, Plan, Reactions, RunInfo, StepReport,
+    Certificate, Energy, Frame, Guarantees, Memory, Plan, Reactions, RunInfo, StepReport,
 };
 use saltus_system::{ContactId, ContactLaw, ContactSet, Names, State};
 
@@ -70,6 +70,7 @@ fn with_reports<T>(
         report: &report,
         reactions,
         events: reported,
+        memory: Memory::NONE,
     })
 }
 

@@ -1,11 +1,17 @@
 //! The directory of a result, checked before the run.
 
+use crate::checkpoint::Identity;
 use crate::columns::Selection;
+use crate::output::checkpoints::CHECKPOINT;
 use crate::output::events::EVENTS;
+use crate::output::files::{PARTIAL, beside};
 use crate::output::summary::model;
 use crate::output::writer::{REPORT, SUMMARY};
-use crate::output::{DirectoryLock, Format, OutputError, ResultWriter, RunCard};
+use crate::output::{
+    DirectoryLock, Format, OutputError, ResultWriter, Resumption, RunCard, SavedResult,
+};
 use saltus_mechanics::flexible::Assembly;
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +41,8 @@ pub struct ResultDirectory {
     force: bool,
     pub(super) selection: Selection,
     pub(super) shapes: Option<Arc<Assembly>>,
+    pub(super) keeper: Option<(Identity, Value, Resumption)>,
+    pub(super) saved: Option<SavedResult>,
 }
 
 impl ResultDirectory {
@@ -50,6 +58,8 @@ impl ResultDirectory {
             force: false,
             selection: Selection::default(),
             shapes: None,
+            keeper: None,
+            saved: None,
         }
     }
 
@@ -97,6 +107,26 @@ impl ResultDirectory {
         self
     }
 
+    /// Writes `checkpoint.json` at the end of the run, and meanwhile where `resumption` says so; with `identity`, what is run,
+    /// and `request`, what was asked for in the terms of the program that runs. Needs the format [`Format::Csv`].
+    #[must_use]
+    pub fn checkpoints(
+        mut self,
+        identity: Identity,
+        request: Value,
+        resumption: Resumption,
+    ) -> Self {
+        self.keeper = Some((identity, request, resumption));
+        self
+    }
+
+    /// Goes on with the result that is there, of which a checkpoint holds `saved`. Formats and rows are as they were.
+    #[must_use]
+    pub fn go_on(mut self, saved: SavedResult) -> Self {
+        self.saved = Some(saved);
+        self
+    }
+
     /// Creates the directory, if need be, and makes sure that it can be written, that nobody else writes to it as long as the
     /// writer is there, and that it holds no result of another model, nor a file of the name of a result that is none. Nothing
     /// in it is touched before the run begins.
@@ -115,7 +145,57 @@ impl ResultDirectory {
         if !self.force {
             self.check_owner()?;
         }
+        if let Some(saved) = &self.saved {
+            self.check_saved(saved)?;
+        }
         Ok(ResultWriter::new(self, lock))
+    }
+
+    /// Whether everything is there that the run goes on with.
+    fn check_saved(&self, saved: &SavedResult) -> Result<(), OutputError> {
+        let refused = |reason: String| {
+            Err(OutputError::Unresumable {
+                path: self.path.clone(),
+                reason,
+            })
+        };
+        let formats: Vec<&str> = self.formats.iter().map(|f| f.name()).collect();
+        if saved.formats != formats || !self.formats.contains(&Format::Csv) {
+            let was = saved.formats.join(", ");
+            return refused(format!(
+                "it has the formats {was}, this run is to write {}; choose the same",
+                formats.join(", ")
+            ));
+        }
+        if saved.every.max(1) != self.every.max(1) {
+            return refused(format!(
+                "it has every {} rows, this run is to write every {}; choose the same",
+                saved.every, self.every
+            ));
+        }
+        if self.report && !saved.has_report() {
+            return refused(
+                "it has no report, and one of the rest would not be of the whole run; leave `--report` away, or begin again"
+                    .to_owned(),
+            );
+        }
+        let rows = (Format::Csv.file_name(), Some(saved.rows));
+        for (name, length) in [rows, (EVENTS, saved.events)] {
+            let Some(length) = length else { continue };
+            let path = self.path.join(name);
+            let partial = fs::metadata(beside(&path, PARTIAL));
+            let found = partial.or_else(|_| fs::metadata(&path)).map(|m| m.len());
+            match found {
+                Ok(found) if found >= length => {}
+                Ok(found) => {
+                    return refused(format!(
+                        "`{name}` has {found} bytes and had {length} when the checkpoint was written; begin the run again"
+                    ));
+                }
+                Err(_) => return refused(format!("`{name}` is gone; begin the run again")),
+            }
+        }
+        Ok(())
     }
 
     /// Whatever a result consists of is of an earlier run of the same model, finished or not.
@@ -143,7 +223,9 @@ impl ResultDirectory {
 /// Every file that a result may consist of.
 pub(super) fn result_files(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let trajectories = Format::ALL.map(Format::file_name);
-    let names = [SUMMARY, REPORT, EVENTS].into_iter().chain(trajectories);
+    let names = [SUMMARY, REPORT, EVENTS, CHECKPOINT]
+        .into_iter()
+        .chain(trajectories);
     names.map(|name| directory.join(name))
 }
 

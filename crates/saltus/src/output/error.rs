@@ -50,6 +50,25 @@ pub enum OutputError {
         /// Process and host.
         owner: String,
     },
+    /// A checkpoint that cannot be trusted.
+    #[error(
+        "`{}` is damaged: {reason}; begin the run again without `--resume`, or go on from another checkpoint",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// How one sees that.
+        reason: String,
+    },
+    /// A result that a run cannot go on with.
+    #[error("the result in `{}` cannot go on: {reason}", path.display())]
+    Unresumable {
+        /// The directory.
+        path: PathBuf,
+        /// Why, and what helps.
+        reason: String,
+    },
     /// The path is a file.
     #[error("`{}` is a file, expected a directory; choose another path with `--out`", path.display())]
     NotADirectory {

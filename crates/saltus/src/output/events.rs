@@ -63,6 +63,27 @@ impl EventWriter {
         self.written = false;
     }
 
+    /// Goes on after `length` bytes, or before the first event.
+    pub(crate) fn go_on(
+        &mut self,
+        info: &RunInfo<'_>,
+        length: Option<u64>,
+    ) -> Result<(), OutputError> {
+        self.open(info);
+        match length {
+            Some(length) => {
+                self.written = true;
+                self.lines.go_on(length)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The file and its lines.
+    pub(crate) fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
+    }
+
     /// Writes the events of a step.
     #[inline]
     pub(crate) fn take(&mut self, frame: &Frame<'_>) -> Result<(), OutputError> {

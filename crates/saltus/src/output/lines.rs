@@ -6,8 +6,8 @@
 use crate::output::OutputError;
 use crate::output::files::{PARTIAL, beside};
 use std::fs::{self, File};
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Bytes collected before they are written.
@@ -37,7 +37,7 @@ impl Lines {
             file: None,
             written: 0,
             text: Vec::new(),
-            clock: Clock::new(),
+            clock: Clock::new(PATIENCE),
         }
     }
 
@@ -60,8 +60,38 @@ impl Lines {
             self.text.push(b',');
         }
         self.break_line();
-        self.clock = Clock::new();
+        self.clock = Clock::new(PATIENCE);
         self.flush()
+    }
+
+    /// Goes on with the file as it was when it had `length` bytes, whether it was completed afterwards or not.
+    pub(crate) fn go_on(&mut self, length: u64) -> Result<(), OutputError> {
+        let wrong = OutputError::io("go on with", &self.path);
+        let open = || {
+            if !self.partial.exists() {
+                fs::rename(&self.path, &self.partial)?;
+            }
+            let mut file = File::options().write(true).open(&self.partial)?;
+            file.set_len(length)?;
+            file.seek(SeekFrom::End(0))?;
+            Ok(file)
+        };
+        (self.file, self.written) = (Some(open().map_err(wrong)?), length);
+        self.text.clear();
+        self.clock = Clock::new(PATIENCE);
+        Ok(())
+    }
+
+    /// Where the file is until it is complete.
+    pub(crate) fn partial(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Bytes of all lines so far, those that wait to be written included; `None` where there is no file.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.file
+            .as_ref()
+            .map(|_| self.written + self.text.len() as u64)
     }
 
     /// What the present line is appended to, every cell followed by a comma.
@@ -100,8 +130,8 @@ impl Lines {
         }
     }
 
-    /// Writes the lines that are whole. Where that fails, the file keeps those it has, closed, under its other name.
-    fn flush(&mut self) -> Result<(), OutputError> {
+    /// Writes the lines that wait. Where that fails, the file keeps those it has, closed, under its other name.
+    pub(crate) fn flush(&mut self) -> Result<(), OutputError> {
         let text = std::mem::take(&mut self.text);
         let Some(file) = &mut self.file else {
             return Ok(());
@@ -151,9 +181,10 @@ pub(crate) fn push_text(text: &mut Vec<u8>, cell: &str) {
     text.push(b'"');
 }
 
-/// Says about once per second that it is time, and looks at the clock far less often than it is asked.
+/// Says about once per period that it is time, and looks at the clock far less often than it is asked.
 #[derive(Debug)]
-struct Clock {
+pub(crate) struct Clock {
+    period: Duration,
     last_due: Instant,
     last_look: Instant,
     asked: u32,
@@ -162,9 +193,10 @@ struct Clock {
 }
 
 impl Clock {
-    fn new() -> Self {
+    pub(crate) fn new(period: Duration) -> Self {
         let now = Instant::now();
         Self {
+            period,
             last_due: now,
             last_look: now,
             asked: 0,
@@ -173,7 +205,7 @@ impl Clock {
     }
 
     #[inline]
-    fn is_due(&mut self) -> bool {
+    pub(crate) fn is_due(&mut self) -> bool {
         self.asked += 1;
         if self.asked < self.stride {
             return false;
@@ -185,12 +217,12 @@ impl Clock {
         let now = Instant::now();
         let passed = now - self.last_look;
         (self.asked, self.last_look) = (0, now);
-        if passed < PATIENCE / 100 {
+        if passed < self.period.min(PATIENCE) / 100 {
             self.stride = (2 * self.stride).min(1 << 16);
-        } else if passed > PATIENCE / 10 {
+        } else if passed > self.period.min(PATIENCE) / 10 {
             self.stride = (self.stride / 8).max(1);
         }
-        let due = now - self.last_due >= PATIENCE;
+        let due = now - self.last_due >= self.period;
         if due {
             self.last_due = now;
         }

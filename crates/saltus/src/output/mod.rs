@@ -1,5 +1,6 @@
 //! Results on disk: the directory of a run, its formats and its summary.
 
+mod checkpoints;
 mod csv;
 mod directory;
 mod error;
@@ -15,6 +16,7 @@ mod summary;
 mod vtk;
 mod writer;
 
+pub use checkpoints::{Resumption, SavedResult, SavedRun};
 pub use csv::{CsvWriter, read_csv};
 pub use directory::ResultDirectory;
 pub use error::OutputError;

@@ -23,7 +23,7 @@
 //! first step: everything down to `start`, and no `steps`; so it does where `stop` is `not-written`.
 
 use crate::observe::Outcome;
-use saltus_integrators::{Entry, Plan, RunInfo, Scheme, Stop};
+use saltus_integrators::{Entry, Plan, Scheme, Stop};
 use serde_json::{Map, Value, json};
 
 /// Version of the format of `summary.json`.
@@ -100,8 +100,8 @@ pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
 }
 
 /// The content of `summary.json` while a run goes on.
-pub(crate) fn running(card: &RunCard, info: &RunInfo<'_>) -> Value {
-    let mut root = head(card, info.scheme, info.plan);
+pub(crate) fn running(card: &RunCard, scheme: &str, plan: Plan) -> Value {
+    let mut root = head(card, scheme, plan);
     root.insert("stop".into(), json!("running"));
     Value::Object(root)
 }

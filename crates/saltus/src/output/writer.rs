@@ -1,6 +1,8 @@
 //! The writer of a result: fills its directory while a run goes on and completes it at the end.
 
+use crate::checkpoint::Checkpoint;
 use crate::observe::{Audit, Outcome};
+use crate::output::checkpoints::{CHECKPOINT, Keeper, Row};
 use crate::output::directory::result_files;
 use crate::output::events::{EVENTS, EventWriter};
 use crate::output::files::{PARTIAL, beside, remove};
@@ -8,10 +10,10 @@ use crate::output::summary::{not_written, running};
 use crate::output::vtk::{self, VtkWriter};
 use crate::output::{
     CsvWriter, DirectoryLock, Format, OutputError, ResultDirectory, RowStream, RunCard,
-    SpooledWriter, summary, write_whole,
+    SavedResult, SavedRun, SpooledWriter, summary, write_whole,
 };
 use crate::report::Report;
-use saltus_integrators::{Frame, Observer, ObserverError, RunInfo, Stop};
+use saltus_integrators::{Frame, Observer, ObserverError, Plan, RunInfo, Stop};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Write as _;
@@ -26,6 +28,7 @@ pub struct ResultWriter {
     path: PathBuf,
     card: RunCard,
     formats: Vec<Format>,
+    every: u64,
     rows: RowStream,
     drawing: Option<VtkWriter>,
     events: EventWriter,
@@ -37,6 +40,15 @@ pub struct ResultWriter {
     running: Value,
     /// What could not be written.
     failure: Option<String>,
+    keeper: Option<Keeper>,
+    /// The result that the run goes on with.
+    saved: Option<SavedResult>,
+    /// The books when the run was stopped.
+    stopped: Option<SavedResult>,
+    /// What is added to the number of a step of this run to have that of the whole one.
+    offset: u64,
+    /// Number of the last step, so counted.
+    step: u64,
     _lock: DirectoryLock,
 }
 
@@ -50,6 +62,8 @@ impl ResultWriter {
             report,
             selection,
             shapes,
+            keeper,
+            saved,
             ..
         } = plan;
         let at_nodes = selection.fields.is_some();
@@ -59,7 +73,7 @@ impl ResultWriter {
         for format in &formats {
             let file = path.join(format.file_name());
             match format {
-                Format::Csv => rows = rows.to(CsvWriter::new(file)),
+                Format::Csv => rows = rows.table(CsvWriter::new(file)),
                 Format::Vtk => {
                     drawing = shapes
                         .clone()
@@ -77,6 +91,7 @@ impl ResultWriter {
             path,
             card,
             formats,
+            every,
             rows,
             drawing,
             audit: Audit::new(),
@@ -85,6 +100,12 @@ impl ResultWriter {
             outcome: None,
             running: Value::Null,
             failure: None,
+            keeper: keeper
+                .map(|(identity, request, resumption)| Keeper::new(identity, request, resumption)),
+            saved,
+            stopped: None,
+            offset: 0,
+            step: 0,
             _lock: lock,
         }
     }
@@ -110,8 +131,8 @@ impl ResultWriter {
             return Ok(());
         }
         self.files.push(name.to_owned());
-        match &self.outcome {
-            Some(outcome) => self.write_summary(&summary(&self.card, outcome, &self.files)),
+        match self.summary() {
+            Some(summary) => self.write_summary(&summary),
             None => Ok(()),
         }
     }
@@ -122,17 +143,52 @@ impl ResultWriter {
         self.outcome.as_ref()
     }
 
+    /// The content of `summary.json`; `None` before the run has ended.
+    #[must_use]
+    pub fn summary(&self) -> Option<Value> {
+        let outcome = self.outcome.as_ref()?;
+        Some(summary(&self.card, outcome, &self.files))
+    }
+
+    /// Writes the checkpoint of a run that was stopped, or of which a step failed, where the directory has checkpoints.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn keep(&mut self, checkpoint: Option<Checkpoint>) -> Result<(), OutputError> {
+        let path = self.path.join(CHECKPOINT);
+        let latest = self.keeper.as_ref().and_then(Keeper::latest);
+        match (checkpoint, self.stopped.take()) {
+            (Some(checkpoint), Some(result)) => SavedRun {
+                checkpoint,
+                result: Some(result),
+            }
+            .write(&path),
+            // Where the last state is not to be trusted, an earlier one is.
+            (None, Some(_)) => latest.map_or(Ok(()), |saved| saved.write(&path)),
+            _ => Ok(()),
+        }
+    }
+
     /// Says whose directory this is before anything else is written, so that a run that is killed leaves a
     /// directory that the next one may use, and removes the files of an earlier result: what a run leaves
-    /// behind belongs together.
-    fn claim(&mut self, info: &RunInfo<'_>) -> Result<(), OutputError> {
-        self.running = running(&self.card, info);
-        (self.outcome, self.failure) = (None, None);
+    /// behind belongs together. A run that goes on keeps what it goes on with.
+    fn claim(&mut self, info: &RunInfo<'_>, plan: Plan, goes_on: bool) -> Result<(), OutputError> {
+        self.running = running(&self.card, info.scheme, plan);
+        (self.outcome, self.failure, self.stopped) = (None, None, None);
         self.write_summary(&self.running)?;
-        let summary = self.path.join(SUMMARY);
-        for file in result_files(&self.path).filter(|file| *file != summary) {
+        let kept = |file: &Path| {
+            file.ends_with(SUMMARY)
+                || goes_on
+                    && [Format::Csv.file_name(), EVENTS, CHECKPOINT]
+                        .iter()
+                        .any(|name| file.ends_with(name))
+        };
+        for file in result_files(&self.path).filter(|file| !kept(file)) {
             remove(&file)?;
             remove(&beside(&file, PARTIAL))?;
+        }
+        if goes_on {
+            return Ok(());
         }
         vtk::clear(&self.path.join(vtk::FOLDER))
     }
@@ -140,6 +196,100 @@ impl ResultWriter {
     fn write_summary(&self, summary: &Value) -> Result<(), OutputError> {
         let path = self.path.join(SUMMARY);
         write_whole(&path, text(&path, summary)?.as_bytes())
+    }
+
+    /// Begins a result, or goes on with one.
+    fn open(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
+        let Some(saved) = self.saved.take() else {
+            self.offset = 0;
+            self.claim(info, info.plan, false)?;
+            self.audit.begin(info, first)?;
+            self.events.open(info);
+            let columns = self.rows.open(info, first)?;
+            if let Some(drawing) = &mut self.drawing {
+                drawing.open()?;
+                drawing.take(first, true)?;
+            }
+            if let Some(report) = &mut self.report {
+                report.begin(info, first, &columns, self.rows.last_row());
+            }
+            return Ok(());
+        };
+        let header = self.rows.header(info);
+        self.check_columns(&header.columns)?;
+        self.audit = Audit::going_on(saved.audit);
+        self.claim(info, self.audit.plan(info.plan), true)?;
+        self.audit.begin(info, first)?;
+        let pending = saved.pending.map(|Row(row)| row);
+        self.rows.go_on(&header, saved.rows, pending)?;
+        if saved.events.is_none() {
+            let events = self.path.join(EVENTS);
+            remove(&events)?;
+            remove(&beside(&events, PARTIAL))?;
+        }
+        self.events.go_on(info, saved.events)?;
+        if let Some(drawing) = &mut self.drawing {
+            drawing.go_on(saved.steps, saved.frame)?;
+        }
+        if let (Some(report), Some(saved)) = (&mut self.report, saved.report) {
+            report.begin(info, first, &header.columns, self.rows.last_row());
+            report.load(saved);
+        }
+        self.offset = saved.steps.wrapping_sub(info.plan.first);
+        Ok(())
+    }
+
+    /// Whether the table has the columns of this run.
+    fn check_columns(&self, columns: &[crate::Column]) -> Result<(), OutputError> {
+        let file = self.path.join(Format::Csv.file_name());
+        let partial = beside(&file, PARTIAL);
+        let file = if partial.exists() { partial } else { file };
+        let table = crate::output::csv::Table::open(&file, u64::MAX)?;
+        if table.columns == columns {
+            return Ok(());
+        }
+        Err(OutputError::Unresumable {
+            path: self.path.clone(),
+            reason: "the columns of its table are not those of this run; choose the coordinates that are written as before"
+                .to_owned(),
+        })
+    }
+
+    /// What the result consists of now.
+    fn books(&mut self) -> Option<SavedResult> {
+        let request = self.keeper.as_ref()?.request.clone();
+        let (rows, pending) = self.rows.so_far()?;
+        Some(SavedResult {
+            request,
+            formats: self.formats.iter().map(|f| f.name().to_owned()).collect(),
+            every: self.every,
+            steps: self.step,
+            rows,
+            events: self.events.lines().length(),
+            pending: pending.map(Row),
+            frame: self.drawing.as_ref().and_then(|d| d.pending().cloned()),
+            audit: self.audit.save(),
+            report: self.report.as_ref().map(Report::save),
+        })
+    }
+
+    /// Puts aside the state of `frame`, the last one, and writes it where asked to.
+    #[cold]
+    fn put(&mut self, frame: &Frame<'_>, write: bool) -> Result<(), OutputError> {
+        let books = self.books();
+        let closed = self.audit.log().closed().map(|id| id.0).collect();
+        let (Some(keeper), Some(books)) = (&mut self.keeper, books) else {
+            return Ok(());
+        };
+        keeper.put(frame, closed, books);
+        if write {
+            self.rows.flush()?;
+            self.events.lines().flush()?;
+            if let Some(saved) = keeper.latest() {
+                saved.write(&self.path.join(CHECKPOINT))?;
+            }
+        }
+        Ok(())
     }
 
     /// Completes the trajectories and the events.
@@ -150,7 +300,7 @@ impl ResultWriter {
         rows.and(events).and(drawing)
     }
 
-    /// Writes report and summary.
+    /// Writes report, checkpoint and summary.
     fn conclude(&mut self) -> Result<(), OutputError> {
         let Some(outcome) = self.audit.outcome() else {
             return Ok(());
@@ -166,6 +316,14 @@ impl ResultWriter {
         if self.report.is_some() {
             files.push(REPORT.to_owned());
         }
+        if let Some(keeper) = &self.keeper {
+            files.push(CHECKPOINT.to_owned());
+            let ended = outcome.stop == Stop::EndReached || keeper.is_bound();
+            if let Some(saved) = keeper.latest().filter(|_| ended) {
+                saved.write(&self.path.join(CHECKPOINT))?;
+                self.stopped = None;
+            }
+        }
         files.push(SUMMARY.to_owned());
         if let Some(report) = &mut self.report {
             let html = report.html(&self.card, &outcome, &files);
@@ -180,6 +338,7 @@ impl ResultWriter {
     fn give_up(&mut self, error: &str) {
         self.rows.abandon();
         self.events = EventWriter::new(self.path.join(EVENTS));
+        self.stopped = None;
         let summary = not_written(&self.running, error);
         if self.write_summary(&summary).is_ok() {
             return;
@@ -195,6 +354,7 @@ impl ResultWriter {
         }
     }
 
+    #[inline]
     fn take(&mut self, frame: &Frame<'_>) -> Result<(), OutputError> {
         let impact = self.audit.impact();
         self.rows.take(frame, impact)?;
@@ -219,24 +379,36 @@ fn text(path: &Path, summary: &Value) -> Result<String, OutputError> {
 
 impl Observer for ResultWriter {
     fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
-        self.claim(info)?;
-        self.audit.begin(info, first)?;
-        self.events.open(info);
-        let columns = self.rows.open(info, first)?;
-        if let Some(drawing) = &mut self.drawing {
-            drawing.open()?;
-            drawing.take(first, true)?;
+        if let Some(keeper) = &mut self.keeper {
+            keeper.begin(info);
         }
-        if let Some(report) = &mut self.report {
-            report.begin(info, first, &columns, self.rows.last_row());
-        }
-        Ok(())
+        self.open(info, first)?;
+        self.step = first.step.wrapping_add(self.offset);
+        Ok(self.put(first, false)?)
     }
 
     #[inline]
     fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
-        let flow = self.audit.frame(frame)?;
-        match self.take(frame) {
+        self.step = frame.step.wrapping_add(self.offset);
+        let shifted;
+        let counted = if self.offset == 0 {
+            frame
+        } else {
+            shifted = Frame {
+                step: self.step,
+                ..*frame
+            };
+            &shifted
+        };
+        let flow = self.audit.frame(counted)?;
+        let mut result = self.take(counted);
+        if let Some(keeper) = &mut self.keeper
+            && result.is_ok()
+            && let Some(write) = keeper.wants(frame)
+        {
+            result = self.put(frame, write);
+        }
+        match result {
             Ok(()) => Ok(flow),
             Err(error) => {
                 self.failure = Some(error.to_string());
@@ -246,12 +418,13 @@ impl Observer for ResultWriter {
     }
 
     fn end(&mut self, stop: &Stop) -> Result<(), ObserverError> {
-        self.audit.end(stop)?;
         if let Some(error) = self.failure.take() {
             // It has been told.
             self.give_up(&error);
             return Ok(());
         }
+        self.stopped = self.books();
+        self.audit.end(stop)?;
         let written = self.complete().and_then(|()| self.conclude());
         if let Err(error) = &written {
             self.give_up(&error.to_string());

@@ -1,6 +1,10 @@
 //! `saltus run` from outside: exit codes, files, and what it says.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod completions;
+mod resume;
+mod sweep;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
