@@ -59,12 +59,25 @@ writes. Exit code 0 means settled: solved, or proven to have no solution; 3 mean
 Of a folder, 0 means that its problems were tabulated, whether they were settled or not; files that cannot be
 read are listed and counted.";
 
+const SWEEP_EXAMPLES: &str = "\
+Examples:
+  saltus sweep model.toml --set parameters.k=1:10:20 --set simulation.step=[1e-3,1e-4]
+  saltus sweep model.toml --set parameters.k=1:10 --set parameters.e=0:1 --random 1000 --seed 7 --jobs 2
+  saltus sweep model.toml --set parameters.k=1:10:20 --collect energy.final --collect max.q.y --out k
+
+The result is a directory with runs.csv, a row per run: its number, the values of what varies, how it ended (end-reached,
+step-failed or refused), what is collected, and the reason where it did not reach its end. A sweep that was stopped goes on
+by the same command. The table is the same for any number of jobs.";
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Simulate a model and write the result
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
+    /// Run a model for many values and write one table of what came out
+    #[command(after_help = SWEEP_EXAMPLES)]
+    Sweep(SweepArguments),
     /// Check a model file and say everything that is wrong with it
     #[command(after_help = CHECK_EXAMPLES)]
     Check(ModelArguments),
@@ -289,6 +302,77 @@ pub struct ModelArguments {
 
     #[command(flatten)]
     pub changes: Changes,
+}
+
+/// A model file, the values that it is run for, and what is collected.
+#[derive(Debug, Args)]
+pub struct SweepArguments {
+    /// The model file (.toml, .yaml, .yml or .json)
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+
+    /// What varies: PATH=a:b:n for n values from a to b, PATH=[x,y] for those, and PATH=VALUE for one in all runs; several
+    /// give every combination, the last one fastest
+    #[arg(long, value_name = "PATH=VALUES", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+
+    /// The scheme of all runs, instead of the one in the model (see `saltus schemes`)
+    #[arg(long, value_name = "NAME")]
+    pub scheme: Option<String>,
+
+    /// Time step of all runs in seconds, a number or a formula of parameters
+    #[arg(long, value_name = "H", allow_hyphen_values = true)]
+    pub step: Option<String>,
+
+    /// Time at which all runs end, in seconds
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub until: Option<String>,
+
+    /// Instead of every combination N runs with values drawn uniformly, from a to b or out of the list
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub random: Option<NonZeroUsize>,
+
+    /// What the random values begin with: the same seed draws the same values
+    #[arg(long, value_name = "S", default_value_t = 0, requires = "random")]
+    pub seed: u64,
+
+    /// Number of runs at a time; as many as there are processors where not given
+    #[arg(long, short, value_name = "J", value_parser = at_least_one)]
+    pub jobs: Option<NonZeroUsize>,
+
+    /// A number that is collected of each run, instead of the last coordinates, certificate, energies and impacts: a column of
+    /// trajectory.csv (its last value), max.COLUMN, min.COLUMN, or a path in summary.json such as events.impacts or
+    /// certificate.penetration; may be repeated
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub collect: Vec<String>,
+
+    /// Directory of the result; out/NAME-sweep where not given
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Another format of the table beside csv, of its numbers: npz or hdf5; may be repeated
+    #[arg(long, short, value_name = "FORMAT")]
+    pub format: Vec<String>,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// Replace another sweep in the directory
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl SweepArguments {
+    /// What changes the model in all runs.
+    pub fn changes(&self) -> Changes {
+        Changes {
+            scheme: self.scheme.clone(),
+            step: self.step.clone(),
+            until: self.until.clone(),
+            set: Vec::new(),
+        }
+    }
 }
 
 /// What changes a model.

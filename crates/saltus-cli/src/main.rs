@@ -13,6 +13,7 @@ mod schema;
 mod schemes;
 mod signals;
 mod solve;
+mod sweep;
 mod targets;
 mod verdicts;
 mod words;
@@ -56,6 +57,7 @@ fn answer(text: &str) -> ExitCode {
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Solve(arguments) => solve::run(&arguments),
         Command::Schemes(arguments) => schemes::run(&arguments),

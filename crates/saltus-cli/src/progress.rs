@@ -198,3 +198,64 @@ impl Observer for Progress {
         Ok(())
     }
 }
+
+/// Shows how many of many things are done: a bar on a terminal, else a line every ten seconds.
+pub struct Counter {
+    quiet: bool,
+    noun: &'static str,
+    bar: Option<ProgressBar>,
+    total: usize,
+    first: usize,
+    started: Instant,
+    drawn: Instant,
+}
+
+impl Counter {
+    /// Of `total`, `done` are there at the start.
+    pub fn new(quiet: bool, noun: &'static str, done: usize, total: usize) -> Self {
+        let now = Instant::now();
+        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+            let target = ProgressDrawTarget::stderr();
+            let bar = ProgressBar::with_draw_target(Some(total as u64), target);
+            let template =
+                format!("{{bar:40}} {{percent:>3}} %  {{pos}}/{{len}} {noun}  {{eta}} left");
+            if let Ok(style) = ProgressStyle::with_template(&template) {
+                bar.set_style(style);
+            }
+            bar.set_position(done as u64);
+            bar.reset_eta();
+            bar
+        });
+        Self {
+            quiet,
+            noun,
+            bar,
+            total,
+            first: done,
+            started: now,
+            drawn: now,
+        }
+    }
+
+    /// So many are done.
+    pub fn set(&mut self, done: usize) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(done as u64);
+        } else if !self.quiet && self.drawn.elapsed() >= LINES {
+            self.drawn = Instant::now();
+            let passed = self.started.elapsed().as_secs_f64();
+            #[allow(clippy::cast_precision_loss)]
+            let each = passed / (done - self.first).max(1) as f64;
+            #[allow(clippy::cast_precision_loss)]
+            let left = general((each * (self.total - done) as f64).round());
+            let line = format!("{done} of {} {}, {left} s left", self.total, self.noun);
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
+    }
+
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

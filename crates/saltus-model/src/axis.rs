@@ -166,7 +166,10 @@ mod tests {
     #[test]
     fn ranges_reach_both_ends() {
         assert_eq!(values("k=1:10:4"), ["1", "4", "7", "10"]);
-        assert_eq!(values("k=0:0.3:4"), ["0", "0.1", "0.19999999999999998", "0.3"]);
+        assert_eq!(
+            values("k=0:0.3:4"),
+            ["0", "0.1", "0.19999999999999998", "0.3"]
+        );
         assert_eq!(values("k=1e-6:-1:2"), ["1e-6", "-1"]);
         assert_eq!(values("k=2:2:1"), ["2"]);
     }
@@ -192,14 +195,26 @@ mod tests {
             let error = Axis::parse(text).unwrap_err();
             assert!(error.contains(reason), "{error}");
         }
-        assert!(Axis::parse("k=1:2").unwrap().count().unwrap_err().contains("--random"));
+        assert!(
+            Axis::parse("k=1:2")
+                .unwrap()
+                .count()
+                .unwrap_err()
+                .contains("--random")
+        );
     }
 
     #[test]
     fn draws_stay_in_their_range() {
         let range = Axis::parse("k=2:4").unwrap();
-        assert_eq!((range.drawn(0.0), range.drawn(0.5)), ("2".into(), "3".into()));
+        assert_eq!(
+            (range.drawn(0.0), range.drawn(0.5)),
+            ("2".into(), "3".into())
+        );
         let list = Axis::parse("k=[5, 6]").unwrap();
-        assert_eq!((list.drawn(0.49), list.drawn(0.99)), ("5".into(), "6".into()));
+        assert_eq!(
+            (list.drawn(0.49), list.drawn(0.99)),
+            ("5".into(), "6".into())
+        );
     }
 }

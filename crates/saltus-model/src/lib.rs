@@ -21,6 +21,7 @@
 //! assert!(errors.to_string().starts_with("ball.toml:5:10: "), "{errors}");
 //! ```
 
+mod axis;
 mod build;
 pub mod definition;
 mod diagnostic;
@@ -42,10 +43,11 @@ mod suggest;
 pub mod tree;
 mod validate;
 
+pub use axis::{Axis, Values};
 pub use diagnostic::{Diagnostic, Location, ModelErrors, SourceText};
 pub use document::{Document, schema};
 pub use flexible::{Columns, Size};
 pub use formula_system::FormulaSystem;
-pub use model::Model;
+pub use model::{Model, Template};
 pub use set::Override;
 pub use tree::Format;

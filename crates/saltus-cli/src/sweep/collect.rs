@@ -85,9 +85,8 @@ impl Collection {
     fn unasked(columns: &[Column], model: &Model) -> Self {
         let system = &model.system;
         let mut sources: Vec<Source> = ["steps", "t_end"].map(|n| Source::Summary(n.into())).into();
-        let coordinates = |c: &&Column| {
-            matches!(c.quantity(), Quantity::Position | Quantity::Velocity)
-        };
+        let coordinates =
+            |c: &&Column| matches!(c.quantity(), Quantity::Position | Quantity::Velocity);
         if columns.iter().filter(coordinates).count() <= MOST_COORDINATES {
             let last = columns.iter().filter(coordinates);
             sources.extend(last.map(|c| Source::Last(c.name().to_owned())));
@@ -99,7 +98,10 @@ impl Collection {
         }
         more.push("certificate.dynamics");
         if system.dims().ng > 0 {
-            more.extend(["certificate.bilateral_position", "certificate.bilateral_velocity"]);
+            more.extend([
+                "certificate.bilateral_position",
+                "certificate.bilateral_velocity",
+            ]);
         }
         if contacts {
             more.extend(["certificate.penetration", "certificate.impact_law"]);
@@ -194,7 +196,9 @@ fn begun(model: &Model) -> Result<(Vec<Column>, Value), String> {
 
 /// The value at a path of a summary; of an entry of the certificate the worst.
 fn find<'a>(summary: &'a Value, path: &str) -> Option<&'a Value> {
-    let value = path.split('.').try_fold(summary, |value, key| value.get(key))?;
+    let value = path
+        .split('.')
+        .try_fold(summary, |value, key| value.get(key))?;
     match path.split_once('.') {
         Some(("certificate", _)) => value.get("worst"),
         _ => Some(value),
@@ -206,7 +210,9 @@ fn unknown(name: &str, columns: &[Column], summary: &Value) -> String {
     for (key, value) in summary.as_object().into_iter().flatten() {
         match value {
             Value::Number(_) => known.push(key.clone()),
-            Value::Object(inner) if ["events", "rest", "energy", "constraints"].contains(&key.as_str()) => {
+            Value::Object(inner)
+                if ["events", "rest", "energy", "constraints"].contains(&key.as_str()) =>
+            {
                 let numbers = inner.iter().filter(|(_, v)| v.is_number() || v.is_null());
                 known.extend(numbers.map(|(k, _)| format!("{key}.{k}")));
             }
@@ -214,7 +220,11 @@ fn unknown(name: &str, columns: &[Column], summary: &Value) -> String {
         }
     }
     known.retain(|name| name != "format");
-    known.extend(Entry::ALL.iter().map(|e| format!("certificate.{}", e.name())));
+    known.extend(
+        Entry::ALL
+            .iter()
+            .map(|e| format!("certificate.{}", e.name())),
+    );
     format!(
         "--collect {name}: there is no such number; there are {}, and max. and min. of every column",
         known.join(", ")

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
-use table::{STOPS, Table};
+use table::Table;
 
 /// Why a sweep did not begin.
 enum Refusal {
@@ -257,13 +257,19 @@ fn gather(
 
 /// Completes the table where all runs have ended, and says what there is.
 fn conclude(sweep: &mut Sweep, quiet: bool) -> Result<(), String> {
-    let Sweep { table, points, .. } = &mut *sweep;
+    let Sweep {
+        table,
+        points,
+        template,
+        formats,
+        ..
+    } = sweep;
     let (done, total) = (table.done(), points.total());
     let mut files = Vec::new();
     if done >= total {
         table.complete()?;
-        let model = sweep.template.name();
-        for format in sweep.formats.iter().filter(|f| **f != Format::Csv) {
+        let model = template.name();
+        for format in formats.iter().filter(|f| **f != Format::Csv) {
             files.push(table.write(*format, model)?);
         }
     }
@@ -279,7 +285,6 @@ fn conclude(sweep: &mut Sweep, quiet: bool) -> Result<(), String> {
         .filter(|(n, _)| **n > 0)
         .map(|(n, word)| format!("{n} {word}"))
         .collect();
-    debug_assert_eq!(counts.len(), STOPS.len());
     let rest = match total - done {
         0 => String::new(),
         left => format!(", {left} to go: the same command goes on"),

@@ -22,7 +22,10 @@ impl Points {
         let axes = axes.collect::<Result<Vec<_>, _>>()?;
         for (k, axis) in axes.iter().enumerate() {
             if axes[..k].iter().any(|other| other.path == axis.path) {
-                return Err(format!("--set {} is given twice; write one list", axis.path));
+                return Err(format!(
+                    "--set {} is given twice; write one list",
+                    axis.path
+                ));
             }
         }
         let fixed = arguments.changes().overrides();
@@ -35,7 +38,10 @@ impl Points {
                 total: total.get(),
             });
         }
-        let counts = axes.iter().map(Axis::count).collect::<Result<Vec<_>, _>>()?;
+        let counts = axes
+            .iter()
+            .map(Axis::count)
+            .collect::<Result<Vec<_>, _>>()?;
         let total = counts.iter().try_fold(1_usize, |n, c| n.checked_mul(*c));
         let total = total.ok_or("the grid has more points than can be counted")?;
         Ok(Self {
@@ -90,7 +96,9 @@ fn varies(axis: &Axis) -> bool {
 /// A text without its quotes.
 fn plain(value: String) -> String {
     let inner = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
-    inner.filter(|v| !v.contains(['"', '\\'])).map_or(value.clone(), str::to_owned)
+    inner
+        .filter(|v| !v.contains(['"', '\\']))
+        .map_or(value.clone(), str::to_owned)
 }
 
 /// A number in [0, 1) of its own for each seed, run and axis (SplitMix64: Steele, Lea & Flood 2014), whoever draws it.
@@ -122,7 +130,9 @@ mod tests {
         assert!(numbers.iter().all(|x| (0.0..1.0).contains(x)));
         // Axes and seeds are independent: the mean product is 1/4 ± 0.0007.
         for (seed, axis) in [(7, 2), (8, 1)] {
-            let product: f64 = (0..n).map(|k| uniform(7, k, 1) * uniform(seed, k, axis)).sum();
+            let product: f64 = (0..n)
+                .map(|k| uniform(7, k, 1) * uniform(seed, k, axis))
+                .sum();
             assert!((product / n as f64 - 0.25).abs() < 4.0 * 0.000_7);
         }
     }

@@ -62,7 +62,11 @@ impl Table {
             return Ok(table(None, rows(&path)?));
         }
         let wrong = |e: io::Error| format!("cannot write `{}`: {e}", partial.display());
-        let done = if partial.exists() { cut(&partial)? } else { None };
+        let done = if partial.exists() {
+            cut(&partial)?
+        } else {
+            None
+        };
         let mut file = File::options()
             .create(true)
             .truncate(done.is_none())
@@ -88,13 +92,17 @@ impl Table {
     pub fn push(&mut self, row: &[String]) -> Result<(), String> {
         self.done += 1;
         let writer = self.writer.as_mut();
-        writer.map_or(Ok(()), |w| w.write_record(row)).map_err(|e| self.wrong(&e))
+        writer
+            .map_or(Ok(()), |w| w.write_record(row))
+            .map_err(|e| self.wrong(&e))
     }
 
     /// Brings the rows to the file.
     pub fn flush(&mut self) -> Result<(), String> {
         let writer = self.writer.as_mut();
-        writer.map_or(Ok(()), csv::Writer::flush).map_err(|e| self.wrong(&e))
+        writer
+            .map_or(Ok(()), csv::Writer::flush)
+            .map_err(|e| self.wrong(&e))
     }
 
     /// All rows are there.
@@ -130,7 +138,8 @@ impl Table {
             numeric.resize(header.len(), true);
             names = header.iter().map(str::to_owned).collect();
             for (at, cell) in record.iter().enumerate() {
-                numeric[at] &= names[at] != "error" && (names[at] == "stop" || number(cell).is_some());
+                numeric[at] &=
+                    names[at] != "error" && (names[at] == "stop" || number(cell).is_some());
             }
             Ok(())
         })?;
@@ -150,7 +159,10 @@ impl Table {
             let cell = |at: &usize| {
                 let cell = record.get(*at).unwrap_or_default();
                 #[allow(clippy::cast_precision_loss)]
-                let code = STOPS.iter().position(|s| *s == cell).map(|code| code as f64);
+                let code = STOPS
+                    .iter()
+                    .position(|s| *s == cell)
+                    .map(|code| code as f64);
                 code.or_else(|| number(cell)).unwrap_or(f64::NAN)
             };
             let row: Vec<f64> = chosen.iter().map(cell).collect();
@@ -164,7 +176,11 @@ impl Table {
         &self,
         mut visit: impl FnMut(&csv::StringRecord, &csv::StringRecord) -> Result<(), String>,
     ) -> Result<(), String> {
-        let path = if self.writer.is_some() { &self.partial } else { &self.path };
+        let path = if self.writer.is_some() {
+            &self.partial
+        } else {
+            &self.path
+        };
         let mut reader = csv::Reader::from_path(path).map_err(|e| self.wrong(&e))?;
         let header = reader.headers().map_err(|e| self.wrong(&e))?.clone();
         for record in reader.records() {
@@ -174,7 +190,11 @@ impl Table {
     }
 
     pub fn path(&self) -> &Path {
-        if self.writer.is_some() { &self.partial } else { &self.path }
+        if self.writer.is_some() {
+            &self.partial
+        } else {
+            &self.path
+        }
     }
 
     fn wrong(&self, error: &dyn std::fmt::Display) -> String {

@@ -31,17 +31,28 @@ fn numbers(cells: &[String]) -> Vec<f64> {
 fn a_grid_is_the_same_for_any_number_of_jobs() {
     let folder = Folder::new("grid");
     let ball = good("ball.toml");
-    let grid = ["--set", "parameters.e=0:1:3", "--set", "simulation.step=[2e-3,1e-3]"];
+    let grid = [
+        "--set",
+        "parameters.e=0:1:3",
+        "--set",
+        "simulation.step=[2e-3,1e-3]",
+    ];
     let sweep = [&["sweep", &ball], &grid[..]].concat();
     for jobs in ["1", "2", "5"] {
         let (code, out, err) = folder.saltus(&[&sweep[..], &["-j", jobs, "-o", jobs]].concat());
         assert_eq!((code, err.as_str()), (Some(0), ""));
         assert!(out.contains("6 runs: 6 to the end"), "{out}");
-        assert_eq!(folder.text("1/runs.csv"), folder.text(&format!("{jobs}/runs.csv")));
+        assert_eq!(
+            folder.text("1/runs.csv"),
+            folder.text(&format!("{jobs}/runs.csv"))
+        );
     }
     let rows = folder.runs("1");
     assert_eq!(column(&rows, "run"), ["0", "1", "2", "3", "4", "5"]);
-    assert_eq!(column(&rows, "parameters.e"), ["0", "0", "0.5", "0.5", "1", "1"]);
+    assert_eq!(
+        column(&rows, "parameters.e"),
+        ["0", "0", "0.5", "0.5", "1", "1"]
+    );
     assert_eq!(column(&rows, "simulation.step")[..2], ["2e-3", "1e-3"]);
     assert_eq!(column(&rows, "steps")[..2], ["2000", "4000"]);
     // Without restitution there is one impact, after sqrt(2 · 0.801 / 10) s.
@@ -66,7 +77,16 @@ fn a_grid_is_the_same_for_any_number_of_jobs() {
 fn runs_that_fail_are_rows_with_their_reason() {
     let folder = Folder::new("failed-runs");
     let sweep = |model: &str, set: &str, out: &str| {
-        folder.saltus(&["sweep", &good(model), "--set", set, "-o", out, "--collect", "steps"])
+        folder.saltus(&[
+            "sweep",
+            &good(model),
+            "--set",
+            set,
+            "-o",
+            out,
+            "--collect",
+            "steps",
+        ])
     };
     let (code, out, err) = sweep("ball.toml", "parameters.e=[0.5,1.5]", "a");
     assert_eq!(code, Some(0), "{err}");
@@ -74,7 +94,10 @@ fn runs_that_fail_are_rows_with_their_reason() {
     let text = folder.text("a/runs.csv");
     let refused = text.lines().last().unwrap();
     assert!(refused.starts_with("1,1.5,refused,,"), "{text}");
-    assert!(refused.contains("1.5") && refused.contains("restitution"), "{text}");
+    assert!(
+        refused.contains("1.5") && refused.contains("restitution"),
+        "{text}"
+    );
     let (code, out, _) = sweep("leaves_domain.toml", "simulation.until=[0.05,1]", "b");
     assert_eq!(code, Some(0));
     assert!(out.contains("1 with a step that failed"), "{out}");
@@ -107,7 +130,9 @@ fn a_killed_sweep_goes_on() {
         }
         std::thread::sleep(std::time::Duration::from_millis(80));
         let id = child.id().to_string();
-        let _ = std::process::Command::new("kill").args([signal, &id]).status();
+        let _ = std::process::Command::new("kill")
+            .args([signal, &id])
+            .status();
         let code = child.wait().unwrap().code();
         assert!(matches!(code, None | Some(0 | 130)), "{code:?}");
         let Ok(text) = std::fs::read_to_string(&growing) else {
@@ -137,21 +162,38 @@ fn random_values_are_those_of_their_seed() {
     let folder = Folder::new("random");
     let ball = good("ball.toml");
     let draw = |seed: &str, jobs: &str, out: &str| {
-        let what = ["--set", "parameters.e=0.2:0.4", "--set", "parameters.h0=[1,2]"];
-        let how = ["--random", "40", "--seed", seed, "--jobs", jobs, "-o", out, "--quiet"];
+        let what = [
+            "--set",
+            "parameters.e=0.2:0.4",
+            "--set",
+            "parameters.h0=[1,2]",
+        ];
+        let how = [
+            "--random", "40", "--seed", seed, "--jobs", jobs, "-o", out, "--quiet",
+        ];
         let (code, _, err) = folder.saltus(&[&["sweep", &ball], &what[..], &how].concat());
         assert_eq!(code, Some(0), "{err}");
         folder.runs(out)
     };
-    let (a, b, other) = (draw("7", "1", "a"), draw("7", "2", "b"), draw("8", "1", "c"));
+    let (a, b, other) = (
+        draw("7", "1", "a"),
+        draw("7", "2", "b"),
+        draw("8", "1", "c"),
+    );
     assert_eq!(a, b);
     assert_ne!(column(&a, "parameters.e"), column(&other, "parameters.e"));
     let e = numbers(&column(&a, "parameters.e"));
     assert_eq!(e.len(), 40);
     assert!(e.iter().all(|e| (0.2..0.4).contains(e)), "{e:?}");
-    assert!(e.iter().any(|e| *e < 0.25) && e.iter().any(|e| *e > 0.35), "{e:?}");
+    assert!(
+        e.iter().any(|e| *e < 0.25) && e.iter().any(|e| *e > 0.35),
+        "{e:?}"
+    );
     let h = column(&a, "parameters.h0");
-    assert!(h.iter().any(|h| h == "1") && h.iter().any(|h| h == "2"), "{h:?}");
+    assert!(
+        h.iter().any(|h| h == "1") && h.iter().any(|h| h == "2"),
+        "{h:?}"
+    );
 }
 
 #[test]
@@ -163,7 +205,10 @@ fn a_sweep_that_makes_no_sense_runs_nothing() {
         (&["--set", "parameters.E=0:1:3"], "did you mean"),
         (&["--set", "parameters.e=0:1:x"], "no number of values"),
         (&["--set", "parameters.e"], "sets nothing"),
-        (&["--set", "parameters.e=[1", "--collect", "steps"], "expected a list"),
+        (
+            &["--set", "parameters.e=[1", "--collect", "steps"],
+            "expected a list",
+        ),
         (&["--collect", "energy.finale"], "energy.final"),
         (&["--format", "vtk"], "csv, npz and hdf5"),
         (
@@ -185,7 +230,10 @@ fn a_sweep_that_makes_no_sense_runs_nothing() {
     assert_eq!(sweep("3", &[]).0, Some(0));
     let (code, _, err) = sweep("4", &[]);
     assert_eq!(code, Some(2));
-    assert!(err.contains("another sweep (another set)") && err.contains("--force"), "{err}");
+    assert!(
+        err.contains("another sweep (another set)") && err.contains("--force"),
+        "{err}"
+    );
     assert_eq!(sweep("4", &["--force"]).0, Some(0));
     assert_eq!(folder.runs("same").len(), 5);
 }
