@@ -88,7 +88,7 @@ impl Axis {
                 shortest(match k {
                     0 => *from,
                     k if k == last => *to,
-                    k => from + (to - from) * (k as f64 / last as f64),
+                    k => round(from + (to - from) * (k as f64 / last as f64)),
                 })
             }
             Values::List(list) => list.get(k).cloned().unwrap_or_default(),
@@ -116,6 +116,11 @@ impl Axis {
     pub fn set(&self, value: &str) -> Override {
         Override::set(format!("{}={value}", self.path))
     }
+}
+
+/// A number without its round-off: with 15 significant digits.
+fn round(value: f64) -> f64 {
+    format!("{value:.14e}").parse().unwrap_or(value)
 }
 
 /// The items of a list, each as it is written.
@@ -166,10 +171,7 @@ mod tests {
     #[test]
     fn ranges_reach_both_ends() {
         assert_eq!(values("k=1:10:4"), ["1", "4", "7", "10"]);
-        assert_eq!(
-            values("k=0:0.3:4"),
-            ["0", "0.1", "0.19999999999999998", "0.3"]
-        );
+        assert_eq!(values("k=0:0.3:4"), ["0", "0.1", "0.2", "0.3"]);
         assert_eq!(values("k=1e-6:-1:2"), ["1e-6", "-1"]);
         assert_eq!(values("k=2:2:1"), ["2"]);
     }

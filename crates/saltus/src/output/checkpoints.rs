@@ -48,6 +48,8 @@ pub struct SavedResult {
     pub formats: Vec<String>,
     /// Every so many rows are written.
     pub every: u64,
+    /// What the contacts at the start of the run decided about its columns.
+    pub(super) shape: Shape,
     /// Steps taken.
     pub(super) steps: u64,
     /// Bytes of the table of rows.
@@ -62,6 +64,34 @@ pub struct SavedResult {
     pub(super) audit: Audit,
     /// Curves of the report, where there is one.
     pub(super) report: Option<SavedReport>,
+}
+
+/// What a run knows of its reactions when it begins.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Shape {
+    has_forces: bool,
+    tangents: Vec<u8>,
+    joint_tangents: Vec<u8>,
+}
+
+impl Shape {
+    pub(super) fn of(info: &RunInfo<'_>) -> Self {
+        Self {
+            has_forces: info.has_forces,
+            tangents: info.tangents.to_vec(),
+            joint_tangents: info.joint_tangents.to_vec(),
+        }
+    }
+
+    /// The same run with the reactions of this one.
+    pub(super) fn of_run<'a>(&'a self, info: &RunInfo<'a>) -> RunInfo<'a> {
+        RunInfo {
+            has_forces: self.has_forces,
+            tangents: &self.tangents,
+            joint_tangents: &self.joint_tangents,
+            ..*info
+        }
+    }
 }
 
 /// A row of the table.

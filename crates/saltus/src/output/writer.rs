@@ -2,7 +2,7 @@
 
 use crate::checkpoint::Checkpoint;
 use crate::observe::{Audit, Outcome};
-use crate::output::checkpoints::{CHECKPOINT, Keeper, Row};
+use crate::output::checkpoints::{CHECKPOINT, Keeper, Row, Shape};
 use crate::output::directory::result_files;
 use crate::output::events::{EVENTS, EventWriter};
 use crate::output::files::{PARTIAL, beside, remove};
@@ -45,6 +45,7 @@ pub struct ResultWriter {
     saved: Option<SavedResult>,
     /// The books when the run was stopped.
     stopped: Option<SavedResult>,
+    shape: Shape,
     /// What is added to the number of a step of this run to have that of the whole one.
     offset: u64,
     /// Number of the last step, so counted.
@@ -104,6 +105,7 @@ impl ResultWriter {
                 .map(|(identity, request, resumption)| Keeper::new(identity, request, resumption)),
             saved,
             stopped: None,
+            shape: Shape::default(),
             offset: 0,
             step: 0,
             _lock: lock,
@@ -202,6 +204,7 @@ impl ResultWriter {
     fn open(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
         let Some(saved) = self.saved.take() else {
             self.offset = 0;
+            self.shape = Shape::of(info);
             self.claim(info, info.plan, false)?;
             self.audit.begin(info, first)?;
             self.events.open(info);
@@ -215,12 +218,14 @@ impl ResultWriter {
             }
             return Ok(());
         };
+        self.shape = saved.shape.clone();
+        let info = &saved.shape.of_run(info);
         let header = self.rows.header(info);
         self.check_columns(&header.columns)?;
-        self.audit = Audit::going_on(saved.audit);
+        self.audit = Audit::going_on(saved.audit.clone());
         self.claim(info, self.audit.plan(info.plan), true)?;
         self.audit.begin(info, first)?;
-        let pending = saved.pending.map(|Row(row)| row);
+        let pending = saved.pending.clone().map(|Row(row)| row);
         self.rows.go_on(&header, saved.rows, pending)?;
         if saved.events.is_none() {
             let events = self.path.join(EVENTS);
@@ -229,9 +234,9 @@ impl ResultWriter {
         }
         self.events.go_on(info, saved.events)?;
         if let Some(drawing) = &mut self.drawing {
-            drawing.go_on(saved.steps, saved.frame)?;
+            drawing.go_on(saved.steps, saved.frame.clone())?;
         }
-        if let (Some(report), Some(saved)) = (&mut self.report, saved.report) {
+        if let (Some(report), Some(saved)) = (&mut self.report, saved.report.clone()) {
             report.begin(info, first, &header.columns, self.rows.last_row());
             report.load(saved);
         }
@@ -263,6 +268,7 @@ impl ResultWriter {
             request,
             formats: self.formats.iter().map(|f| f.name().to_owned()).collect(),
             every: self.every,
+            shape: self.shape.clone(),
             steps: self.step,
             rows,
             events: self.events.lines().length(),
