@@ -73,11 +73,18 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
     let told = tell(arguments, &model, &files);
     let code = exit_code(outcome, &files);
     match kept.map_err(|error| error.to_string()).and(told) {
-        Err(message) if code == ExitCode::SUCCESS => {
+        Err(message) => {
             render::error(&message);
-            ExitCode::from(NOT_WRITTEN)
+            let failed = [STEP_FAILED, WRONG_INPUT]
+                .map(ExitCode::from)
+                .contains(&code);
+            if failed {
+                code
+            } else {
+                ExitCode::from(NOT_WRITTEN)
+            }
         }
-        _ => code,
+        Ok(()) => code,
     }
 }
 

@@ -10,7 +10,6 @@ use crate::output::lines::Clock;
 use crate::output::vtk::Snapshot;
 use crate::output::{OutputError, write_whole};
 use crate::report::SavedReport;
-use crate::simulation::RunError;
 use saltus_integrators::{Frame, Plan, RunInfo};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -142,14 +141,11 @@ impl SavedRun {
         };
         let format = content.get("format").and_then(Value::as_u64);
         if format != Some(u64::from(Checkpoint::FORMAT)) {
-            let say = |version: Option<u64>| {
-                version.map_or("no format".to_owned(), |v| format!("format version {v}"))
-            };
-            let error = RunError::Checkpoint {
-                found: say(format),
-                expected: say(Some(Checkpoint::FORMAT.into())),
-            };
-            return Err(damaged(error.to_string()));
+            return Err(OutputError::Version {
+                path: path.to_owned(),
+                found: format.map_or("no format".to_owned(), |v| format!("format {v}")),
+                expected: Checkpoint::FORMAT,
+            });
         }
         let expected = content.shift_remove("checksum");
         if expected.as_ref().and_then(Value::as_str) != Some(&checksum(&content)) {

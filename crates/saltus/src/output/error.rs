@@ -61,6 +61,19 @@ pub enum OutputError {
         /// How one sees that.
         reason: String,
     },
+    /// A checkpoint of another version.
+    #[error(
+        "`{}` is of {found}, this version goes on from format {expected}; begin the run again without `--resume`",
+        path.display()
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: String,
+        /// The format that is read.
+        expected: u32,
+    },
     /// A result that a run cannot go on with.
     #[error("the result in `{}` cannot go on: {reason}", path.display())]
     Unresumable {
