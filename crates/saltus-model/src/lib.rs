@@ -40,6 +40,7 @@ mod read;
 mod schema;
 mod set;
 mod suggest;
+mod template;
 pub mod tree;
 mod validate;
 
@@ -48,6 +49,7 @@ pub use diagnostic::{Diagnostic, Location, ModelErrors, SourceText};
 pub use document::{Document, schema};
 pub use flexible::{Columns, Size};
 pub use formula_system::FormulaSystem;
-pub use model::{Model, Template};
+pub use model::Model;
 pub use set::Override;
+pub use template::Template;
 pub use tree::Format;
