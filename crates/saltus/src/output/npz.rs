@@ -39,14 +39,23 @@ pub(crate) fn write(path: &Path, header: &Header, spool: &mut Spool) -> Result<(
     file.flush().map_err(OutputError::io("write", path))
 }
 
-/// A file that complains once: an archive that is given up completes itself, and says on the terminal what fails in that.
+/// A file that complains once and then pretends to be written: an archive that is given up completes itself, and says on the
+/// terminal what fails in that.
 struct Once<W> {
+    /// `None` after a complaint.
     file: Option<W>,
+    /// Where the next byte goes, and how many there are.
+    at: u64,
+    end: u64,
 }
 
 impl<W> Once<W> {
     fn new(file: W) -> Self {
-        Self { file: Some(file) }
+        Self {
+            file: Some(file),
+            at: 0,
+            end: 0,
+        }
     }
 
     fn with<R>(
@@ -67,7 +76,10 @@ impl<W> Once<W> {
 
 impl<W: Write> Write for Once<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.with(bytes.len(), |file| file.write(bytes))
+        let written = self.with(bytes.len(), |file| file.write(bytes))?;
+        self.at += written as u64;
+        self.end = self.end.max(self.at);
+        Ok(written)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -77,7 +89,13 @@ impl<W: Write> Write for Once<W> {
 
 impl<W: Seek> Seek for Once<W> {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        self.with(0, |file| file.seek(to))
+        let place = match to {
+            SeekFrom::Start(at) => at,
+            SeekFrom::Current(by) => self.at.saturating_add_signed(by),
+            SeekFrom::End(by) => self.end.saturating_add_signed(by),
+        };
+        self.at = self.with(place, |file| file.seek(SeekFrom::Start(place)))?;
+        Ok(self.at)
     }
 }
 
@@ -97,7 +115,28 @@ fn npy_header(rows: usize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+    use std::io::Cursor;
+
+    /// An archive that is given up at any byte tells of it once, and does not panic.
+    #[test]
+    fn a_full_disk_is_told_once() {
+        for room in 0..400 {
+            let mut place = vec![0; room];
+            let mut archive = ZipWriter::new(Once::new(Cursor::new(&mut place[..])));
+            let options =
+                SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+            let filled = (|| -> std::io::Result<()> {
+                for name in ["t.npy", "q.npy"] {
+                    archive.start_file(name, options)?;
+                    archive.write_all(&[1; 100])?;
+                }
+                archive.finish().map(|_| ()).map_err(Into::into)
+            })();
+            assert!(filled.is_err(), "{room} bytes");
+        }
+    }
 
     #[test]
     fn the_header_is_aligned_and_says_its_length() {
