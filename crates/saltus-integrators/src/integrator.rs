@@ -3,6 +3,7 @@
 use crate::certificate::{Certificate, Guarantees};
 use saltus_complementarity::{BlockState, ContactArchive};
 use saltus_system::{ConstraintKind, ContactId, ContactSet, State, System};
+use serde::{Deserialize, Serialize};
 
 /// Energy of a state \[J\].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -22,7 +23,8 @@ impl Energy {
 }
 
 /// What a contact or a joint with friction does at the end of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ContactState {
     /// It carries nothing.
     #[default]
@@ -60,7 +62,8 @@ impl From<BlockState> for ContactState {
 }
 
 /// What happened to a contact in a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum EventKind {
     /// A velocity jumped.
     Impact,

@@ -25,7 +25,7 @@ mod splitting;
 
 pub use adaptive::{AdaptiveMoreauJean, AdaptiveMoreauJeanOptions, ErrorOrder};
 pub use certificate::{Certificate, Entry, Guarantees, PROOF, WorstCertificate};
-pub use drive::{DriveError, Frame, Observer, ObserverError, Plan, RunInfo, Stop, drive};
+pub use drive::{DriveError, Frame, Memory, Observer, ObserverError, Plan, RunInfo, Stop, drive};
 pub use event_driven::{Accumulation, EventDriven, EventDrivenOptions, ImpactLaw};
 pub use generalized_alpha::{
     Coefficients, GeneralizedAlpha, GeneralizedAlphaOptions, Impacts, Inactive, Levels,

@@ -13,7 +13,7 @@ use saltus::{
     ContactId, ContactLaw, ContactSet, Frame, Names, Observer, Plan, Recorder, RunInfo, Scheme,
     Simulation, State, Stop,
 };
-use saltus_integrators::{Certificate, Energy, Entry, Guarantees, Reactions, StepReport};
+use saltus_integrators::{Certificate, Energy, Entry, Guarantees, Memory, Reactions, StepReport};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -101,6 +101,7 @@ impl Frames {
             reactions,
             events: &[],
             counts: saltus_integrators::Counts::default(),
+            memory: Memory::NONE,
         }
     }
 }

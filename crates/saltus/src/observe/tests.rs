@@ -5,7 +5,7 @@
 use crate::observe::rest::RestWatch;
 use crate::observe::{EventKind, EventLog, Events, Rest};
 use saltus_integrators::{
-    Certificate, Energy, Frame, Guarantees, Plan, Reactions, RunInfo, StepReport,
+    Certificate, Energy, Frame, Guarantees, Memory, Plan, Reactions, RunInfo, StepReport,
 };
 use saltus_system::{ContactId, ContactLaw, ContactSet, Names, State};
 
@@ -72,6 +72,7 @@ fn with_reports<T>(
         reactions,
         events: reported,
         counts: saltus_integrators::Counts::default(),
+        memory: Memory::NONE,
     })
 }
 
