@@ -1,11 +1,14 @@
 //! A run in a few words and numbers, for the terminal.
 
-use saltus::observe::{Outcome, StepRange};
+use saltus::observe::{EnergyAudit, Outcome, StepRange};
 use saltus::output::ResultWriter;
 use saltus::{Entry, PROOF, Plan, Stop};
 use saltus_model::Model;
 use saltus_model::number::general;
 use std::fmt::Write as _;
+
+/// Shares of the energy below this are not told: rounding of many steps.
+const ROUND_OFF: f64 = 1e-11;
 
 /// What happened in the run whose result is in `files`.
 pub fn summary(model: &Model, files: &ResultWriter) -> String {
@@ -37,6 +40,9 @@ pub fn summary(model: &Model, files: &ResultWriter) -> String {
         line(format!(
             "  {steps} took a remedy, such as another linear solve or smaller parts"
         ));
+    }
+    if let Some(counts) = counts(outcome) {
+        line(format!("  {counts}"));
     }
     if outcome.max_redundant > 0 {
         line(format!("  {}", redundant(outcome.max_redundant)));
@@ -198,7 +204,56 @@ fn energy(outcome: &Outcome) -> String {
             general(energy.impact_gain_at)
         );
     }
+    if let Some(books) = books(energy) {
+        let _ = write!(text, "\n  {books}");
+    }
     text
+}
+
+/// Where the energy came from and went to; nothing where all of it is round-off.
+fn books(energy: &EnergyAudit) -> Option<String> {
+    let parts = [
+        (energy.work_external, "by forces without a potential"),
+        (energy.work_moving, "by what moves by itself"),
+        (energy.dissipated(), "in contacts and constraints"),
+        (energy.numerical(), "by the scheme itself"),
+    ];
+    let ends = [energy.initial, energy.last];
+    let size = ends.map(|e| e.kinetic.abs() + e.potential.abs());
+    let size = parts
+        .iter()
+        .fold(size[0].max(size[1]), |m, p| m.max(p.0.abs()));
+    let large = |x: f64| x.abs() > ROUND_OFF * size;
+    let signed = |x: f64| {
+        let sign = if x > 0.0 { "+" } else { "" };
+        format!("{sign}{} J", general(three_digits(x)))
+    };
+    let told: Vec<String> = parts
+        .iter()
+        .filter(|(work, _)| large(*work))
+        .map(|(work, what)| format!("{} {what}", signed(*work)))
+        .collect();
+    if told.is_empty() {
+        return None;
+    }
+    let mut text = format!("energy books: {}", told.join(", "));
+    if large(energy.numerical()) && large(energy.numerical_at_impacts) {
+        let _ = write!(
+            text,
+            ", of which {} in steps with an impact",
+            signed(energy.numerical_at_impacts)
+        );
+    }
+    Some(text)
+}
+
+/// What else the scheme counted.
+fn counts(outcome: &Outcome) -> Option<String> {
+    let counts = outcome.counts.iter().filter(|(_, n)| *n > 0);
+    let told: Vec<String> = counts
+        .map(|(name, n)| format!("{n} {}", name.replace('_', " ")))
+        .collect();
+    (!told.is_empty()).then(|| format!("counted: {}", told.join(", ")))
 }
 
 fn iterations(outcome: &Outcome) -> String {

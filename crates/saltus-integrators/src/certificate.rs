@@ -21,9 +21,11 @@ pub enum Entry {
     ComplementarityPosition,
     /// Natural map of `0 ≤ u⁺ + e u⁻ ⟂ P ≥ 0` in velocity units, over the contacts the step activated.
     ComplementarityVelocity,
-    /// `max |u⁺ + e u⁻|` over the contacts that carry an impulse, both velocities along the directions at the
-    /// end of the step.
+    /// `max |u⁺ + e u⁻|` over the contacts that carry an impulse, with `u⁻` as the law of the scheme takes it: along the
+    /// directions at the end of the step or, in the generalized-α family, along its own.
     ImpactLaw,
+    /// The same with `u⁻` along its own directions, as the columns have it, of schemes whose law takes it otherwise.
+    ImpactLawColumns,
     /// Distance of the reactions from their friction cones.
     Cone,
     /// Largest slip of a contact whose reaction is inside its friction cone: it should stick.
@@ -40,7 +42,7 @@ pub enum Entry {
 
 impl Entry {
     /// All entries, in the order of the report.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Dynamics,
         Self::BilateralPosition,
         Self::BilateralVelocity,
@@ -49,6 +51,7 @@ impl Entry {
         Self::ComplementarityPosition,
         Self::ComplementarityVelocity,
         Self::ImpactLaw,
+        Self::ImpactLawColumns,
         Self::Cone,
         Self::StickVelocity,
         Self::FrictionWork,
@@ -69,6 +72,7 @@ impl Entry {
             Self::ComplementarityPosition => "complementarity_position",
             Self::ComplementarityVelocity => "complementarity_velocity",
             Self::ImpactLaw => "impact_law",
+            Self::ImpactLawColumns => "impact_law_columns",
             Self::Cone => "cone",
             Self::StickVelocity => "stick_velocity",
             Self::FrictionWork => "friction_work",
@@ -90,6 +94,7 @@ impl Entry {
             Self::BilateralVelocity
             | Self::ComplementarityVelocity
             | Self::ImpactLaw
+            | Self::ImpactLawColumns
             | Self::StickVelocity => "m/s",
             Self::BilateralAcceleration => "m/s²",
             Self::EnergyBalance | Self::FrictionWork => "J",
@@ -108,7 +113,10 @@ impl Entry {
             Self::Penetration => "deepest penetration",
             Self::ComplementarityPosition => "largest gap of a contact that carries an impulse",
             Self::ComplementarityVelocity => "residual of the impact law the step solved",
-            Self::ImpactLaw => "deviation from Newton's impact law at the end position",
+            Self::ImpactLaw => "deviation from Newton's impact law",
+            Self::ImpactLawColumns => {
+                "deviation from Newton's impact law of the gap velocities at both ends"
+            }
             Self::Cone => "distance of a reaction from its friction cone",
             Self::StickVelocity => "largest slip of a contact that sticks",
             Self::FrictionWork => "work that friction should not have done",

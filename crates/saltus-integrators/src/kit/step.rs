@@ -284,13 +284,21 @@ impl Step {
         let set = &end.contacts;
         if !set.is_empty() {
             let (mut penetration, mut carrying, mut law) = (0.0_f64, 0.0_f64, 0.0_f64);
+            let mut columns = 0.0_f64;
+            let earlier = &self.start.contacts;
+            let turns = !system.structure().linear_contacts && earlier.id == set.id;
             for i in 0..set.len() {
                 penetration = penetration.max(-set.gap[i]);
                 self.gap_velocity[i] = set.normal_velocity(i, &end.v);
                 if self.reactions.normal[i] > 0.0 {
                     carrying = carrying.max(set.gap[i].abs());
                     let before = set.normal_velocity(i, &self.start.v);
-                    law = law.max((self.gap_velocity[i] + set.law[i].e_n * before).abs());
+                    let (e, after) = (set.law[i].e_n, self.gap_velocity[i]);
+                    law = law.max((after + e * before).abs());
+                    if turns {
+                        let before = earlier.normal_velocity(i, &self.start.v);
+                        columns = columns.max((after + e * before).abs());
+                    }
                 } else {
                     self.reactions.state[i] = ContactState::Open;
                 }
@@ -303,6 +311,9 @@ impl Step {
             certificate.set(Entry::Penetration, penetration);
             certificate.set(Entry::ComplementarityPosition, carrying);
             certificate.set(Entry::ImpactLaw, law);
+            if turns {
+                certificate.set(Entry::ImpactLawColumns, columns);
+            }
         }
         if !set.is_empty() || !self.friction_slip.is_empty() {
             certificate.set(Entry::ComplementarityVelocity, self.reactions.proof.law);

@@ -116,7 +116,7 @@ impl MoreauJean {
                 t_eval: self.evaluation_time(state, h, end),
                 end,
             };
-            self.know_columns(system, way.t_eval, Some(&state.q));
+            self.know_columns(system, (way.t_eval, end), Some(&state.q));
             let c = &self.contact;
             if c.active.iter().any(|&i| self.schur.column(i).is_none()) {
                 return Ok(None);

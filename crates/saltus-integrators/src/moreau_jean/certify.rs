@@ -286,13 +286,20 @@ impl MoreauJean {
         }
         system.evaluate_contacts(end, q, &mut c.set);
         let (mut penetration, mut carrying, mut law) = (0.0_f64, 0.0_f64, 0.0_f64);
+        let mut columns = 0.0_f64;
         for i in 0..c.set.len() {
             penetration = penetration.max(-c.set.gap[i]);
             c.velocity[i] = c.set.normal_velocity(i, at.v);
             if c.impulse[i] > 0.0 {
                 carrying = carrying.max(c.set.gap[i].abs());
-                let before = c.set.normal_velocity(i, v_start);
-                law = law.max((c.velocity[i] + c.set.law[i].e_n * before).abs());
+                let before = if self.structure.linear_contacts {
+                    c.start_velocity[i]
+                } else {
+                    c.set.normal_velocity(i, v_start)
+                };
+                let e = c.set.law[i].e_n;
+                law = law.max((c.velocity[i] + e * before).abs());
+                columns = columns.max((c.velocity[i] + e * c.start_velocity[i]).abs());
             }
         }
         if self.has_friction {
@@ -305,6 +312,9 @@ impl MoreauJean {
         certificate.set(Entry::Penetration, penetration);
         certificate.set(Entry::ComplementarityPosition, carrying);
         certificate.set(Entry::ImpactLaw, law);
+        if !self.structure.linear_contacts {
+            certificate.set(Entry::ImpactLawColumns, columns);
+        }
     }
 
     /// Energy of the state in `start`, whose momentum is known.

@@ -167,10 +167,10 @@ impl MoreauJean {
 
     /// `e_t u_T` of a tangential row of contact `i`, at the start velocity.
     pub(super) fn tangential_rebound(&self, i: usize, row: usize) -> f64 {
-        let law = &self.contact.law;
+        let (law, set) = (&self.contact.law, &self.contact.set);
         match law.law[i].e_t {
             0.0 => 0.0,
-            e => e * (law.directions.dot(row, &self.start.v) + law.rate[row]),
+            e => e * (law.directions.dot(row, &self.start.v) + set.rate[row]),
         }
     }
 

@@ -137,7 +137,7 @@ impl MoreauJean {
         s.iteration.solve_scaled(h, &mut s.delta);
         let mut iterations = 0;
         loop {
-            self.close(system, state, t_eval)?;
+            self.close(system, state, (t_eval, end))?;
             iterations += 1;
             self.advance(state, h);
             let mut force = std::mem::take(&mut self.smooth.force);
@@ -171,8 +171,13 @@ impl MoreauJean {
     }
 
     /// Solves for the impulses of the active contacts, and adds what they do to `Δv`.
-    fn close(&mut self, system: &dyn System, state: &State, t_eval: f64) -> Result<(), StepError> {
-        self.know_columns(system, t_eval, None);
+    fn close(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        times: (f64, f64),
+    ) -> Result<(), StepError> {
+        self.know_columns(system, times, None);
         let mut answers = std::mem::take(&mut self.contact.answers);
         let c = &self.contact;
         let row = |&i: &usize| c.law.directions.dot(c.law.first_row[i], &self.smooth.delta);
@@ -187,12 +192,12 @@ impl MoreauJean {
         Ok(())
     }
 
-    /// Makes the columns of the active contacts known. The law is that at the evaluation point; where directions depend
-    /// on time alone, `anywhere` will do for it.
+    /// Makes the columns of the active contacts known. The law is that at the evaluation point, with rates at the end of the
+    /// step; where directions depend on time alone, `anywhere` will do for it.
     pub(super) fn know_columns(
         &mut self,
         system: &dyn System,
-        t_eval: f64,
+        (t_eval, end): (f64, f64),
         anywhere: Option<&[f64]>,
     ) {
         let c = &mut self.contact;
@@ -200,7 +205,9 @@ impl MoreauJean {
             return;
         }
         if self.options.forecast != Forecast::Predicted {
-            system.evaluate_contacts(t_eval, anywhere.unwrap_or(&self.trial.q_eval), &mut c.law);
+            let q = anywhere.unwrap_or(&self.trial.q_eval);
+            system.evaluate_contacts(t_eval, q, &mut c.law);
+            c.take_rates(system, end, q);
         }
         let (iteration, schur) = (&self.smooth.iteration, &mut self.schur);
         for &i in &c.active {

@@ -40,7 +40,7 @@ use crate::integrator::{ContactState, Integrator, Reactions, StepError, StepRepo
 use crate::one_step::OneStep;
 use crate::passes::Fingerprint;
 use crate::scheme::OptionsError;
-use saltus_linear::{DENSE_LIMIT, RowCollector, Runs, Schur, SquareMatrix};
+use saltus_linear::{DENSE_LIMIT, RowCollector, Runs, Schur, SquareMatrix, is_zero};
 use saltus_system::{ContactSet, Dims, State, Structure, System};
 
 const NAME: &str = "moreau-jean";
@@ -189,6 +189,18 @@ struct Contact {
     multipliers: Vec<f64>,      // z of the one-step problem
     answers: Vec<f64>,          // what forces alone do along the active contacts
     touched: Vec<(usize, f64)>, // forces that reactions are added to for a while
+}
+
+impl Contact {
+    /// Takes the rates `∂g/∂t` of the law at `end`, that a contact which stays closed to a wall that accelerates has no speed at the
+    /// end of the step. `probe` has the same contacts, and is free once the forecast is known.
+    fn take_rates(&mut self, system: &dyn System, end: f64, q: &[f64]) {
+        if is_zero(&self.law.rate) && is_zero(&self.set.rate) {
+            return;
+        }
+        system.evaluate_contacts(end, q, &mut self.probe);
+        self.law.rate.copy_from_slice(&self.probe.rate);
+    }
 }
 
 /// The scheme that the parameters ask for: implicit, or one of the explicit variants.

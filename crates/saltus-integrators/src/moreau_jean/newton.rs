@@ -244,7 +244,7 @@ impl MoreauJean {
         }
         self.evaluate_constraints(system, self.constraint_time(state, end));
         self.evaluate_joints(system, t_eval, h);
-        self.evaluate_contacts(system, t_eval);
+        self.evaluate_contacts(system, t_eval, end);
     }
 
     fn evaluate_constraints(&mut self, system: &dyn System, end: f64) {
@@ -278,13 +278,16 @@ impl MoreauJean {
         system.g_rate(t, q, &mut b.rate);
     }
 
-    fn evaluate_contacts(&mut self, system: &dyn System, t_eval: f64) {
+    fn evaluate_contacts(&mut self, system: &dyn System, t_eval: f64, end: f64) {
         let c = &mut self.contact;
         if c.active.is_empty() {
             return;
         }
         if self.options.forecast != Forecast::Predicted {
             system.evaluate_contacts(t_eval, &self.trial.q_eval, &mut c.law);
+            if t_eval != end {
+                c.take_rates(system, end, &self.trial.q_eval);
+            }
         }
         if self.laws_vary {
             let at = Point {
@@ -306,13 +309,19 @@ impl MoreauJean {
         }
     }
 
-    /// `e u_k` of contact `i`, with the directions the step uses for it.
+    /// `e u_k` of contact `i`, with the directions the step uses for it and the rate of the wall at its start.
     pub(super) fn rebound(&self, i: usize) -> f64 {
         let c = &self.contact;
         let own = self.options.evaluation == Evaluation::ThetaPoint
             || self.options.forecast == Forecast::Predicted;
         let u = if own && !self.structure.linear_contacts {
-            c.law.normal_velocity(i, &self.start.v)
+            let row = c.law.first_row[i];
+            let rates = if self.options.forecast == Forecast::Predicted {
+                &c.law.rate
+            } else {
+                &c.set.rate
+            };
+            c.law.directions.dot(row, &self.start.v) + rates[row]
         } else {
             c.start_velocity[i]
         };

@@ -3,15 +3,16 @@
 use crate::observe::rest::RestWatch;
 use crate::observe::{EventLog, Events, Rest};
 use saltus_integrators::{
-    Energy, Frame, Guarantees, Observer, ObserverError, Plan, RunInfo, Stop, WorstCertificate,
+    Counts, Energy, Frame, Guarantees, Observer, ObserverError, Plan, Reactions, RunInfo, Stop,
+    WorstCertificate,
 };
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// Gains of energy at impacts below this fraction of the largest kinetic energy are not noted: the error of
-/// the smooth motion is of that size.
-pub const NOTICED: f64 = 1e-6;
+/// the smooth motion is of that size, and so is what filtered accelerations give back.
+pub const NOTICED: f64 = 1e-4;
 /// Steps after an impact in which a gain is the impact's: a scheme that filters accelerations can give back
 /// later what it took.
 pub const RINGING: u64 = 10;
@@ -25,16 +26,15 @@ pub struct EnergyAudit {
     /// At the end.
     #[serde(with = "energy")]
     pub last: Energy,
-    /// Largest gain of total energy in a step beyond the work of all forces without a potential,
-    /// `max(ΔE − W_ext)`, at least 0. Impacts with `e ≤ 1` and constraints at rest do not gain energy; what
-    /// a moving constraint or a potential that depends on time brings in counts as a gain.
+    /// Largest gain of total energy in a step beyond the work of all forces without a potential and of what moves by itself,
+    /// `max(ΔE − W_ext − W_mov)`, at least 0. Impacts with `e ≤ 1` do not gain energy; what a potential that depends on time
+    /// brings in counts as a gain.
     pub max_gain: f64,
     /// When that was \[s\]; NaN if no step gained.
     #[serde(with = "crate::exact")]
     pub max_gain_at: f64,
     /// Steps with an impact, or up to `RINGING` after one, that gained more than `NOTICED` of the largest kinetic
-    /// energy so far and more than any step away from impacts did. Where `e ≤ 1` and no contact moves by
-    /// itself this is a fault of the scheme.
+    /// energy so far and more than any step away from impacts did. Where `e ≤ 1` this is a fault of the scheme.
     pub impacts_that_gain: u64,
     /// Largest such gain, 0 if there is none.
     pub impact_gain: f64,
@@ -47,6 +47,44 @@ pub struct EnergyAudit {
     /// Sum of the work of contact impulses and bilateral reactions.
     #[serde(with = "crate::exact")]
     pub work_contact: f64,
+    /// The part of it that walls, supports and other constraints do because they move by themselves, `−Σ P ∂g/∂t` with the rates at
+    /// the ends of the steps.
+    #[serde(with = "crate::exact")]
+    pub work_moving: f64,
+    /// What steps with an impact gained beyond all work: what the scheme itself did there.
+    #[serde(with = "crate::exact")]
+    pub numerical_at_impacts: f64,
+}
+
+impl EnergyAudit {
+    /// What was gained beyond all work: what the scheme itself took (negative) or gave.
+    #[must_use]
+    pub fn numerical(&self) -> f64 {
+        self.last.total() - self.initial.total() - self.work_external - self.work_contact
+    }
+
+    /// Work of contacts and constraints but for what moves by itself: impacts and friction take it.
+    #[must_use]
+    pub fn dissipated(&self) -> f64 {
+        self.work_contact - self.work_moving
+    }
+}
+
+/// Work of contacts and constraints that move by themselves \[J\].
+fn work_moving(reactions: &Reactions<'_>) -> f64 {
+    let contacts = reactions.contacts;
+    let mut work = 0.0;
+    if contacts.rate.iter().any(|rate| *rate != 0.0) {
+        for (i, &row) in contacts.first_row.iter().enumerate() {
+            work -= reactions.impulse[i] * contacts.rate[row];
+            for k in row + 1..=row + usize::from(contacts.law[i].tangents) {
+                work -= reactions.row_impulse.get(k).unwrap_or(&0.0) * contacts.rate[k];
+            }
+        }
+    }
+    let rows = reactions.bilateral_impulse.iter();
+    let rates = rows.zip(reactions.bilateral_rate);
+    work - rates.map(|(p, rate)| p * rate).sum::<f64>()
 }
 
 /// Correction solves of the Newton loop.
@@ -90,6 +128,8 @@ pub struct Outcome {
     pub steps: u64,
     /// Attempts that were rejected and taken again, by schemes that choose their step.
     pub rejected: u64,
+    /// What else the scheme counted.
+    pub counts: Vec<(String, u64)>,
     /// Lengths of the steps, where the scheme chooses them and took any; `plan.step` is then the largest that it may take.
     pub step_range: Option<StepRange>,
     /// Largest stable step \[s\] about the start, of a scheme that has such a limit and knows it.
@@ -171,6 +211,7 @@ pub struct Audit {
     remedied: u64,
     steps: u64,
     rejected: u64,
+    counts: Vec<(String, u64)>,
     /// Lengths of all steps but the last.
     range: Option<StepRange>,
     t: f64,
@@ -286,6 +327,16 @@ impl Audit {
         Plan::new(self.began, plan.step, plan.until)
     }
 
+    fn count(&mut self, counts: Counts) {
+        if self.counts.len() < counts.names.len() {
+            let names = counts.names.iter();
+            self.counts = names.map(|name| ((*name).to_owned(), 0)).collect();
+        }
+        for ((_, sum), (_, n)) in self.counts.iter_mut().zip(counts.iter()) {
+            *sum += n;
+        }
+    }
+
     fn wall_so_far(&self) -> Duration {
         let now = self.started.map(|started| started.elapsed());
         self.wall + now.unwrap_or_default()
@@ -328,6 +379,7 @@ impl Audit {
             stop,
             steps: self.steps,
             rejected: self.rejected,
+            counts: self.counts,
             step_range: range.filter(|_| self.chooses_step),
             stable_step: self.stable_step,
             t_end: self.t,
@@ -393,7 +445,9 @@ impl Observer for Audit {
         self.max_redundant = self.max_redundant.max(report.redundant);
         self.remedied += u64::from(report.remedies > 0);
         let total = report.energy.total();
-        let gain = total - self.total - report.work_external;
+        let moving = work_moving(&frame.reactions);
+        let gain = total - self.total - report.work_external - moving;
+        let numerical = total - self.total - report.work_external - report.work_contact;
         if gain > self.energy.max_gain {
             (self.energy.max_gain, self.energy.max_gain_at) = (gain, self.t);
         }
@@ -401,7 +455,12 @@ impl Observer for Audit {
         self.energy.last = report.energy;
         self.energy.work_external += report.work_external;
         self.energy.work_contact += report.work_contact;
+        self.energy.work_moving += moving;
+        self.count(frame.counts);
         self.impact = self.log.update(frame);
+        if self.impact {
+            self.energy.numerical_at_impacts += numerical;
+        }
         self.quiet = match self.quiet {
             _ if self.impact => Some(0),
             quiet => quiet.map(|steps| steps + 1),

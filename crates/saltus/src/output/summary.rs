@@ -15,7 +15,8 @@
 //! | `certificate` | per entry that applies: `guaranteed`, `worst` and its `unit`, `at` \[s\], and, if guaranteed, `relative_tolerance`: a share of the scale of the motion, without a unit |
 //! | `events` | counts of `impacts`, `closings`, `openings`, `stick`, `slip`, `accumulation`, as reported by the scheme or, where it reports none, inferred from the frames; `first_impact`, `last_impact` \[s\], or null; the `accumulations` with `contact` and `t` \[s\] |
 //! | `rest` | `total` time at rest \[s\]; time `since` which nothing moved until the end \[s\], or null |
-//! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond the work of forces without a potential; it contains what moving constraints and a potential that depends on time bring in) and its time `max_gain_at` \[s\], or null, `impacts_that_gain` (steps with an impact, or up to ten after one, that gained more than 1e-6 of the largest kinetic energy and more than any step away from impacts), the largest such gain `impact_gain` and its time `impact_gain_at`, `work_external`, `work_contact` \[J\] |
+//! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond the work of forces without a potential and of what moves by itself; it contains what a potential that depends on time brings in) and its time `max_gain_at` \[s\], or null, `impacts_that_gain` (steps with an impact, or up to ten after one, that gained more than 1e-4 of the largest kinetic energy and more than any step away from impacts), the largest such gain `impact_gain` and its time `impact_gain_at`; the books: `work_external` of forces without a potential, `work_contact` of contacts and constraints, its part `work_moving` of walls, belts and supports that move by themselves, `numerical`: what the scheme itself gave, or took where it is negative (`final − initial − work_external − work_contact`), and `numerical_at_impacts`, its part in steps with an impact \[J\] |
+//! | `counts` | what else the scheme counted, by name: of located impacts `located_impacts`, `plastic_rebounds`, `fallbacks`, `renewed_memories` and `solves`; of adaptive steps `accepted_at_shortest_step` |
 //! | `stop` | `running`, `end-reached`, `interrupted`, `step-failed` (then `error` says why and `failed_step`, `failed_at` which) or `not-written`: a file could not be written, `error` says which and why |
 //! | `files` | what was written beside this file |
 //!
@@ -77,6 +78,7 @@ pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
         "events": events(outcome),
         "rest": { "total": outcome.rest.total, "since": outcome.rest.since },
         "energy": energy(outcome),
+        "counts": outcome.counts.iter().map(|(name, n)| (name.clone(), json!(n))).collect::<serde_json::Map<_, _>>(),
         "stop": stop_name(&outcome.stop),
         "files": files,
     });
@@ -205,5 +207,8 @@ fn energy(outcome: &Outcome) -> Value {
         "impact_gain_at": energy.impact_gain_at,
         "work_external": energy.work_external,
         "work_contact": energy.work_contact,
+        "work_moving": energy.work_moving,
+        "numerical": energy.numerical(),
+        "numerical_at_impacts": energy.numerical_at_impacts,
     })
 }

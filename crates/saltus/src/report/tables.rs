@@ -73,6 +73,8 @@ pub(crate) fn key_numbers(outcome: &Outcome) -> String {
         ("At the end", joules(energy.last.total())),
         ("External work", joules(energy.work_external)),
         ("Work of reactions", joules(energy.work_contact)),
+        ("of it by what moves by itself", joules(energy.work_moving)),
+        ("By the scheme itself", joules(energy.numerical())),
         ("Largest gain", joules(energy.max_gain)),
     ];
     format!(

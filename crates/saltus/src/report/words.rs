@@ -142,10 +142,12 @@ fn energy(outcome: &Outcome) -> String {
     if energy.max_gain > 0.0 {
         let (gain, at) = (joules(energy.max_gain), seconds(energy.max_gain_at));
         format!(
-            "{change}; the most that one step gained beyond the work of forces without a potential is {gain}, at t = {at}."
+            "{change}; the most that one step gained beyond the work of forces without a potential and of what moves by itself is {gain}, at t = {at}."
         )
     } else {
-        format!("{change}, and no step gained any beyond the work of forces without a potential.")
+        format!(
+            "{change}, and no step gained any beyond the work of forces without a potential and of what moves by itself."
+        )
     }
 }
 
@@ -156,7 +158,7 @@ fn impact_gain(outcome: &Outcome) -> String {
         return String::new();
     }
     format!(
-        "Impacts add energy: {} with an impact or after one gained, worst {} at t = {}. With a restitution of at most 1 and contacts that do not move by themselves no impact does that; it is an error of the scheme or of its step.",
+        "Impacts add energy: {} with an impact or after one gained, worst {} at t = {}. With a restitution of at most 1 no impact does that; it is an error of the scheme or of its step.",
         counted(energy.impacts_that_gain, "step"),
         joules(energy.impact_gain),
         seconds(energy.impact_gain_at)
