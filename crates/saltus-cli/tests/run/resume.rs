@@ -248,6 +248,11 @@ fn a_damaged_checkpoint_is_refused() {
         let at = random.below(whole.len() as u64 - 1) as usize;
         let mut content = whole.clone();
         content[at] ^= 1 << random.below(7);
+        // 1e-9 and 1E-9 are the same.
+        let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
+        if read(&content) == read(&whole) {
+            continue;
+        }
         refused(&content, &format!("byte {at} changed"));
     }
     // A count in what the scheme remembers, as a hand would change it.
