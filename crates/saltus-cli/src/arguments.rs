@@ -23,6 +23,7 @@ Exit codes:
   1    the result could not be written to its end
   2    the input is wrong, nothing was run
   3    a step failed, what was computed is on disk
+  70   a fault of the program itself, please report it
   130  ended by Ctrl-C, what was computed is on disk";
 
 const RUN_EXAMPLES: &str = "\
@@ -228,12 +229,8 @@ impl RunArguments {
     pub fn overrides(&self) -> Vec<Override> {
         let mut overrides = Vec::new();
         if !self.format.is_empty() {
-            let names: Vec<String> = self.format.iter().map(|name| format!("{name:?}")).collect();
-            overrides.push(Override::flag(
-                "--format",
-                "output.formats",
-                format!("[{}]", names.join(", ")),
-            ));
+            let names = self.format.join(" ");
+            overrides.push(Override::list("--format", "output.formats", names));
         }
         if let Some(every) = &self.every {
             overrides.push(Override::flag("--every", "output.every", every));

@@ -7,7 +7,7 @@ use crate::{WRONG_INPUT, words};
 use saltus_linear::{Dense, MinimumNorm, dot};
 use saltus_mechanics::flexible::NodeId;
 use saltus_model::number::general;
-use saltus_model::{Model, ModelErrors, Size};
+use saltus_model::{Model, ModelErrors, Size, shorten};
 use saltus_system::{ContactSet, ForceKind, MassKind, Names, Reach};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -24,6 +24,9 @@ const MANY: u64 = 1_000_000;
 
 /// Memory that a model takes without a scheme, measured on boxes of quadrilaterals.
 const BYTES_PER_UNKNOWN: f64 = 250.0;
+
+/// Longer lines lose their middle [bytes].
+const LONGEST_LINE: usize = 1200;
 
 /// Lists of names and contacts end here.
 const MOST_LISTED: usize = 40;
@@ -106,7 +109,8 @@ fn description(model: &Model) -> String {
     lines.extend(model.notes.iter().map(|note| ("note", note.clone())));
     lines.extend(audit(model).into_iter().map(|text| ("derivatives", text)));
     let mut text = format!("{}{title}\n", model.name);
-    for (what, value) in lines {
+    for (what, mut value) in lines {
+        shorten(&mut value, LONGEST_LINE);
         // Writing to a string does not fail.
         let _ = writeln!(text, "  {what:<14} {value}");
     }

@@ -12,6 +12,7 @@ mod schemes;
 mod solve;
 mod targets;
 mod verdicts;
+mod window;
 mod words;
 
 use arguments::{Cli, Command};
@@ -27,7 +28,11 @@ const STEP_FAILED: u8 = 3;
 /// Ended by Ctrl-C, as shells count it; what was computed is on disk.
 const INTERRUPTED: u8 = 130;
 
+/// A fault of the program itself.
+const INTERNAL: i32 = 70;
+
 fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(fault_of_the_program));
     match Cli::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
@@ -35,4 +40,22 @@ fn main() -> ExitCode {
         Command::Schemes(arguments) => schemes::run(&arguments),
         Command::Schema => schema::run(),
     }
+}
+
+/// The last resort: says what went wrong and where to tell it, in any thread, and ends the program.
+fn fault_of_the_program(info: &std::panic::PanicHookInfo<'_>) {
+    let payload = info.payload();
+    let owned = payload.downcast_ref::<String>().map(String::as_str);
+    let message = owned.or_else(|| payload.downcast_ref::<&str>().copied());
+    let message = message.unwrap_or("no message");
+    let place = info.location().map(ToString::to_string);
+    let command: Vec<_> = std::env::args_os().collect();
+    render::error(&format!(
+        "saltus {} failed by a fault of its own: {message}\n    at {}\n    of {command:?}\n    \
+         Results that were being written are incomplete. Please report this, with the input, at\n    {}/issues",
+        env!("CARGO_PKG_VERSION"),
+        place.as_deref().unwrap_or("an unknown place"),
+        env!("CARGO_PKG_REPOSITORY"),
+    ));
+    std::process::exit(INTERNAL);
 }

@@ -41,7 +41,7 @@ mod suggest;
 pub mod tree;
 mod validate;
 
-pub use diagnostic::{Diagnostic, Location, ModelErrors, SourceText};
+pub use diagnostic::{Diagnostic, Fault, Location, ModelErrors, SourceText, shorten};
 pub use document::{Document, schema};
 pub use flexible::{Columns, Size};
 pub use formula_system::FormulaSystem;

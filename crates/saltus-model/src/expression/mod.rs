@@ -18,6 +18,7 @@ mod table;
 mod tape;
 mod token;
 mod translate;
+mod units;
 
 #[cfg(test)]
 mod random_tests;

@@ -169,6 +169,7 @@ fn unexpected(at: usize, c: char, rest: &str) -> Complaint {
         '−' | '–' => Some("the minus sign is `-`"),
         '[' | '{' => Some("only parentheses group"),
         '²' | '³' => Some("powers are written `^`, e.g. `x^2`"),
+        '°' => Some("angles are in radians: degrees are written `*pi/180`"),
         '.' if rest.len() == 1 => Some("the formula ends with a point"),
         _ => None,
     };
