@@ -189,7 +189,8 @@ pub struct RunArguments {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Another format of the trajectory beside csv: npz, hdf5, or vtk for flexible parts; may be repeated
+    /// Format of the trajectory: csv (where none is asked for), npz or hdf5; and vtk, for flexible parts, beside them;
+    /// may be repeated
     #[arg(long, value_name = "FORMAT")]
     pub format: Vec<String>,
 

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod check;
+mod columns;
 mod foreign;
 mod profile;
 mod progress;

@@ -2,12 +2,10 @@
 
 use crate::arguments::RunArguments;
 use crate::progress::{Progress, patiently};
-use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, foreign, render, words};
+use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, columns, foreign, render, words};
 use saltus::observe::StopFlag;
 use saltus::output::{Format, OutputError, ResultDirectory, ResultWriter, RunCard};
-use saltus::{
-    Checkpoint, DriveError, Fields, Identity, RunError, Selection, Simulation, Stop, fingerprint,
-};
+use saltus::{Checkpoint, DriveError, Identity, Observer, RunError, Simulation, Stop, fingerprint};
 use saltus_complementarity::archive::{Problem, Record, write_record};
 use saltus_integrators::{FailedProblem, StepError};
 use saltus_linear::Dense;
@@ -57,7 +55,11 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
         None => simulation.start(model.initial.clone()),
     };
     let mut progress = Progress::new(arguments.quiet);
-    let outcome = simulation.run(&mut [&mut files, &mut progress, &mut stop.clone()]);
+    let mut interrupt = stop.clone();
+    let mut condition = columns::stop_when(&model);
+    let mut observers: Vec<&mut dyn Observer> = vec![&mut files, &mut progress, &mut interrupt];
+    observers.extend(condition.iter_mut().map(|c| c as &mut dyn Observer));
+    let outcome = simulation.run(&mut observers);
     if arguments.archive_failures {
         archive(&outcome, &model, &mut files);
     }
@@ -99,30 +101,23 @@ fn directory(arguments: &RunArguments, model: &Model) -> Result<ResultWriter, Ou
         notes: model.notes.clone(),
         ..RunCard::new(&model.name, &model.scheme)
     };
-    // The table of all steps is always there for other tools to read.
-    let mut formats = vec![Format::Csv];
-    formats.extend(model.output.formats.iter().map(|format| match format {
+    let format = |format: &OutputFormat| match format {
         OutputFormat::Csv => Format::Csv,
         OutputFormat::Npz => Format::Npz,
         OutputFormat::Hdf5 => Format::Hdf5,
         OutputFormat::Vtk => Format::Vtk,
-    }));
+    };
+    let mut formats: Vec<Format> = model.output.formats.iter().map(format).collect();
+    // There is a table of the steps in any case.
+    if formats.iter().all(|format| *format == Format::Vtk) {
+        formats.push(Format::Csv);
+    }
     let mut plan = ResultDirectory::new(path, card)
         .formats(&formats)
         .every(model.output.every)
         .report(arguments.report)
         .force(arguments.force);
-    let mut selection = Selection::default();
-    if let Some(columns) = &model.columns {
-        selection.positions = Some(columns.positions.clone());
-        selection.velocities = Some(columns.velocities.clone());
-    }
-    if let Some(assembly) = &model.assembly
-        && !model.fields.is_empty()
-    {
-        selection.fields = Some(Fields::at(assembly.clone(), &model.fields));
-    }
-    plan = plan.select(selection);
+    plan = plan.select(columns::selection(model));
     if let Some(assembly) = &model.assembly {
         plan = plan.shapes(assembly.clone());
     }

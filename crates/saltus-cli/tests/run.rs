@@ -63,8 +63,15 @@ fn good(name: &str) -> String {
 #[test]
 fn a_run_writes_its_result_and_says_what_happened() {
     let folder = Folder::new("result");
-    let (code, out, err) =
-        folder.saltus(&["run", &good("ball.toml"), "--report", "--format", "npz"]);
+    let (code, out, err) = folder.saltus(&[
+        "run",
+        &good("ball.toml"),
+        "--report",
+        "--format",
+        "csv",
+        "--format",
+        "npz",
+    ]);
     assert_eq!((code, err.as_str()), (Some(0), ""));
     for part in [
         "Bouncing ball",
@@ -490,4 +497,129 @@ fn schemes_and_schema_are_printed() {
     let schema: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(schema["properties"]["saltus"]["type"], "integer");
     assert_eq!(folder.saltus(&["--help"]).0, Some(0));
+}
+
+/// The column `name` of a CSV file; empty cells are not numbers.
+fn column(csv: &str, name: &str) -> Vec<f64> {
+    let mut lines = csv.lines();
+    let index = lines.next().unwrap().split(',').position(|c| c == name);
+    let index = index.unwrap_or_else(|| panic!("no column {name}"));
+    lines
+        .map(|line| {
+            line.split(',')
+                .nth(index)
+                .unwrap()
+                .parse()
+                .unwrap_or(f64::NAN)
+        })
+        .collect()
+}
+
+#[test]
+fn quantities_are_columns_of_every_output_and_end_a_run() {
+    let folder = Folder::new("quantities");
+    let out = |arguments: &[&str]| {
+        let common = [
+            "run",
+            &good("ball.toml"),
+            "--set",
+            "output.quantities.height=100*y",
+            "--set",
+            "output.quantities.weight=energy.kinetic + impulse.floor + speed",
+            "--set",
+            "output.quantities.speed=abs(v.y) + t - t",
+            "--set",
+            "output.units={ height = \"cm\", y = \"m\" }",
+        ];
+        let (code, out, err) = folder.saltus(&[&common[..], arguments].concat());
+        assert_eq!((code, err.as_str()), (Some(0), ""));
+        out
+    };
+    out(&[
+        "--format", "csv", "--format", "npz", "--format", "hdf5", "--report",
+    ]);
+    let csv = std::fs::read_to_string(folder.0.join("out/ball/trajectory.csv")).unwrap();
+    let (y, height) = (column(&csv, "q.y"), column(&csv, "height"));
+    let (kinetic, impulse) = (
+        column(&csv, "energy.kinetic"),
+        column(&csv, "impulse.floor"),
+    );
+    let (v, speed, weight) = (
+        column(&csv, "v.y"),
+        column(&csv, "speed"),
+        column(&csv, "weight"),
+    );
+    assert_eq!(y.len(), 2001);
+    for k in 0..y.len() {
+        assert_eq!(height[k], 100.0 * y[k]);
+        assert_eq!(speed[k], v[k].abs());
+        assert_eq!(weight[k], kinetic[k] + impulse[k] + speed[k]);
+    }
+    let report = std::fs::read_to_string(folder.0.join("out/ball/report.html")).unwrap();
+    assert!(report.contains("Quantities") && report.contains("[cm]") && report.contains("[m/s]"));
+    let bytes = std::fs::read(folder.0.join("out/ball/trajectory.h5")).unwrap();
+    assert!(bytes.windows(2).any(|pair| pair == b"cm"));
+
+    // The first step at whose end the condition holds is the last one; a table is written in the form that is asked for only.
+    let words = out(&["--set", "simulation.stop=height < 50", "--format", "npz"]);
+    assert!(words.contains("where height < 50"), "{words}");
+    let summary = folder.summary("out/ball");
+    assert_eq!(summary["stop"], "condition");
+    assert_eq!(summary["stop_condition"], "height < 50");
+    let last = height.iter().position(|h| *h < 50.0).unwrap();
+    assert_eq!(summary["steps"], last);
+    assert!(!folder.0.join("out/ball/trajectory.csv").exists());
+    assert!(folder.0.join("out/ball/trajectory.npz").exists());
+}
+
+#[test]
+fn wrong_quantities_are_refused_at_their_place() {
+    let folder = Folder::new("wrong-quantities");
+    for (set, words) in [
+        (
+            "output.quantities.a=gap.flor",
+            "unknown symbol \"gap.flor\", did you mean \"gap.floor\"?",
+        ),
+        (
+            "output.quantities.y=t",
+            "a quantity cannot be called \"y\", which is a coordinate",
+        ),
+        (
+            "output.quantities={ a = \"b\", b = \"1+a\" }",
+            "quantities depend on themselves: \"a\", \"b\"",
+        ),
+        (
+            "output.units.hight=m",
+            "\"hight\" is neither a coordinate nor a quantity",
+        ),
+        ("simulation.stop=y", "this is not a comparison"),
+        (
+            "simulation.stop=slip.floor > 1",
+            "unknown symbol \"slip.floor\"",
+        ),
+    ] {
+        let (code, _, err) = folder.saltus(&["check", &good("ball.toml"), "--set", set]);
+        assert_eq!(code, Some(2), "{set}: {err}");
+        assert!(
+            err.contains(words) && err.contains("--set:1:"),
+            "{set}: {err}"
+        );
+    }
+}
+
+#[test]
+fn nodes_of_flexible_parts_are_quantities_too() {
+    let folder = Folder::new("nodes");
+    let sets = ["--set", "output.quantities.tip=beam.0.y + v.beam.0.x"];
+    let model = good("flexible.toml");
+    let (code, _, err) =
+        folder.saltus(&[&["run", model.as_str(), "--until", "1e-4"], &sets[..]].concat());
+    assert_eq!(code, Some(0), "{err}");
+    let csv = std::fs::read_to_string(folder.0.join("out/flexible/trajectory.csv")).unwrap();
+    let (y, v, tip) = (
+        column(&csv, "q.beam.0.y"),
+        column(&csv, "v.beam.0.x"),
+        column(&csv, "tip"),
+    );
+    assert!(y.len() > 1 && (0..y.len()).all(|k| tip[k] == y[k] + v[k]));
 }

@@ -10,6 +10,7 @@ use crate::flexible::{self, Columns, Size};
 use crate::friction;
 use crate::initial::{self, Start};
 use crate::number::general;
+use crate::quantities::{self, Condition, Quantities, Quantity as Derived};
 use crate::read;
 use crate::set::{self, Override};
 use crate::tree::{Format, Node, Path, Value};
@@ -53,6 +54,12 @@ pub struct Model {
     pub projection: Option<Projection>,
     /// What is written.
     pub output: Output,
+    /// Further columns, computed from the others.
+    pub quantities: Vec<Derived>,
+    /// What ends the simulation before its time.
+    pub stop: Option<Condition>,
+    /// Units of coordinates, by the names of their columns.
+    pub units: Vec<(String, String)>,
     /// What is worth knowing: options that an override dropped, what was done about the initial state,
     /// what is allowed but odd there.
     pub notes: Vec<String>,
@@ -182,7 +189,10 @@ impl Model {
             }
         };
         let mut findings = Findings::new(&tree, &sources, mended, diagnostics).telling(told);
-        let parts = Parts::of(&document, folder, &mut findings);
+        let parts = Parts::of(&document, folder, &mut findings).map(|mut parts| {
+            parts.read_quantities(&document, &mut findings);
+            parts
+        });
         let Findings {
             mut diagnostics,
             refusals,
@@ -223,12 +233,15 @@ impl Model {
             assembly: parts.assembly,
             columns: parts.columns,
             fields: parts.fields,
-            parameters: parts.parameters,
+            parameters: parts.scope.parameters().to_vec(),
             scheme: parts.scheme,
             plan: parts.plan,
             initial: parts.initial,
             projection: parts.start.projection,
             output: document.output.clone(),
+            quantities: parts.quantities.list,
+            stop: parts.quantities.stop,
+            units: parts.quantities.units,
             notes,
             document,
             refusals,
@@ -341,11 +354,12 @@ struct Parts {
     assembly: Option<Arc<Assembly>>,
     columns: Option<Columns>,
     fields: Vec<NodeId>,
-    parameters: Vec<(String, f64)>,
+    scope: Scope,
     scheme: Scheme,
     plan: Plan,
     initial: State,
     start: Start,
+    quantities: Quantities,
 }
 
 impl Parts {
@@ -355,6 +369,16 @@ impl Parts {
             (Some(system), Kind::Formulas) => Self::of_formulas(document, system, findings),
             _ => Self::of_flexible(document, folder, findings),
         }
+    }
+
+    fn read_quantities(&mut self, document: &Document, findings: &mut Findings<'_>) {
+        let columns = quantities::Columns {
+            system: &*self.system,
+            assembly: self.assembly.as_deref(),
+            fields: &self.fields,
+            initial: &self.initial,
+        };
+        self.quantities = quantities::read(document, &columns, &self.scope, findings);
     }
 
     fn of_formulas(
@@ -391,11 +415,12 @@ impl Parts {
             assembly: None,
             columns: None,
             fields: Vec::new(),
-            parameters: scope.parameters().to_vec(),
+            scope,
             scheme: scheme?,
             plan,
             initial,
             start,
+            quantities: Quantities::default(),
         })
     }
 
@@ -433,11 +458,12 @@ impl Parts {
             assembly: Some(assembly),
             columns,
             fields,
-            parameters: scope.parameters().to_vec(),
+            scope,
             scheme: scheme?,
             plan,
             initial,
             start,
+            quantities: Quantities::default(),
         })
     }
 }

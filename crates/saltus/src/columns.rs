@@ -2,9 +2,13 @@
 //!
 //! Every output (memory, CSV, NumPy, HDF5, report) reads the same row, so that they cannot differ.
 
+use crate::derived::{Bound, Derived};
+use crate::trajectory::UnknownColumn;
 use saltus_integrators::{ContactState, Frame, RunInfo};
 use saltus_mechanics::flexible::{Assembly, NodeId, Probe};
 use saltus_system::Names;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a column holds.
@@ -43,6 +47,8 @@ pub enum Quantity {
     Stress,
     /// A strain at a node of a solid \[-\].
     Strain,
+    /// What a formula of the user computes from other columns.
+    Derived,
     /// A column of a file that was not written by this version.
     Other,
 }
@@ -60,7 +66,7 @@ impl Quantity {
             Self::KineticEnergy | Self::PotentialEnergy | Self::TotalEnergy => "J",
             Self::Iterations | Self::Strain => "1",
             Self::Stress => "Pa",
-            Self::Position | Self::Velocity | Self::State | Self::Other => "",
+            Self::Position | Self::Velocity | Self::State | Self::Derived | Self::Other => "",
         }
     }
 
@@ -95,6 +101,7 @@ impl Quantity {
 pub struct Column {
     name: String,
     quantity: Quantity,
+    unit: Cow<'static, str>,
 }
 
 impl Column {
@@ -102,9 +109,20 @@ impl Column {
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
+        let quantity = Quantity::of(&name);
         Self {
-            quantity: Quantity::of(&name),
+            quantity,
             name,
+            unit: quantity.unit().into(),
+        }
+    }
+
+    /// A column that a formula computes.
+    pub(crate) fn derived(name: &str, unit: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            quantity: Quantity::Derived,
+            unit: unit.to_owned().into(),
         }
     }
 
@@ -128,10 +146,10 @@ impl Column {
         self.quantity
     }
 
-    /// Its unit; empty where the model alone knows it.
+    /// Its unit; empty where nobody said it.
     #[must_use]
-    pub fn unit(&self) -> &'static str {
-        self.quantity.unit()
+    pub fn unit(&self) -> &str {
+        &self.unit
     }
 }
 
@@ -147,6 +165,10 @@ pub struct Selection {
     pub velocities: Option<Vec<usize>>,
     /// Stresses and resultants at nodes.
     pub fields: Option<Fields>,
+    /// Columns that formulas compute from the others.
+    pub derived: Vec<Derived>,
+    /// Units of coordinates by the names of their columns, such as `q.theta`.
+    pub units: HashMap<String, String>,
 }
 
 /// Stresses and resultants at nodes of flexible parts, as columns `stress_xx.NODE`.
@@ -250,13 +272,17 @@ pub(crate) struct Layout {
     /// Number of cells of them all.
     friction_cells: usize,
     fields: Option<Fields>,
+    derived: Vec<Bound>,
     /// What stands for a contact that is not near: 0 N, or nothing where the scheme has no forces.
     no_force: f64,
 }
 
 impl Layout {
     /// The layout of a run, and its columns.
-    pub(crate) fn new(info: &RunInfo<'_>, selection: &Selection) -> (Self, Vec<Column>) {
+    pub(crate) fn new(
+        info: &RunInfo<'_>,
+        selection: &Selection,
+    ) -> Result<(Self, Vec<Column>), UnknownColumn> {
         let names = info.names;
         let mut friction = Vec::new();
         let mut friction_cells = 0;
@@ -274,7 +300,7 @@ impl Layout {
             rows += tangents;
             friction_cells += 2 * tangents + 1;
         }
-        let layout = Self {
+        let mut layout = Self {
             friction,
             joints,
             friction_cells,
@@ -283,10 +309,21 @@ impl Layout {
             ng: names.bilateral.len(),
             contacts: names.contacts.len(),
             fields: selection.fields.clone(),
+            derived: Vec::new(),
             no_force: if info.has_forces { 0.0 } else { f64::NAN },
         };
-        let columns = layout.columns(names);
-        (layout, columns)
+        let mut columns = layout.columns(names);
+        for column in &mut columns {
+            if let Some(unit) = selection.units.get(column.name()) {
+                column.unit = unit.clone().into();
+            }
+        }
+        for derived in &selection.derived {
+            let bound = Bound::new(derived, names, &columns)?;
+            layout.derived.push(bound);
+            columns.push(derived.column());
+        }
+        Ok((layout, columns))
     }
 
     /// Number of values in a row.
@@ -297,11 +334,22 @@ impl Layout {
             + self.friction_cells
             + self.fields.as_ref().map_or(0, Fields::len)
             + 4
+            + self.derived.len()
     }
 
     /// Writes `frame` to `row` ([`width`](Self::width)); NaN stands for an empty cell.
     #[inline]
-    pub(crate) fn fill(&self, frame: &Frame<'_>, row: &mut [f64]) {
+    pub(crate) fn fill(&mut self, frame: &Frame<'_>, row: &mut [f64]) {
+        let first = row.len() - self.derived.len();
+        self.fill_known(frame, &mut row[..first]);
+        for (k, bound) in self.derived.iter_mut().enumerate() {
+            let (before, cell) = row.split_at_mut(first + k);
+            cell[0] = bound.value(frame, before);
+        }
+    }
+
+    #[inline]
+    fn fill_known(&self, frame: &Frame<'_>, row: &mut [f64]) {
         let (report, reactions) = (frame.report, &frame.reactions);
         row[0] = frame.state.t;
         let (positions, row) = row[1..].split_at_mut(self.positions.len());

@@ -10,6 +10,7 @@
 pub mod analysis;
 mod checkpoint;
 mod columns;
+mod derived;
 pub mod observe;
 pub mod output;
 mod report;
@@ -18,6 +19,7 @@ mod trajectory;
 
 pub use checkpoint::{Checkpoint, Identity, fingerprint};
 pub use columns::{Column, Fields, Quantity, Selection};
+pub use derived::Derived;
 pub use observe::{Outcome, Recorder};
 pub use report::Diagram;
 pub use saltus_integrators::{

@@ -27,7 +27,7 @@ mod tests;
 
 pub(crate) use derivative::Gradients;
 pub(crate) use graph::{Graph, Id, Role};
-pub(crate) use parse::{Ast, parse};
+pub(crate) use parse::{Ast, parse, parse_columns};
 use suggest::nearest;
 pub(crate) use table::Table;
 pub(crate) use tape::{Inputs, Tape};

@@ -80,6 +80,41 @@ impl Ast {
         }
     }
 
+    /// Turns the comparison that this is into 1 where it holds and 0 where it does not.
+    pub(crate) fn into_condition(&mut self) -> Result<(), Complaint> {
+        let last = self.parts.len().saturating_sub(1);
+        let span = self.parts.get(last).map_or(0..0, |part| part.span.clone());
+        if !matches!(
+            self.parts.get(last).map(|part| &part.kind),
+            Some(Kind::Compare(..))
+        ) {
+            return Err(Complaint::new(span, "this is not a comparison")
+                .help("compare with `<`, `<=`, `>` or `>=`"));
+        }
+        let mut push = |kind| {
+            self.parts.push(Syntax {
+                kind,
+                span: span.clone(),
+            });
+            self.parts.len() - 1
+        };
+        let arguments = vec![last, push(Kind::Number(1.0)), push(Kind::Number(0.0))];
+        push(Kind::Call {
+            name: "if".to_owned(),
+            name_span: span.clone(),
+            arguments,
+        });
+        Ok(())
+    }
+
+    /// As [`names`](Self::names), with the bytes where they stand.
+    pub(crate) fn places_of_names(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
+        self.parts.iter().filter_map(|part| match &part.kind {
+            Kind::Name(name) => Some((name.as_str(), part.span.clone())),
+            _ => None,
+        })
+    }
+
     /// Names used as symbols (not as functions), in order of appearance.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match &part.kind {
@@ -91,7 +126,16 @@ impl Ast {
 
 /// Reads `text`.
 pub(crate) fn parse(text: &str) -> Result<Ast, Complaint> {
-    let tokens = tokenize(text)?;
+    read(text, false)
+}
+
+/// Reads `text`, in which names may have points, as those of columns do.
+pub(crate) fn parse_columns(text: &str) -> Result<Ast, Complaint> {
+    read(text, true)
+}
+
+fn read(text: &str, columns: bool) -> Result<Ast, Complaint> {
+    let tokens = tokenize(text, columns)?;
     let mut parser = Parser {
         text,
         tokens,

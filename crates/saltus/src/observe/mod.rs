@@ -6,6 +6,7 @@ mod events;
 mod recorder;
 mod rest;
 mod stop_flag;
+mod stop_when;
 #[cfg(test)]
 mod tests;
 mod thinning;
@@ -16,6 +17,7 @@ pub use recorder::Recorder;
 pub use rest::Rest;
 pub use saltus_integrators::EventKind;
 pub use stop_flag::StopFlag;
+pub use stop_when::StopWhen;
 
 pub(crate) use closures::Closures;
 pub(crate) use thinning::Thinning;

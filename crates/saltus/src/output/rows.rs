@@ -98,7 +98,7 @@ impl RowStream {
         info: &RunInfo<'_>,
         first: &Frame<'_>,
     ) -> Result<Vec<Column>, OutputError> {
-        let (layout, columns) = Layout::new(info, &self.selection);
+        let (layout, columns) = Layout::new(info, &self.selection)?;
         self.layout = layout;
         self.row = vec![0.0; self.layout.width()];
         let header = Header {

@@ -16,7 +16,7 @@
 //! | `events` | counts of `impacts`, `closings`, `openings`, `stick`, `slip`, `accumulation`, as reported by the scheme or, where it reports none, inferred from the frames; `first_impact`, `last_impact` \[s\], or null; the `accumulations` with `contact` and `t` \[s\] |
 //! | `rest` | `total` time at rest \[s\]; time `since` which nothing moved until the end \[s\], or null |
 //! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond the work of forces without a potential; it contains what moving constraints and a potential that depends on time bring in) and its time `max_gain_at` \[s\], or null, `impacts_that_gain` (steps with an impact, or up to ten after one, that gained more than 1e-6 of the largest kinetic energy and more than any step away from impacts), the largest such gain `impact_gain` and its time `impact_gain_at`, `work_external`, `work_contact` \[J\] |
-//! | `stop` | `running`, `end-reached`, `interrupted` or `step-failed`; then `error` says why and `failed_step`, `failed_at` which |
+//! | `stop` | `running`, `end-reached`, `condition` (then `stop_condition` says which), `interrupted` or `step-failed`; then `error` says why and `failed_step`, `failed_at` which |
 //! | `files` | what was written beside this file |
 //!
 //! From the start of a run to its end the file says `"stop": "running"` and holds what is known before the
@@ -91,6 +91,9 @@ pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
     if let Some(limit) = outcome.stable_step {
         root.insert("stable_step".into(), json!(limit));
     }
+    if let Stop::Condition { condition } = &outcome.stop {
+        root.insert("stop_condition".into(), json!(condition));
+    }
     if let Stop::StepFailed { step, t, error } = &outcome.stop {
         root.insert("error".into(), json!(error.to_string()));
         root.insert("failed_step".into(), json!(step));
@@ -146,6 +149,7 @@ fn head(card: &RunCard, scheme: &str, plan: Plan) -> Map<String, Value> {
 pub(crate) fn stop_name(stop: &Stop) -> &'static str {
     match stop {
         Stop::EndReached => "end-reached",
+        Stop::Condition { .. } => "condition",
         Stop::StepFailed { .. } => "step-failed",
         _ => "interrupted",
     }
