@@ -43,6 +43,16 @@ Examples:
   saltus check cases/bouncing-ball/model.toml
   saltus check model.yaml --set parameters.m=2 --scheme moreau-jean";
 
+const MODES_EXAMPLES: &str = "\
+Examples:
+  saltus modes model.toml
+  saltus modes model.toml --count 20 --out out/modes
+  saltus modes model.toml --set initial.equilibrium=true
+
+The model is linearised at rest in its initial state, which is the static equilibrium where the model asks for that.
+With --out the directory has modes.csv, shapes.csv (one column per mode) and, of flexible parts, shapes.pvd for
+ParaView, whose times are the numbers of the modes.";
+
 const SOLVE_EXAMPLES: &str = "\
 Examples:
   saltus solve problem.hdf5
@@ -64,6 +74,9 @@ pub enum Command {
     /// Check a model file and say everything that is wrong with it
     #[command(after_help = CHECK_EXAMPLES)]
     Check(ModelArguments),
+    /// Find eigenfrequencies and mode shapes of a model about its start
+    #[command(after_help = MODES_EXAMPLES)]
+    Modes(ModesArguments),
     /// Solve complementarity and friction problems from files
     #[command(after_help = SOLVE_EXAMPLES)]
     Solve(SolveArguments),
@@ -239,6 +252,21 @@ impl RunArguments {
         overrides.extend(self.model.overrides());
         overrides
     }
+}
+
+/// A model file, and which modes of it.
+#[derive(Debug, Args)]
+pub struct ModesArguments {
+    #[command(flatten)]
+    pub model: ModelArguments,
+
+    /// Number of modes, from the lowest on
+    #[arg(long, value_name = "N", default_value = "10", value_parser = at_least_one)]
+    pub count: NonZeroUsize,
+
+    /// Directory of modes.csv, shapes.csv and, of flexible parts, shapes.pvd; made where it is missing
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// A model file and what changes it.

@@ -1,7 +1,7 @@
 //! The columns of the trajectory of a model.
 
 use saltus::observe::StopWhen;
-use saltus::{Derived, Fields, Selection};
+use saltus::{Derived, Fields, Selection, Supports};
 use saltus_model::{Model, Quantity};
 
 /// What is written of a model, and in which units.
@@ -16,6 +16,7 @@ pub fn selection(model: &Model) -> Selection {
         selection.velocities = Some(columns.velocities.clone());
     }
     selection.fields = fields(model);
+    selection.supports = supports(model);
     selection
 }
 
@@ -23,6 +24,13 @@ pub fn selection(model: &Model) -> Selection {
 fn fields(model: &Model) -> Option<Fields> {
     let assembly = model.assembly.as_ref()?;
     (!model.fields.is_empty()).then(|| Fields::at(assembly.clone(), &model.fields))
+}
+
+/// Forces of the supports of the model.
+fn supports(model: &Model) -> Option<Supports> {
+    let assembly = model.assembly.as_ref()?;
+    let list = &model.supports;
+    (!list.is_empty()).then(|| Supports::at(assembly.clone(), list))
 }
 
 /// A quantity of the model as a column.
@@ -41,5 +49,5 @@ pub fn stop_when(model: &Model) -> Option<StopWhen> {
     let condition = model.stop.as_ref()?;
     let columns: Vec<Derived> = model.quantities.iter().map(derived).collect();
     let stop = StopWhen::new(condition.text(), &columns, derived(condition.quantity()));
-    Some(stop.fields(fields(model)))
+    Some(stop.with(&selection(model)))
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod check;
 mod columns;
 mod foreign;
+mod modes;
 mod profile;
 mod progress;
 mod render;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Modes(arguments) => modes::run(&arguments),
         Command::Solve(arguments) => solve::run(&arguments),
         Command::Schemes(arguments) => schemes::run(&arguments),
         Command::Schema => schema::run(),

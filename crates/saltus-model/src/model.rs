@@ -42,6 +42,8 @@ pub struct Model {
     pub columns: Option<Columns>,
     /// Nodes whose stresses and resultants are written.
     pub fields: Vec<NodeId>,
+    /// Supports whose forces are written: name, nodes, and the velocity components that are held.
+    pub supports: Vec<(String, Vec<NodeId>, Vec<usize>)>,
     /// Its parameters, evaluated.
     pub parameters: Vec<(String, f64)>,
     /// How.
@@ -233,6 +235,7 @@ impl Model {
             assembly: parts.assembly,
             columns: parts.columns,
             fields: parts.fields,
+            supports: parts.supports,
             parameters: parts.scope.parameters().to_vec(),
             scheme: parts.scheme,
             plan: parts.plan,
@@ -354,6 +357,7 @@ struct Parts {
     assembly: Option<Arc<Assembly>>,
     columns: Option<Columns>,
     fields: Vec<NodeId>,
+    supports: Vec<(String, Vec<NodeId>, Vec<usize>)>,
     scope: Scope,
     scheme: Scheme,
     plan: Plan,
@@ -376,6 +380,7 @@ impl Parts {
             system: &*self.system,
             assembly: self.assembly.as_deref(),
             fields: &self.fields,
+            supports: &self.supports,
             initial: &self.initial,
         };
         self.quantities = quantities::read(document, &columns, &self.scope, findings);
@@ -415,6 +420,7 @@ impl Parts {
             assembly: None,
             columns: None,
             fields: Vec::new(),
+            supports: Vec::new(),
             scope,
             scheme: scheme?,
             plan,
@@ -452,12 +458,14 @@ impl Parts {
         }
         let columns = flexible::columns(&flexible, document, findings, &mut start.notes);
         let fields = flexible::fields(&flexible, document, findings);
+        let supports = flexible::supports(&flexible, document);
         let assembly = Arc::new(flexible.assembly);
         Some(Self {
             system: assembly.clone(),
             assembly: Some(assembly),
             columns,
             fields,
+            supports,
             scope,
             scheme: scheme?,
             plan,

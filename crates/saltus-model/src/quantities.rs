@@ -10,7 +10,7 @@ use crate::expression::{
 };
 use crate::findings::Findings;
 use crate::suggest;
-use saltus_mechanics::flexible::{Assembly, NodeId, Probe};
+use saltus_mechanics::flexible::{Assembly, NodeId, Probe, SupportForce};
 use saltus_system::{ContactSet, Reach, State, System};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -94,6 +94,7 @@ pub(crate) struct Columns<'a> {
     pub system: &'a dyn System,
     pub assembly: Option<&'a Assembly>,
     pub fields: &'a [NodeId],
+    pub supports: &'a [(String, Vec<NodeId>, Vec<usize>)],
     pub initial: &'a State,
 }
 
@@ -161,6 +162,12 @@ fn columns(model: &Columns<'_>) -> HashSet<String> {
         for probe in Probe::at(assembly, model.fields) {
             let node = assembly.node_name(probe.node());
             columns.extend(probe.names().iter().map(|name| format!("{name}.{node}")));
+        }
+        for (name, nodes, components) in model.supports {
+            let kinds = nodes.iter().map(|&n| SupportForce::names(assembly.kind(n)));
+            let names = kinds.max_by_key(Vec::len).unwrap_or_default();
+            let held = components.iter().filter_map(|&c| names.get(c));
+            columns.extend(held.map(|(component, _)| format!("reaction.{name}.{component}")));
         }
     }
     columns

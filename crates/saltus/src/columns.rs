@@ -3,6 +3,7 @@
 //! Every output (memory, CSV, NumPy, HDF5, report) reads the same row, so that they cannot differ.
 
 use crate::derived::{Bound, Derived};
+use crate::supports::{SupportCells, Supports};
 use crate::trajectory::UnknownColumn;
 use saltus_integrators::{ContactState, Frame, RunInfo};
 use saltus_mechanics::flexible::{Assembly, NodeId, Probe};
@@ -47,6 +48,8 @@ pub enum Quantity {
     Stress,
     /// A strain at a node of a solid \[-\].
     Strain,
+    /// The force \[N\] or moment \[N·m\] of a support.
+    Reaction,
     /// What a formula of the user computes from other columns.
     Derived,
     /// A column of a file that was not written by this version.
@@ -66,7 +69,12 @@ impl Quantity {
             Self::KineticEnergy | Self::PotentialEnergy | Self::TotalEnergy => "J",
             Self::Iterations | Self::Strain => "1",
             Self::Stress => "Pa",
-            Self::Position | Self::Velocity | Self::State | Self::Derived | Self::Other => "",
+            Self::Position
+            | Self::Velocity
+            | Self::State
+            | Self::Reaction
+            | Self::Derived
+            | Self::Other => "",
         }
     }
 
@@ -88,6 +96,7 @@ impl Quantity {
                 Some("slip") => Self::Slip,
                 Some("impulse_t") => Self::TangentialImpulse,
                 Some("state") => Self::State,
+                Some("reaction") => Self::Reaction,
                 Some(p) if p.starts_with("stress_") || p == "von_mises" => Self::Stress,
                 Some(p) if p.starts_with("strain_") => Self::Strain,
                 _ => Self::Other,
@@ -114,6 +123,15 @@ impl Column {
             quantity,
             name,
             unit: quantity.unit().into(),
+        }
+    }
+
+    /// A component of the force of a support.
+    pub(crate) fn reaction(support: &str, component: &str, unit: &'static str) -> Self {
+        Self {
+            name: format!("reaction.{support}.{component}"),
+            quantity: Quantity::Reaction,
+            unit: unit.into(),
         }
     }
 
@@ -165,6 +183,8 @@ pub struct Selection {
     pub velocities: Option<Vec<usize>>,
     /// Stresses and resultants at nodes.
     pub fields: Option<Fields>,
+    /// Forces of supports.
+    pub supports: Option<Supports>,
     /// Columns that formulas compute from the others.
     pub derived: Vec<Derived>,
     /// Units of coordinates by the names of their columns, such as `q.theta`.
@@ -272,6 +292,7 @@ pub(crate) struct Layout {
     /// Number of cells of them all.
     friction_cells: usize,
     fields: Option<Fields>,
+    supports: Option<SupportCells>,
     derived: Vec<Bound>,
     /// What stands for a contact that is not near: 0 N, or nothing where the scheme has no forces.
     no_force: f64,
@@ -309,10 +330,11 @@ impl Layout {
             ng: names.bilateral.len(),
             contacts: names.contacts.len(),
             fields: selection.fields.clone(),
+            supports: selection.supports.clone().map(SupportCells::new),
             derived: Vec::new(),
             no_force: if info.has_forces { 0.0 } else { f64::NAN },
         };
-        let mut columns = layout.columns(names);
+        let mut columns = layout.columns(names, selection);
         for column in &mut columns {
             if let Some(unit) = selection.units.get(column.name()) {
                 column.unit = unit.clone().into();
@@ -333,6 +355,7 @@ impl Layout {
             + PER_CONSTRAINT * (self.ng + self.contacts)
             + self.friction_cells
             + self.fields.as_ref().map_or(0, Fields::len)
+            + self.supports.as_ref().map_or(0, SupportCells::len)
             + 4
             + self.derived.len()
     }
@@ -349,7 +372,7 @@ impl Layout {
     }
 
     #[inline]
-    fn fill_known(&self, frame: &Frame<'_>, row: &mut [f64]) {
+    fn fill_known(&mut self, frame: &Frame<'_>, row: &mut [f64]) {
         let (report, reactions) = (frame.report, &frame.reactions);
         row[0] = frame.state.t;
         let (positions, row) = row[1..].split_at_mut(self.positions.len());
@@ -393,6 +416,10 @@ impl Layout {
         let (fields, row) = row.split_at_mut(self.fields.as_ref().map_or(0, Fields::len));
         if let Some(chosen) = &self.fields {
             chosen.fill(&frame.state.q, fields);
+        }
+        let (supports, row) = row.split_at_mut(self.supports.as_ref().map_or(0, SupportCells::len));
+        if let Some(forces) = &mut self.supports {
+            forces.fill(frame, supports);
         }
         row[0] = report.energy.kinetic;
         row[1] = report.energy.potential;
@@ -439,7 +466,7 @@ impl Layout {
     }
 
     /// All columns of a run, in their order.
-    fn columns(&self, names: &Names) -> Vec<Column> {
+    fn columns(&self, names: &Names, selection: &Selection) -> Vec<Column> {
         let mut columns = vec![Column::new("t")];
         columns.extend(
             self.positions
@@ -474,6 +501,8 @@ impl Layout {
             columns.push(Column::new(format!("state.{name}")));
         }
         columns.extend(self.fields.iter().flat_map(Fields::columns));
+        let supports = selection.supports.iter();
+        columns.extend(supports.flat_map(|supports| supports.columns().iter().cloned()));
         columns.extend(
             [
                 "energy.kinetic",
@@ -533,7 +562,7 @@ mod tests {
             ..Layout::default()
         };
         let list: Vec<_> = layout
-            .columns(&names)
+            .columns(&names, &Selection::default())
             .iter()
             .map(|c| c.name().to_owned())
             .collect();

@@ -15,6 +15,7 @@ pub mod observe;
 pub mod output;
 mod report;
 mod simulation;
+mod supports;
 mod trajectory;
 
 pub use checkpoint::{Checkpoint, Identity, fingerprint};
@@ -32,4 +33,5 @@ pub use saltus_system::{
     Tangents, check,
 };
 pub use simulation::{Method, Run, RunError, Simulation};
+pub use supports::{SupportNodes, Supports};
 pub use trajectory::{Series, Trajectory, UnknownColumn};

@@ -34,7 +34,7 @@ use std::fmt::Display;
 use std::path::Path as FilePath;
 
 pub use columns::Columns;
-pub(crate) use columns::{columns, fields};
+pub(crate) use columns::{columns, fields, supports};
 pub use size::Size;
 pub(crate) use start::{equilibrium, initial};
 

@@ -34,10 +34,11 @@ impl StopWhen {
         }
     }
 
-    /// With the columns of stresses at nodes, for conditions that use them.
+    /// With the columns of stresses at nodes and of supports of `selection`, for conditions that use them.
     #[must_use]
-    pub fn fields(mut self, fields: Option<crate::Fields>) -> Self {
-        self.selection.fields = fields;
+    pub fn with(mut self, selection: &Selection) -> Self {
+        self.selection.fields.clone_from(&selection.fields);
+        self.selection.supports.clone_from(&selection.supports);
         self
     }
 }

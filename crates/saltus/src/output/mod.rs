@@ -18,6 +18,7 @@ pub use error::OutputError;
 pub use rows::{Header, RowSink, RowStream};
 pub use spool::SpooledWriter;
 pub use summary::{RunCard, SUMMARY_FORMAT, summary};
+pub use vtk::write_shapes;
 
 use std::fmt;
 use std::str::FromStr;

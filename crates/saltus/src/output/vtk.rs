@@ -14,7 +14,7 @@ use crate::output::OutputError;
 use saltus_integrators::Frame;
 use saltus_mechanics::flexible::{Assembly, Cell, NodeId, NodeKind};
 use saltus_mechanics::rotation;
-use saltus_system::ContactId;
+use saltus_system::{ContactId, State};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,6 +51,29 @@ struct Snapshot {
     v: Vec<f64>,
     /// Contact and its impulse.
     impulses: Vec<(ContactId, f64)>,
+}
+
+/// Draws `assembly` in each of `states`, whose times number the frames: the index `index` and a folder `vtk` beside it.
+///
+/// # Errors
+/// Where a file cannot be written.
+pub fn write_shapes(
+    index: &Path,
+    assembly: Arc<Assembly>,
+    states: &[State],
+) -> Result<(), OutputError> {
+    let mut writer = VtkWriter::new(assembly, index.to_owned(), 1, false);
+    writer.open()?;
+    for (k, state) in states.iter().enumerate() {
+        writer.write(&Snapshot {
+            step: k as u64 + 1,
+            t: state.t,
+            q: state.q.clone(),
+            v: state.v.clone(),
+            impulses: Vec::new(),
+        })?;
+    }
+    writer.close()
 }
 
 impl VtkWriter {

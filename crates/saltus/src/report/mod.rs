@@ -172,6 +172,7 @@ impl Report {
             section("Positions", "position", &[Quantity::Position]),
             section("Velocities", "velocity", &[Quantity::Velocity]),
             section("Gaps", "gap", &[Quantity::Gap]),
+            section("Forces of supports", "force", &[Quantity::Reaction]),
             section("Impulses per step", "impulse", &[Quantity::Impulse]),
             section("Non-impulsive forces", "force", &[Quantity::Force]),
             section(
