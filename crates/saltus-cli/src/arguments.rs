@@ -1,7 +1,7 @@
 //! What the command line understands.
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use saltus_complementarity::batch::Start;
 use saltus_integrators::Scheme;
 use saltus_model::Override;
@@ -68,6 +68,8 @@ read are listed and counted.";
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a model to begin with: commented, and ready to run
+    Init(InitArguments),
     /// Simulate a model and write the result
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
@@ -84,6 +86,29 @@ pub enum Command {
     Schemes(SchemesArguments),
     /// Print the JSON schema of model files, for editors and other tools
     Schema,
+}
+
+/// A model to begin with.
+#[derive(Debug, Args)]
+pub struct InitArguments {
+    /// What the model is about
+    #[arg(value_name = "TEMPLATE")]
+    pub template: Template,
+
+    /// The file that is written, TEMPLATE.toml where not given; one that exists is left alone
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// The models to begin with.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Template {
+    /// A pendulum that hits a wall: formulas of energies
+    Pendulum,
+    /// A clamped beam under weight and force: flexible parts
+    Beam,
+    /// A block that bounces, slides and sticks: contact with friction
+    Contact,
 }
 
 /// A scheme, or all of them.

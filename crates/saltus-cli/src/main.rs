@@ -3,7 +3,9 @@
 mod arguments;
 mod check;
 mod columns;
+mod doubts;
 mod foreign;
+mod init;
 mod modes;
 mod profile;
 mod progress;
@@ -36,6 +38,7 @@ const INTERNAL: i32 = 70;
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(fault_of_the_program));
     match Cli::parse().command {
+        Command::Init(arguments) => init::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Modes(arguments) => modes::run(&arguments),

@@ -235,7 +235,8 @@ fn beam(elements: usize, kind: &str, more: &str) -> String {
 #[test]
 fn a_clamped_beam_has_the_frequencies_of_euler_and_bernoulli() {
     let at = folder("modes-beam");
-    let clamped = "theory = \"euler-bernoulli\"\n[[support]]\nat = \"part.start\"\n";
+    let clamped =
+        "theory = \"euler-bernoulli\"\n[[support]]\nat = \"part.start\"\nhold = \"all\"\n";
     // βL of the clamped-free beam; √(EI/ρA) = h √(E/12ρ).
     let betas = [
         1.875_104_068_711_961,
@@ -276,4 +277,314 @@ fn a_free_bar_moves_as_a_whole_first() {
         let error = (found / exact - 1.0) / corrected((k + 1) as f64);
         assert!((error - 1.0).abs() < 1e-3, "{error}");
     }
+}
+
+#[test]
+fn models_to_begin_with_run() {
+    let at = folder("init");
+    for template in ["pendulum", "beam", "contact"] {
+        let (code, out, err) = said(&at, &["init", template]);
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{template}");
+        let file = format!("{template}.toml");
+        assert!(out.contains(&file), "{out}");
+        let text = std::fs::read_to_string(at.join(&file)).unwrap();
+        assert!(text.contains(&format!("saltus run {file}")), "{text}");
+        let (code, out, err) = said(&at, &["check", &file]);
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{template}");
+        assert!(!out.contains("warning"), "{template}: {out}");
+        let (code, _, err) = said(&at, &["run", &file, "--quiet"]);
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{template}");
+        // A second time the file stays as it is.
+        let (code, _, err) = said(&at, &["init", template]);
+        assert_eq!(code, Some(2));
+        assert!(err.contains("is there already"), "{err}");
+        assert_eq!(std::fs::read_to_string(at.join(&file)).unwrap(), text);
+    }
+    assert_eq!(said(&at, &["init", "beam", "bridge.toml"]).0, Some(0));
+    assert!(at.join("bridge.toml").exists());
+    assert_eq!(said(&at, &["init", "beam", "bridge.txt"]).0, Some(2));
+    assert_eq!(said(&at, &["init", "bridge"]).0, Some(2));
+}
+
+/// A beam in equilibrium under a force at its tip, with columns of what its ends bear.
+fn cantilever(elements: usize, theory: &str) -> String {
+    format!(
+        "saltus = 1\n[sections.s]\nstiffness = {{ axial = 1e6, bending = 1e4{} }}\nline_density = 1\n\
+         [[beam]]\nname = \"beam\"\nfrom = [0, 0]\nto = [2, 0]\nelements = {elements}\nsection = \"s\"\ntheory = \"{theory}\"\n\
+         [[support]]\nat = \"beam.start\"\nhold = \"all\"\n\
+         [[load]]\nat = \"beam.end\"\nforce = [3, -25]\n[[load]]\nat = \"beam.start\"\nforce = [0, -7]\n\
+         [initial]\nequilibrium = true\n[output]\nfields = [\"beam.start\", \"beam.end\"]\n\
+         [simulation]\nscheme = \"generalized-alpha\"\nstep = 1e-3\nuntil = 2e-3\n",
+        if theory == "exact" {
+            ", shear = 1e6"
+        } else {
+            ""
+        }
+    )
+}
+
+#[test]
+fn ends_of_beams_and_supports_bear_what_is_put_on_them() {
+    let at = folder("ends");
+    for (theory, elements, tolerance) in [
+        ("euler-bernoulli", 5, 1e-9),
+        ("euler-bernoulli", 20, 1e-9),
+        ("exact", 5, 1e-6),
+        ("exact", 20, 1e-6),
+    ] {
+        std::fs::write(at.join("model.toml"), cantilever(elements, theory)).unwrap();
+        let (code, _, err) = said(&at, &["run", "model.toml", "--out", "out"]);
+        assert_eq!(code, Some(0), "{theory} {elements}: {err}");
+        assert!(err.contains("the support bears all of it"), "{err}");
+        let csv = std::fs::read_to_string(at.join("out/trajectory.csv")).unwrap();
+        let first = |name: &str| column(&csv, name)[0];
+        let end = format!("beam.{elements}");
+        // The lever arm is that of the bent beam; the linear one knows the straight one.
+        let arms = if theory == "exact" {
+            [first(&format!("q.{end}.x")), first(&format!("q.{end}.y"))]
+        } else {
+            [2.0, 0.0]
+        };
+        let moment = -25.0 * arms[0] - 3.0 * arms[1];
+        for (name, expected) in [
+            ("bending_moment.beam.0", moment),
+            ("reaction.beam.start.x", -3.0),
+            ("reaction.beam.start.y", 32.0),
+            ("reaction.beam.start.moment", -moment),
+        ] {
+            let found = first(name);
+            assert!(
+                (found - expected).abs() <= tolerance * 50.0,
+                "{theory} {elements} {name}: {found} {expected}"
+            );
+        }
+        assert!(first(&format!("bending_moment.{end}")).abs() <= tolerance * 50.0);
+    }
+}
+
+#[test]
+fn supports_bear_inertia_and_weight_too() {
+    let at = folder("swinging");
+    // A falling bar on a support: the momentum of bar and support balances weight and reaction in every step.
+    let model = "saltus = 1\ngravity = [-10]\n[materials.m]\nyoung = 1e6\ndensity = 1000\n[sections.s]\narea = 1e-3\n\
+         [[bar]]\nname = \"bar\"\nfrom = [0]\nto = [1]\nelements = 10\nmaterial = \"m\"\nsection = \"s\"\n\
+         [[support]]\nat = \"bar.start\"\nhold = \"all\"\n\
+         [output.quantities]\nmomentum = \"0.1*(v.bar.1.x + v.bar.2.x + v.bar.3.x + v.bar.4.x + v.bar.5.x + v.bar.6.x + v.bar.7.x + v.bar.8.x + v.bar.9.x + v.bar.10.x/2)\"\n\
+         [simulation]\nscheme = { name = \"moreau-jean\", theta = 1.0 }\nstep = 1e-3\nuntil = 0.2\n";
+    std::fs::write(at.join("model.toml"), model).unwrap();
+    let (code, _, err) = said(&at, &["run", "model.toml", "--out", "out"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    let csv = std::fs::read_to_string(at.join("out/trajectory.csv")).unwrap();
+    let (force, momentum) = (
+        column(&csv, "reaction.bar.start.x"),
+        column(&csv, "momentum"),
+    );
+    // With theta = 1 the forces are those of the end of the step. The mass is 1 kg.
+    for k in 1..force.len() {
+        let rate = (momentum[k] - momentum[k - 1]) / 1e-3;
+        assert!(
+            (rate - (force[k] - 10.0)).abs() < 1e-6 * 20.0,
+            "{k}: {rate} {}",
+            force[k]
+        );
+    }
+}
+
+#[test]
+fn fine_slender_beams_find_their_equilibrium_and_loose_ones_are_named() {
+    let at = folder("slender");
+    let model = |n: usize, ends: &str| {
+        format!(
+            "saltus = 1\n[sections.s]\nstiffness = {{ axial = 1e7, shear = 1e7, bending = 1 }}\nline_density = 1\n\
+             [[beam]]\nname = \"beam\"\nfrom = [0, 0]\nto = [1, 0]\nelements = {n}\nsection = \"s\"\n\
+             [[support]]\nat = \"beam.start\"\nhold = {ends}\n[[load]]\nat = \"beam.end\"\nforce = [0, 5]\n\
+             [initial]\nequilibrium = true\n[simulation]\nscheme = \"generalized-alpha\"\nstep = 1e-3\nuntil = 1e-3\n"
+        )
+    };
+    // Tip of the elastica for P L² / E I = 5 (Mattiasson 1981): v / L = 0.71379.
+    for n in [100, 500, 700, 1000] {
+        std::fs::write(at.join("model.toml"), model(n, "\"all\"")).unwrap();
+        let (code, _, err) = said(&at, &["run", "model.toml", "--out", "out"]);
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{n}");
+        let csv = std::fs::read_to_string(at.join("out/trajectory.csv")).unwrap();
+        let tip = column(&csv, &format!("q.beam.{n}.y"))[0];
+        assert!((tip - 0.71379).abs() < 1e-4, "{n}: {tip}");
+    }
+    for n in [10, 300] {
+        std::fs::write(at.join("model.toml"), model(n, "[\"x\", \"y\"]")).unwrap();
+        let (code, _, err) = said(&at, &["check", "model.toml"]);
+        assert_eq!(code, Some(2), "{n}: {err}");
+        assert!(
+            err.contains("meets no resistance") && err.contains("a motion of beam."),
+            "{n}: {err}"
+        );
+    }
+}
+
+#[test]
+fn slender_beams_use_rotary_inertia_and_refuse_shear() {
+    let at = folder("ebshear");
+    let model = |shear: &str, inertia: f64| {
+        format!(
+            "saltus = 1\n[sections.s]\nstiffness = {{ axial = 1e6, bending = 1e4{shear} }}\nline_density = 1\nrotary_inertia = {inertia}\n\
+             [[beam]]\nname = \"b\"\nfrom = [0, 0]\nto = [1, 0]\nelements = 40\nsection = \"s\"\ntheory = \"euler-bernoulli\"\n\
+             [[support]]\nat = \"b.start\"\nhold = [\"x\", \"y\"]\n[[support]]\nat = \"b.end\"\nhold = [\"y\"]\n{RUN}"
+        )
+    };
+    // Rayleigh's beam on two supports: ω² = (EI / ρA) k⁴ / (1 + (ρI / ρA) k²), k = π / L.
+    let k = std::f64::consts::PI;
+    for inertia in [0.0, 0.05] {
+        let omega = (1e4 * k.powi(4) / (1.0 + inertia * k * k)).sqrt();
+        close(
+            &modes(&at, &model("", inertia), &["--count", "1"], "omega"),
+            &[omega],
+            1e-5,
+        );
+    }
+    std::fs::write(at.join("model.toml"), model(", shear = 1e-9", 0.0)).unwrap();
+    let (code, _, err) = said(&at, &["check", "model.toml"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        err.contains("knows no shear") && err.contains("model.toml:3:"),
+        "{err}"
+    );
+}
+
+/// The warnings of `saltus check` on `model`.
+fn warnings(at: &Path, model: &str) -> Vec<String> {
+    std::fs::write(at.join("model.toml"), model).unwrap();
+    let (code, out, err) = said(at, &["check", "model.toml"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{model}");
+    let lines = out
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("warning"));
+    lines.map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn what_is_probably_not_meant_is_told() {
+    let at = folder("doubts");
+    let oscillator = |more: &str, step: &str, until: &str| {
+        format!(
+            "saltus = 1\n[system]\ncoordinates = [\"x\"]\nmass = [1]\npotential = \"50*x^2\"\n{more}\n\
+             [simulation]\nscheme = \"moreau-jean\"\nstep = {step}\nuntil = {until}\n"
+        )
+    };
+    assert_eq!(
+        warnings(&at, &oscillator("", "1e-3", "1")),
+        Vec::<String>::new()
+    );
+    for (model, words) in [
+        (oscillator("", "100", "6"), "longer than the simulation"),
+        (
+            oscillator("", "1e-12", "6"),
+            "the result of all steps takes about",
+        ),
+        (oscillator("", "100", "1000"), "makes 159 periods"),
+        (
+            oscillator("[output.quantities]\na = \"sqrt(x - 1)\"", "1e-3", "1"),
+            "the quantity \"a\" is not a number",
+        ),
+        (
+            oscillator("", "1e-3", "1") + "stop = \"x < 1\"\n",
+            "holds at the start",
+        ),
+    ] {
+        let found = warnings(&at, &model);
+        assert!(
+            found.iter().any(|line| line.contains(words)),
+            "{words}: {found:?}"
+        );
+    }
+}
+
+/// A Gmsh 4.1 file of quadrilaterals, each with its four nodes, on nodes in the plane.
+fn mesh(nodes: &[[f64; 2]], cells: &[[usize; 4]]) -> String {
+    let mut text = format!(
+        "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n2 1 \"body\"\n$EndPhysicalNames\n\
+         $Entities\n0 0 1 0\n1 0 0 0 1 1 0 1 1 0\n$EndEntities\n$Nodes\n1 {0} 1 {0}\n2 1 0 {0}\n",
+        nodes.len()
+    );
+    (1..=nodes.len()).for_each(|n| text += &format!("{n}\n"));
+    nodes
+        .iter()
+        .for_each(|[x, y]| text += &format!("{x} {y} 0\n"));
+    text += &format!(
+        "$EndNodes\n$Elements\n1 {0} 1 {0}\n2 1 3 {0}\n",
+        cells.len()
+    );
+    for (k, cell) in cells.iter().enumerate() {
+        text += &format!(
+            "{} {} {} {} {}\n",
+            k + 1,
+            cell[0],
+            cell[1],
+            cell[2],
+            cell[3]
+        );
+    }
+    text + "$EndElements\n"
+}
+
+#[test]
+fn meshes_that_do_not_hang_together_are_told() {
+    let at = folder("meshes");
+    let solid = |name: &str, file: &str| {
+        format!(
+            "[[solid]]\nname = \"{name}\"\nmesh = \"{file}\"\nregion = \"body\"\nmaterial = \"rubber\"\nplane = \"strain\"\n"
+        )
+    };
+    let head = format!(
+        "saltus = 1\n[materials.rubber]\nyoung = 1e6\npoisson = 0.3\ndensity = 1000\n{RUN}"
+    );
+    let square = |x: f64| [[x, 0.0], [x + 1.0, 0.0], [x + 1.0, 1.0], [x, 1.0]];
+    let apart = [square(0.0), square(2.0)].concat();
+    let twice = [square(0.0), square(1.0)].concat();
+    // Two small squares beside a large one: the node between them hangs on its edge.
+    let mut hanging = square(0.0).to_vec();
+    hanging.extend([[1.0, 0.5], [1.5, 0.0], [1.5, 0.5], [1.5, 1.0]]);
+    let hang = [[1, 2, 3, 4], [2, 6, 7, 5], [5, 7, 8, 3]];
+    for (nodes, cells, words) in [
+        (square(0.0).to_vec(), vec![[1, 2, 3, 4]], ""),
+        (apart, vec![[1, 2, 3, 4], [5, 6, 7, 8]], "is in 2 pieces"),
+        (
+            twice,
+            vec![[1, 2, 3, 4], [5, 6, 7, 8]],
+            "2 pairs of nodes are at one place",
+        ),
+        (
+            square(0.0).to_vec(),
+            vec![[1, 2, 3, 4], [1, 2, 3, 4]],
+            "mass and stiffness are there twice",
+        ),
+        (hanging, hang.to_vec(), "1 node lies on the edge"),
+    ] {
+        std::fs::write(at.join("mesh.msh"), mesh(&nodes, &cells)).unwrap();
+        let found = warnings(&at, &(head.clone() + &solid("body", "mesh.msh")));
+        if words.is_empty() {
+            assert_eq!(found, Vec::<String>::new());
+        } else {
+            assert!(
+                found.iter().any(|line| line.contains(words)),
+                "{words}: {found:?}"
+            );
+        }
+    }
+    let boxes = |x: f64| {
+        let one = |name: &str, x: f64| {
+            format!(
+                "[[solid]]\nname = \"{name}\"\nbox = {{ from = [{x}, 0], to = [{}, 1] }}\nelements = [2, 2]\nmaterial = \"rubber\"\nplane = \"strain\"\n",
+                x + 1.0
+            )
+        };
+        head.clone() + &one("left", 0.0) + &one("right", x)
+    };
+    assert_eq!(warnings(&at, &boxes(1.5)), Vec::<String>::new());
+    let found = warnings(&at, &boxes(0.75));
+    assert!(
+        found
+            .iter()
+            .any(|line| line.contains("\"left\" and \"right\" overlap")),
+        "{found:?}"
+    );
 }

@@ -99,9 +99,11 @@ pub fn equilibrium(
         } else {
             f64::INFINITY
         };
-        newton
-            .step(options)
-            .map_err(|source| StaticsError::Loose { iteration, source })?;
+        newton.step(options).map_err(|source| StaticsError::Loose {
+            iteration,
+            coordinate: coordinate(system, &source),
+            source,
+        })?;
         newton.retract(system);
     }
     newton.evaluate(system);
