@@ -209,7 +209,16 @@ pub fn fast_motion(model: &Model) -> Option<(f64, String)> {
     mass.diagonal(&mut m);
     stiffness.diagonal(&mut k);
     let ratio = |i: usize| if m[i] > 0.0 { k[i] / m[i] } else { 0.0 };
-    let fastest = (0..n).max_by(|&i, &j| ratio(i).total_cmp(&ratio(j)))?;
+    // Rotations of the sections of beams are faster than any wave that matters.
+    let rotations = model.assembly.as_ref().map(|assembly| assembly.rotations());
+    let turns = |i: &usize| {
+        rotations
+            .as_ref()
+            .is_some_and(|list| list.binary_search(i).is_ok())
+    };
+    let fastest = (0..n)
+        .filter(|i| !turns(i))
+        .max_by(|&i, &j| ratio(i).total_cmp(&ratio(j)))?;
     let omega = ratio(fastest).max(0.0).sqrt();
     let radians = omega * model.plan.step;
     let name = system.names().velocities.get(fastest).cloned();
@@ -275,6 +284,27 @@ impl<'a> Shape<'a> {
         groups
             .filter(|group| group.cell() != Cell::Point && !group.is_empty() && group.mass() > 0.0)
             .collect()
+    }
+
+    /// The part that each node belongs to, if any.
+    fn owners(&self) -> Vec<Option<String>> {
+        let mut owners = vec![None; self.places.len()];
+        for group in self.bodies() {
+            for e in 0..group.len() {
+                for node in group.nodes(e) {
+                    owners[node.index()].get_or_insert_with(|| group.name().to_owned());
+                }
+            }
+        }
+        owners
+    }
+
+    /// Whether a contact of the document names both parts.
+    fn in_contact(&self, one: &str, other: &str) -> bool {
+        self.model.document.contact.iter().any(|contact| {
+            let text = serde_json::to_string(contact).unwrap_or_default();
+            text.contains(one) && text.contains(other)
+        })
     }
 
     fn doubled_cells(&self) -> Option<String> {
@@ -350,12 +380,17 @@ impl<'a> Shape<'a> {
     /// Nodes at one place that are neither the same nor tied.
     fn coincident_nodes(&self) -> Option<String> {
         let near = (CLOSE * self.size).max(f64::MIN_POSITIVE);
+        let owners = self.owners();
+        let apart = |a: usize, b: usize| match (&owners[a], &owners[b]) {
+            (Some(one), Some(other)) => one != other && self.in_contact(one, other),
+            _ => true,
+        };
         let grid = Grid::new(&self.places, near * 10.0);
         let (mut count, mut first) = (0, None);
         for (n, place) in self.places.iter().enumerate() {
             for other in grid.around(place) {
-                let apart = distance(place, &self.places[other]);
-                if other < n && apart <= near && !self.tied.contains(&(other, n)) {
+                let near = other < n && distance(place, &self.places[other]) <= near;
+                if near && !self.tied.contains(&(other, n)) && !apart(other, n) {
                     count += 1;
                     first.get_or_insert((other, n));
                 }
@@ -374,39 +409,46 @@ impl<'a> Shape<'a> {
         ))
     }
 
-    /// Nodes on an edge of an element that is not theirs.
-    fn hanging_nodes(&self) -> Option<String> {
+    /// Nodes on an edge of an element of the same part that is not theirs.
+    fn hanging_nodes(&self) -> Vec<String> {
+        let bodies = self.bodies();
+        bodies
+            .iter()
+            .filter_map(|group| self.hanging_in(group))
+            .collect()
+    }
+
+    fn hanging_in(&self, group: &GroupView<'_>) -> Option<String> {
         let mut edges: HashSet<(usize, usize)> = HashSet::new();
-        for group in self.bodies() {
-            for e in 0..group.len() {
-                let corners: Vec<usize> = group.nodes(e).map(NodeId::index).collect();
-                edges.extend(sides(group.cell()).iter().map(|&(a, b)| {
-                    let (a, b) = (corners[a], corners[b]);
-                    (a.min(b), a.max(b))
-                }));
-            }
+        let mut own: Vec<usize> = Vec::new();
+        for e in 0..group.len() {
+            let corners: Vec<usize> = group.nodes(e).map(NodeId::index).collect();
+            edges.extend(sides(group.cell()).iter().map(|&(a, b)| {
+                let (a, b) = (corners[a], corners[b]);
+                (a.min(b), a.max(b))
+            }));
+            own.extend(corners);
         }
         if edges.is_empty() {
             return None;
         }
+        own.sort_unstable();
+        own.dedup();
+        let places: Vec<[f64; 3]> = own.iter().map(|&n| self.places[n]).collect();
         let length = |&(a, b): &(usize, usize)| distance(&self.places[a], &self.places[b]);
         let mean = edges.iter().map(length).sum::<f64>() / edges.len() as f64;
-        let grid = Grid::new(&self.places, mean.max(f64::MIN_POSITIVE));
+        let grid = Grid::new(&places, mean.max(f64::MIN_POSITIVE));
         let mut hanging: Vec<(usize, usize, usize)> = Vec::new();
         for &(a, b) in &edges {
             let (from, to) = (&self.places[a], &self.places[b]);
             let along = length(&(a, b));
-            for n in grid.between(from, to) {
+            for n in grid.between(from, to).into_iter().map(|k| own[k]) {
                 let place = &self.places[n];
                 let detour = distance(from, place) + distance(place, to) - along;
                 let inside = distance(from, place).min(distance(place, to)) > 1e-6 * along;
-                if n != a && n != b && inside && detour <= 1e-9 * along {
-                    let tied = [a, b]
-                        .iter()
-                        .any(|&end| self.tied.contains(&(end.min(n), end.max(n))));
-                    if !tied {
-                        hanging.push((n, a, b));
-                    }
+                let tied = |end: usize| self.tied.contains(&(end.min(n), end.max(n)));
+                if inside && detour <= 1e-9 * along && !tied(a) && !tied(b) {
+                    hanging.push((n, a, b));
                 }
             }
         }
@@ -414,13 +456,12 @@ impl<'a> Shape<'a> {
         let &(n, a, b) = hanging.first()?;
         let mut nodes: Vec<usize> = hanging.iter().map(|h| h.0).collect();
         nodes.dedup();
+        let count = match nodes.len() {
+            1 => "1 node lies".to_owned(),
+            n => format!("{n} nodes lie"),
+        };
         Some(format!(
-            "{} on the edge of an element without being one of its nodes, {} between {} and {}: they move apart",
-            if nodes.len() == 1 {
-                "1 node lies".to_owned()
-            } else {
-                format!("{} nodes lie", nodes.len())
-            },
+            "{count} on the edge of an element without being one of its nodes, {} between {} and {}: they move apart",
             self.name(n),
             self.name(a),
             self.name(b)
@@ -435,11 +476,7 @@ impl<'a> Shape<'a> {
         let mut doubts = Vec::new();
         for (k, a) in solids.iter().enumerate() {
             for b in &solids[k + 1..] {
-                let meets = self.model.document.contact.iter().any(|contact| {
-                    let text = serde_json::to_string(contact).unwrap_or_default();
-                    text.contains(a.name()) && text.contains(b.name())
-                });
-                if meets {
+                if self.in_contact(a.name(), b.name()) {
                     continue;
                 }
                 let inside = self.inside(a, b).or_else(|| self.inside(b, a));

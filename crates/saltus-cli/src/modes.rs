@@ -21,7 +21,7 @@ use std::process::ExitCode;
 const DRAWN: f64 = 0.1;
 
 /// Accelerations of the start above this are told [m/s²].
-const AT_REST: f64 = 1e-6;
+const AT_REST: f64 = 1e-4;
 
 pub fn run(arguments: &ModesArguments) -> ExitCode {
     let path = &arguments.model.model;

@@ -17,14 +17,23 @@ const BLOCK: usize = 6;
 /// Residual of an eigenvector that counts as none, relative; eigenvalues are right to its square.
 const CONVERGED: f64 = 1e-9;
 
+/// Where round-off keeps residuals from becoming smaller, those below this are accepted.
+const ACCEPTED: f64 = 1e-5;
+
+/// So many blocks without progress mean that there will be none.
+const PATIENCE: u32 = 3;
+
 /// A part of a vector below this share is round-off.
 const DEPENDENT: f64 = 1e-10;
 
-/// Eigenvalues below this share of the shift are those of rigid motions.
-const RIGID: f64 = 1e-8;
+/// Eigenvalues below this share of the shift, which is near the lowest elastic one, are those of rigid motions.
+const RIGID: f64 = 1e-9;
+
+/// What round-off makes of the eigenvalue 0, as a share of the largest one.
+const ROUND_OFF: f64 = 16.0 * f64::EPSILON;
 
 /// How often the shift is looked for.
-const SHIFTS: usize = 12;
+const SHIFTS: usize = 20;
 
 /// A mode of vibration.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,32 +94,12 @@ pub enum ModesError {
 pub fn modes(system: &dyn System, state: &State, count: usize) -> Result<Modes, ModesError> {
     let mut problem = Problem::new(system, state)?;
     let count = count.min(problem.nv);
-    let mut shift = problem.first_shift();
-    for _ in 0..SHIFTS {
-        // A shift that hits an eigenvalue is not met twice.
-        if problem.factorise(shift).is_err() {
-            shift *= 1.7;
-            problem.factorise(shift)?;
-        }
-        let (rough, _) = problem.lanczos(BLOCK, 8 * BLOCK, 1e-3);
-        let elastic = rough.iter().map(|pair| (1.0 / pair.0 - shift).abs());
-        let lowest = elastic
-            .filter(|l| *l > 1e2 * RIGID * shift)
-            .fold(f64::INFINITY, f64::min);
-        if !lowest.is_finite() || (0.1..=10.0).contains(&(lowest / shift)) {
-            break;
-        }
-        shift = 0.37 * lowest;
-    }
-    if problem.factorise(shift).is_err() {
-        shift *= 1.7;
-        problem.factorise(shift)?;
-    }
-    let (pairs, vectors) = problem.lanczos(count, 10 * count + 200, CONVERGED);
-    if pairs.is_empty() {
+    let shift = problem.shift()?;
+    let (pairs, vectors) = problem.lanczos(count, 10 * count + 200, CONVERGED, ACCEPTED);
+    let exhausted = vectors >= problem.freedom();
+    if pairs.is_empty() && exhausted {
         return Err(ModesError::Rigid);
     }
-    let exhausted = vectors >= problem.freedom();
     if pairs.len() < count && !exhausted {
         return Err(ModesError::NotConverged {
             found: pairs.len(),
@@ -157,6 +146,8 @@ struct Problem {
     jacobian: RowCollector,
     /// `K + s M`, bordered by the constraints.
     bordered: SquareMatrix,
+    /// The largest eigenvalue, roughly.
+    largest: f64,
     acceleration: f64,
     closed: usize,
     seed: u64,
@@ -180,6 +171,7 @@ impl Problem {
             damping: SquareMatrix::new(nv),
             jacobian: RowCollector::default(),
             bordered: SquareMatrix::new(nv + ng),
+            largest: 0.0,
             acceleration: 0.0,
             closed: 0,
             seed: 1,
@@ -205,6 +197,7 @@ impl Problem {
         ] {
             matrix.finish();
         }
+        problem.largest = problem.largest();
         let mut set = ContactSet::default();
         system.detect(state.t, &state.q, Reach::All, &mut set);
         let size = max_abs(&state.q);
@@ -270,8 +263,37 @@ impl Problem {
         (stiffness * max_abs(&k) + mass * max_abs(&m)).max(f64::MIN_POSITIVE)
     }
 
-    fn factorise(&mut self, shift: f64) -> Result<(), LinearError> {
-        self.border(1.0, shift)
+    /// Factorises with a shift of the size of the lowest elastic eigenvalue, which is returned.
+    fn shift(&mut self) -> Result<f64, ModesError> {
+        let mut shift = if self.largest > 0.0 {
+            1e-3 * self.largest
+        } else {
+            1.0
+        };
+        for _ in 0..SHIFTS {
+            // A shift that is too small for rigid motions, or that hits an eigenvalue, is taken larger.
+            let mut attempts = 0;
+            while let Err(error) = self.border(1.0, shift) {
+                attempts += 1;
+                if attempts > 4 {
+                    return Err(error.into());
+                }
+                shift *= 1.7 * 10_f64.powi(attempts);
+            }
+            let (rough, _) = self.lanczos(BLOCK, 8 * BLOCK, 1e-3, f64::INFINITY);
+            let least = (ROUND_OFF * self.largest).max(1e-11 * shift);
+            let lowest = rough
+                .iter()
+                .map(|pair| (1.0 / pair.0 - shift).abs())
+                .filter(|l| *l > least)
+                .fold(f64::INFINITY, f64::min);
+            if !lowest.is_finite() || (0.1..=10.0).contains(&(lowest / shift)) {
+                return Ok(shift);
+            }
+            shift = 0.37 * lowest;
+        }
+        self.border(1.0, shift)?;
+        Ok(shift)
     }
 
     /// Motions that the constraints leave, where none of them is redundant.
@@ -279,19 +301,19 @@ impl Problem {
         self.nv.saturating_sub(self.ng)
     }
 
-    /// Well below the largest eigenvalue, which the diagonals tell.
-    fn first_shift(&self) -> f64 {
+    /// The largest eigenvalue, roughly, which the diagonals tell.
+    fn largest(&self) -> f64 {
         let (mut k, mut m) = (vec![0.0; self.nv], vec![0.0; self.nv]);
         self.stiffness.diagonal(&mut k);
         self.mass.diagonal(&mut m);
         let ratios = k.iter().zip(&m).filter(|(_, m)| **m > 0.0);
-        let largest = ratios.map(|(k, m)| k.abs() / m).fold(0.0, f64::max);
-        if largest > 0.0 { 1e-3 * largest } else { 1.0 }
+        ratios.map(|(k, m)| k.abs() / m).fold(0.0, f64::max)
     }
 
     fn mode(&self, theta: f64, shift: f64, shape: Vec<f64>) -> Mode {
         let eigenvalue = 1.0 / theta - shift;
-        let eigenvalue = if eigenvalue.abs() <= RIGID * shift {
+        let rigid = (RIGID * shift).max(ROUND_OFF * self.largest);
+        let eigenvalue = if eigenvalue.abs() <= rigid {
             0.0
         } else {
             eigenvalue
@@ -331,11 +353,18 @@ impl Problem {
         self.apply(&mx)
     }
 
-    /// Up to `wanted` eigenvalues `1 / (ω² + s)` of largest size with their vectors, and the number of vectors used.
-    fn lanczos(&mut self, wanted: usize, most: usize, tolerance: f64) -> (Vec<Pair>, usize) {
+    /// Up to `wanted` eigenvalues `1 / (ω² + s)` of largest size with their vectors, and the number of vectors used: until their
+    /// residuals are below `tolerance`, or below `accepted` where round-off keeps them from it.
+    fn lanczos(
+        &mut self,
+        wanted: usize,
+        most: usize,
+        tolerance: f64,
+        accepted: f64,
+    ) -> (Vec<Pair>, usize) {
         let most = most.min(self.freedom().max(1)).max(wanted.min(self.nv));
         let mut basis = Basis::default();
-        let mut first = 0;
+        let (mut first, mut least, mut idle) = (0, f64::INFINITY, 0);
         let start: Vec<Vec<f64>> = (0..BLOCK).map(|_| self.any()).collect();
         for mut x in start {
             basis.extend(&self.mass, &mut x, 1.0);
@@ -361,11 +390,15 @@ impl Problem {
                 basis.length_of(first, &rest, coefficients) / values[k].abs()
             };
             let misses: Vec<f64> = chosen.iter().map(miss).collect();
-            let settled = misses.iter().all(|miss| *miss <= tolerance);
+            let worst = max_abs(&misses);
+            idle = if worst < 0.5 * least { 0 } else { idle + 1 };
+            least = least.min(worst);
+            let stagnates = idle >= PATIENCE && worst <= accepted;
+            let settled = worst <= tolerance || stagnates;
             let exhausted = basis.len() == first && !self.fresh(&mut basis, most);
             if exhausted || (settled && chosen.len() == wanted) || first >= most {
                 let pairs = chosen.iter().zip(misses);
-                let kept = pairs.filter(|(_, miss)| exhausted || *miss <= tolerance);
+                let kept = pairs.filter(|(_, miss)| exhausted || *miss <= accepted);
                 let pairs = kept.map(|(&k, _)| (values[k], basis.combine(vectors.row(k))));
                 return (pairs.collect(), first);
             }
