@@ -205,9 +205,7 @@ fn outlook(model: &Model) -> Vec<(&'static str, String)> {
         }
         lines.push(("output", text));
     }
-    if model.system.dims().nv <= MOST_TRIED {
-        lines.extend(doubts::fast_motion(model).map(|(_, text)| ("resolution", text)));
-    }
+    lines.extend(doubts::fast_motion(model).map(|(_, text)| ("resolution", text)));
     lines
 }
 

@@ -351,7 +351,7 @@ pub struct Output {
     /// Nodes of flexible parts whose coordinates become columns; all where there are few.
     pub nodes: Option<parts::Places>,
     /// Nodes of flexible parts whose stresses, strains and resultants become columns, and with them those of all nodes
-    /// a part of the "vtk" format: means of the elements around each node.
+    /// a part of the "vtk" format: at the ends of beams, and of solids from a patch of elements around each node.
     pub fields: Option<parts::Places>,
     /// Further columns by name: formulas of the time `t`, coordinates `y`, velocities `v.y`, parameters, other columns such as
     /// `gap.floor`, `impulse.floor` or `energy.total`, and of each other.

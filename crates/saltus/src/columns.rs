@@ -199,7 +199,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Those at these nodes: means of the elements around each.
+    /// Those at these nodes, as [`Probe`] tells them.
     #[must_use]
     pub fn at(assembly: Arc<Assembly>, nodes: &[NodeId]) -> Self {
         Self {

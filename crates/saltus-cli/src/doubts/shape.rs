@@ -1,246 +1,16 @@
-//! What is legal in a model and probably not meant.
+//! Parts that do not hang together, or overlap.
 
-use saltus_linear::{RowCollector, SquareMatrix};
+use super::grid::{Grid, Union};
+use saltus_linear::RowCollector;
 use saltus_mechanics::flexible::{Assembly, Cell, GroupView, NodeId};
 use saltus_model::Model;
-use saltus_model::document::OutputFormat;
-use saltus_model::number::general;
-use saltus_system::{ContactSet, Point, Reach};
 use std::collections::{HashMap, HashSet};
-
-/// Files above this size are told [bytes].
-const LARGE: f64 = 1e9;
 
 /// Nodes closer than this share of the model are at one place.
 const CLOSE: f64 = 1e-9;
 
-/// A step that is longer than so many radians of the fastest motion resolves nothing of it.
-const MANY_RADIANS: f64 = 300.0;
-
-/// Shapes are looked at in models of up to this many nodes.
-const MOST_NODES: usize = 300_000;
-
-/// What is doubtful about `model`, one sentence each.
-pub fn doubts(model: &Model) -> Vec<String> {
-    let mut doubts = Vec::new();
-    doubts.extend(long_step(model));
-    doubts.extend(large_output(model));
-    doubts.extend(outside_of_domains(model));
-    doubts.extend(stop_at_once(model));
-    doubts.extend(
-        fast_motion(model)
-            .filter(|(radians, _)| *radians > MANY_RADIANS)
-            .map(|(_, text)| {
-                format!("{text}: whatever moves as fast is not resolved by this step")
-            }),
-    );
-    if let Some(assembly) = &model.assembly
-        && assembly.node_count() <= MOST_NODES
-    {
-        let shape = Shape::new(model, assembly);
-        doubts.extend(shape.doubled_cells());
-        doubts.extend(shape.pieces());
-        let coincident = shape.coincident_nodes();
-        let merged = coincident.is_none();
-        doubts.extend(coincident);
-        if merged {
-            doubts.extend(shape.hanging_nodes());
-        }
-        doubts.extend(shape.overlaps());
-    }
-    doubts
-}
-
-fn long_step(model: &Model) -> Option<String> {
-    let plan = model.plan;
-    let span = plan.until - plan.start;
-    (span > 0.0 && plan.step > span && !model.scheme.chooses_step()).then(|| {
-        format!(
-            "the step of {} s is longer than the simulation, which takes {} s: it is one step",
-            general(plan.step),
-            general(span)
-        )
-    })
-}
-
-/// Number of columns, and the sizes of the files of a run [bytes]: tables and frames.
-pub fn output(model: &Model) -> (usize, f64, f64) {
-    let names = model.system.names();
-    let constraints = names.bilateral.len() + names.contacts.len();
-    let coordinates = match &model.columns {
-        Some(columns) => columns.positions.len() + columns.velocities.len(),
-        None => names.positions.len() + names.velocities.len(),
-    };
-    let supports: usize = model.supports.iter().map(|support| support.2.len()).sum();
-    let columns = 5 + coordinates + 4 * constraints + supports + model.quantities.len();
-    let rows = model.plan.steps() as f64 / model.output.every as f64 + 1.0;
-    let formats = &model.output.formats;
-    let binary = formats
-        .iter()
-        .filter(|f| matches!(f, OutputFormat::Npz | OutputFormat::Hdf5));
-    let binary = binary.count() as f64;
-    let text = if binary == 0.0 || formats.contains(&OutputFormat::Csv) {
-        15.0
-    } else {
-        0.0
-    };
-    let table = rows * columns as f64 * (8.0 * binary + text);
-    let frames = match &model.assembly {
-        Some(assembly) if formats.contains(&OutputFormat::Vtk) => {
-            let cells: usize = assembly.groups().iter().map(|group| group.len()).sum();
-            // Positions, displacements, velocities; nodes and fields of cells; in base64.
-            rows * (11.0 * 100.0 + 110.0 * assembly.node_count() as f64 + 120.0 * cells as f64)
-        }
-        _ => 0.0,
-    };
-    (columns, table, frames)
-}
-
-/// A number of bytes in words.
-pub fn bytes(size: f64) -> String {
-    match size {
-        s if s >= 1e12 => format!("{:.1} TB", s / 1e12),
-        s if s >= 1e9 => format!("{:.1} GB", s / 1e9),
-        s if s >= 1e6 => format!("{:.1} MB", s / 1e6),
-        s => format!("{:.0} kB", (s / 1e3).ceil()),
-    }
-}
-
-fn large_output(model: &Model) -> Option<String> {
-    let (_, table, frames) = output(model);
-    (table + frames > LARGE && !model.scheme.chooses_step()).then(|| {
-        format!(
-            "the result of all steps takes about {}; `every` in [output], or --every, writes fewer",
-            bytes(table + frames)
-        )
-    })
-}
-
-/// Formulas that are not numbers at the start.
-fn outside_of_domains(model: &Model) -> Vec<String> {
-    let (system, state) = (&*model.system, &model.initial);
-    let names = system.names();
-    let mut doubts = Vec::new();
-    let mut told = |what: String| {
-        doubts.push(format!(
-            "{what} is not a number at the start: does a formula leave its domain?"
-        ));
-    };
-    if !system.potential_energy(state.t, &state.q).is_finite() {
-        told("the potential energy".to_owned());
-    }
-    let mut g = vec![0.0; system.dims().ng];
-    system.g(state.t, &state.q, &mut g);
-    for (name, _) in names
-        .bilateral
-        .iter()
-        .zip(&g)
-        .filter(|(_, g)| !g.is_finite())
-    {
-        told(format!("the constraint \"{name}\""));
-    }
-    let mut set = ContactSet::default();
-    system.detect(state.t, &state.q, Reach::All, &mut set);
-    for i in (0..set.len()).filter(|&i| !set.gap[i].is_finite()) {
-        told(format!("the gap \"{}\"", names.contact(set.id[i])));
-    }
-    for (name, value) in quantities(model) {
-        if value.is_some_and(|value| !value.is_finite()) {
-            told(format!("the quantity \"{name}\""));
-        }
-    }
-    doubts
-}
-
-/// The quantities at the start, and the condition last; none where one depends on what only a step knows.
-fn quantities(model: &Model) -> Vec<(&str, Option<f64>)> {
-    let state = &model.initial;
-    let names = model.system.names();
-    let find = |list: &[String], name: &str| list.iter().position(|known| known == name);
-    let mut known: HashMap<&str, f64> = HashMap::from([("t", state.t)]);
-    let mut values = Vec::new();
-    let condition = model.stop.as_ref().map(saltus_model::Condition::quantity);
-    for quantity in model.quantities.iter().chain(condition) {
-        let input = |name: &String| match name.split_once('.') {
-            Some(("q", name)) => find(&names.positions, name).map(|i| state.q[i]),
-            Some(("v", name)) => find(&names.velocities, name).map(|i| state.v[i]),
-            _ => known.get(name.as_str()).copied(),
-        };
-        let inputs: Option<Vec<f64>> = quantity.inputs().iter().map(input).collect();
-        let value = inputs.map(|inputs| quantity.evaluate(&inputs));
-        if let Some(value) = value {
-            known.insert(quantity.name(), value);
-        }
-        values.push((quantity.name(), value));
-    }
-    values
-}
-
-fn stop_at_once(model: &Model) -> Option<String> {
-    let condition = model.stop.as_ref()?;
-    let holds = quantities(model).last()?.1? > 0.0;
-    holds.then(|| {
-        format!(
-            "the condition that ends the simulation, {}, holds at the start",
-            condition.text()
-        )
-    })
-}
-
-/// By how many radians the fastest motion goes on in a step, and that in words; from the diagonals of `M` and `K`.
-pub fn fast_motion(model: &Model) -> Option<(f64, String)> {
-    if model.scheme.chooses_step() {
-        return None;
-    }
-    let (system, state) = (&*model.system, &model.initial);
-    let n = system.dims().nv;
-    let rest = vec![0.0; n];
-    let at = Point {
-        t: state.t,
-        q: &state.q,
-        v: &rest,
-    };
-    let (mut mass, mut stiffness) = (SquareMatrix::new(n), SquareMatrix::new(n));
-    system.mass(&state.q, &mut mass);
-    system.stiffness(at, &mut stiffness);
-    mass.finish();
-    stiffness.finish();
-    let (mut m, mut k) = (vec![0.0; n], vec![0.0; n]);
-    mass.diagonal(&mut m);
-    stiffness.diagonal(&mut k);
-    let ratio = |i: usize| if m[i] > 0.0 { k[i] / m[i] } else { 0.0 };
-    // Rotations of the sections of beams are faster than any wave that matters.
-    let rotations = model.assembly.as_ref().map(|assembly| assembly.rotations());
-    let turns = |i: &usize| {
-        rotations
-            .as_ref()
-            .is_some_and(|list| list.binary_search(i).is_ok())
-    };
-    let fastest = (0..n)
-        .filter(|i| !turns(i))
-        .max_by(|&i, &j| ratio(i).total_cmp(&ratio(j)))?;
-    let omega = ratio(fastest).max(0.0).sqrt();
-    let radians = omega * model.plan.step;
-    let name = system.names().velocities.get(fastest).cloned();
-    (radians.is_finite() && omega > 0.0).then(|| {
-        let shown = |x: f64| general(format!("{x:.2e}").parse().unwrap_or(x));
-        let periods = shown(radians / std::f64::consts::TAU);
-        let name = name.unwrap_or_default();
-        let waves = match &model.assembly {
-            // The fastest wave crosses an element in about 2/ω.
-            Some(_) => format!(", waves run through about {} elements", shown(0.5 * radians)),
-            None => String::new(),
-        };
-        let text = format!(
-            "in a step the fastest motion, of {name} with about {} rad/s, makes {periods} periods{waves}",
-            shown(omega)
-        );
-        (radians, text)
-    })
-}
-
 /// The shape of an assembly, and which nodes constraints connect.
-struct Shape<'a> {
+pub struct Shape<'a> {
     model: &'a Model,
     assembly: &'a Assembly,
     places: Vec<[f64; 3]>,
@@ -251,7 +21,7 @@ struct Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
-    fn new(model: &'a Model, assembly: &'a Assembly) -> Self {
+    pub fn new(model: &'a Model, assembly: &'a Assembly) -> Self {
         let places: Vec<[f64; 3]> = nodes(assembly)
             .map(|node| {
                 let mut place = [0.0; 3];
@@ -307,7 +77,7 @@ impl<'a> Shape<'a> {
         })
     }
 
-    fn doubled_cells(&self) -> Option<String> {
+    pub fn doubled_cells(&self) -> Option<String> {
         let mut known: HashMap<Vec<usize>, String> = HashMap::new();
         let (mut count, mut first) = (0, None);
         for group in self.bodies() {
@@ -339,7 +109,7 @@ impl<'a> Shape<'a> {
     }
 
     /// Parts whose elements do not hang together.
-    fn pieces(&self) -> Vec<String> {
+    pub fn pieces(&self) -> Vec<String> {
         let mut doubts = Vec::new();
         for group in self.bodies() {
             let mut union = Union::new(self.places.len());
@@ -378,7 +148,7 @@ impl<'a> Shape<'a> {
     }
 
     /// Nodes at one place that are neither the same nor tied.
-    fn coincident_nodes(&self) -> Option<String> {
+    pub fn coincident_nodes(&self) -> Option<String> {
         let near = (CLOSE * self.size).max(f64::MIN_POSITIVE);
         let owners = self.owners();
         let apart = |a: usize, b: usize| match (&owners[a], &owners[b]) {
@@ -410,7 +180,7 @@ impl<'a> Shape<'a> {
     }
 
     /// Nodes on an edge of an element of the same part that is not theirs.
-    fn hanging_nodes(&self) -> Vec<String> {
+    pub fn hanging_nodes(&self) -> Vec<String> {
         let bodies = self.bodies();
         bodies
             .iter()
@@ -469,7 +239,7 @@ impl<'a> Shape<'a> {
     }
 
     /// Solids of which one has nodes inside of the other, without a contact between them.
-    fn overlaps(&self) -> Vec<String> {
+    pub fn overlaps(&self) -> Vec<String> {
         let bodies = self.bodies();
         let solid = |group: &&GroupView<'_>| !matches!(group.cell(), Cell::Line | Cell::Point);
         let solids: Vec<&GroupView<'_>> = bodies.iter().filter(solid).collect();
@@ -640,83 +410,5 @@ fn contains(cell: Cell, corners: &[[f64; 3]], place: &[f64; 3]) -> bool {
             [2, 6, 7],
             [3, 7, 4],
         ]),
-    }
-}
-
-/// Points in cubes of one size.
-struct Grid {
-    cell: f64,
-    points: HashMap<[i64; 3], Vec<usize>>,
-}
-
-impl Grid {
-    fn new(places: &[[f64; 3]], cell: f64) -> Self {
-        let mut grid = Self {
-            cell,
-            points: HashMap::new(),
-        };
-        for (n, place) in places.iter().enumerate() {
-            grid.points.entry(grid.key(place)).or_default().push(n);
-        }
-        grid
-    }
-
-    #[allow(clippy::cast_possible_truncation)]
-    fn key(&self, place: &[f64; 3]) -> [i64; 3] {
-        place.map(|x| (x / self.cell).floor() as i64)
-    }
-
-    /// Points in the cube of `place` and in its neighbours.
-    fn around(&self, place: &[f64; 3]) -> Vec<usize> {
-        let key = self.key(place);
-        self.inside(key.map(|k| k - 1), key.map(|k| k + 1))
-    }
-
-    /// Points in the cubes of a box.
-    fn between(&self, a: &[f64; 3], b: &[f64; 3]) -> Vec<usize> {
-        let (a, b) = (self.key(a), self.key(b));
-        let low = [0, 1, 2].map(|c| a[c].min(b[c]) - 1);
-        let high = [0, 1, 2].map(|c| a[c].max(b[c]) + 1);
-        self.inside(low, high)
-    }
-
-    fn inside(&self, low: [i64; 3], high: [i64; 3]) -> Vec<usize> {
-        let cubes: f64 = (0..3).map(|c| (high[c] - low[c] + 1) as f64).product();
-        if cubes > self.points.len() as f64 {
-            let within = |key: &[i64; 3]| (0..3).all(|c| low[c] <= key[c] && key[c] <= high[c]);
-            let found = self.points.iter().filter(|(key, _)| within(key));
-            return found.flat_map(|(_, list)| list).copied().collect();
-        }
-        let mut found = Vec::new();
-        for x in low[0]..=high[0] {
-            for y in low[1]..=high[1] {
-                for z in low[2]..=high[2] {
-                    found.extend(self.points.get(&[x, y, z]).into_iter().flatten());
-                }
-            }
-        }
-        found
-    }
-}
-
-/// Sets of nodes that hang together.
-struct Union(Vec<usize>);
-
-impl Union {
-    fn new(count: usize) -> Self {
-        Self((0..count).collect())
-    }
-
-    fn root(&mut self, mut node: usize) -> usize {
-        while self.0[node] != node {
-            self.0[node] = self.0[self.0[node]];
-            node = self.0[node];
-        }
-        node
-    }
-
-    fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.0[a.max(b)] = a.min(b);
     }
 }
