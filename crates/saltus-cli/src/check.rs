@@ -205,7 +205,9 @@ fn outlook(model: &Model) -> Vec<(&'static str, String)> {
         }
         lines.push(("output", text));
     }
-    lines.extend(doubts::fast_motion(model).map(|(_, text)| ("resolution", text)));
+    // Thirty steps in a period need no word.
+    let fast = doubts::fast_motion(model).filter(|(radians, _)| *radians > 0.2);
+    lines.extend(fast.map(|(_, text)| ("resolution", text)));
     lines
 }
 

@@ -23,8 +23,9 @@ const SLOPPY: f64 = 1e-13;
 /// do so by round-off.
 const SKEW: f64 = 16.0 * f64::EPSILON;
 
-/// A solve that enlarges a right-hand side by more than this, in the units of the diagonal, divides by round-off.
-const SINGULAR: f64 = 1e13;
+/// A solve that enlarges a right-hand side by more than this, in the units of the diagonal, divides by round-off. What is loose
+/// enlarges it to 10¹⁵ and more, whatever its size.
+const SINGULAR: f64 = 1e14;
 
 /// Backward error that refinement must reach, else the factors are thrown away.
 const HOPELESS: f64 = 1e-9;

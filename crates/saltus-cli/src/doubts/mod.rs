@@ -4,6 +4,7 @@ mod grid;
 mod shape;
 
 use saltus_linear::SquareMatrix;
+use saltus_mechanics::flexible::Probe;
 use saltus_model::Model;
 use saltus_model::document::OutputFormat;
 use saltus_model::number::general;
@@ -74,7 +75,12 @@ pub fn output(model: &Model) -> (usize, f64, f64) {
         None => names.positions.len() + names.velocities.len(),
     };
     let supports: usize = model.supports.iter().map(|support| support.2.len()).sum();
-    let columns = 5 + coordinates + 4 * constraints + supports + model.quantities.len();
+    let probes = model
+        .assembly
+        .iter()
+        .flat_map(|a| Probe::at(a, &model.fields));
+    let fields: usize = probes.map(|probe| probe.names().len()).sum();
+    let columns = 5 + coordinates + 4 * constraints + supports + fields + model.quantities.len();
     let rows = model.plan.steps() as f64 / model.output.every as f64 + 1.0;
     let formats = &model.output.formats;
     let binary = formats

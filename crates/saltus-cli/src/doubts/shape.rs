@@ -263,36 +263,41 @@ impl<'a> Shape<'a> {
         doubts
     }
 
-    /// A node of `a` inside of an element of `b`, of which it is no node.
+    /// A node of `a` inside of an element of `b`. Nodes are looked at a little inside of their own elements, so that bodies which
+    /// touch do not overlap.
     fn inside(&self, a: &GroupView<'_>, b: &GroupView<'_>) -> Option<usize> {
-        let corners = |group: &GroupView<'_>| -> HashSet<usize> {
-            (0..group.len())
-                .flat_map(|e| group.nodes(e).map(NodeId::index).collect::<Vec<_>>())
-                .collect()
+        const INWARDS: f64 = 1e-3;
+        let (mut places, mut names) = (Vec::new(), Vec::new());
+        for e in 0..a.len() {
+            let corners: Vec<usize> = a.nodes(e).map(NodeId::index).collect();
+            let sum = |c: usize| corners.iter().map(|&n| self.places[n][c]).sum::<f64>();
+            let centre = [0, 1, 2].map(|c| sum(c) / corners.len() as f64);
+            for &n in &corners {
+                let inwards =
+                    |c: usize| self.places[n][c] + INWARDS * (centre[c] - self.places[n][c]);
+                places.push([0, 1, 2].map(inwards));
+                names.push(n);
+            }
+        }
+        let cell = |e: usize| -> Vec<[f64; 3]> {
+            b.nodes(e).map(|node| self.places[node.index()]).collect()
         };
-        let (own, other) = (corners(a), corners(b));
-        let mut candidates: Vec<usize> = own.difference(&other).copied().collect();
-        candidates.sort_unstable();
-        let places: Vec<[f64; 3]> = candidates.iter().map(|&n| self.places[n]).collect();
-        let (low, high) = bounds(&other.iter().map(|&n| self.places[n]).collect::<Vec<_>>());
+        let all: Vec<[f64; 3]> = (0..b.len()).flat_map(cell).collect();
+        let (low, high) = bounds(&all);
         let near = |p: &[f64; 3]| (0..3).all(|c| p[c] >= low[c] && p[c] <= high[c]);
         if !places.iter().any(near) {
             return None;
         }
         let mean = (self.size / (b.len() as f64).sqrt()).max(f64::MIN_POSITIVE);
         let grid = Grid::new(&places, mean);
-        for e in 0..b.len() {
-            let cell: Vec<[f64; 3]> = b.nodes(e).map(|node| self.places[node.index()]).collect();
-            let (low, high) = bounds(&cell);
-            let found = grid
-                .between(&low, &high)
-                .into_iter()
-                .find(|&k| contains(b.cell(), &cell, &places[k]));
-            if let Some(k) = found {
-                return Some(candidates[k]);
-            }
-        }
-        None
+        (0..b.len()).find_map(|e| {
+            let corners = cell(e);
+            let (low, high) = bounds(&corners);
+            let mut close = grid.between(&low, &high).into_iter();
+            close
+                .find(|&k| contains(b.cell(), &corners, &places[k]))
+                .map(|k| names[k])
+        })
     }
 }
 
