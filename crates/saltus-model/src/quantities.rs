@@ -307,7 +307,7 @@ impl Reader<'_, '_> {
     fn condition(&mut self, text: &str) -> Option<Condition> {
         let formula = Formula::new(Source::Text(text.to_owned()), "simulation.stop");
         let result = syntax(&formula).and_then(|mut ast| {
-            ast.into_condition()
+            ast.make_condition()
                 .map_err(|complaint| vec![formula.locate(complaint)])?;
             self.compile("simulation.stop", &formula, &ast)
         });
@@ -355,12 +355,13 @@ impl Reader<'_, '_> {
     ) -> Result<Quantity, Vec<FormulaError>> {
         let symbols = &self.scope.vocabulary.symbols;
         let constant = |s: &&Symbol| !matches!(s, Symbol::Coordinate(_) | Symbol::Time);
-        let mut vocabulary = Vocabulary::default();
-        vocabulary.symbols = symbols
-            .iter()
-            .filter(|(_, symbol)| constant(symbol))
-            .map(|(name, symbol)| (name.clone(), *symbol))
-            .collect();
+        let mut vocabulary = Vocabulary {
+            symbols: symbols
+                .iter()
+                .filter(|(_, symbol)| constant(symbol))
+                .map(|(name, symbol)| (name.clone(), *symbol))
+                .collect(),
+        };
         let mut inputs: Vec<String> = Vec::new();
         let mut numbers: HashMap<String, u32> = HashMap::new();
         let mut complaints = Vec::new();

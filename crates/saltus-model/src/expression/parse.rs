@@ -81,7 +81,7 @@ impl Ast {
     }
 
     /// Turns the comparison that this is into 1 where it holds and 0 where it does not.
-    pub(crate) fn into_condition(&mut self) -> Result<(), Complaint> {
+    pub(crate) fn make_condition(&mut self) -> Result<(), Complaint> {
         let last = self.parts.len().saturating_sub(1);
         let span = self.parts.get(last).map_or(0..0, |part| part.span.clone());
         if !matches!(
