@@ -3,6 +3,7 @@
 mod arguments;
 mod check;
 mod columns;
+mod completions;
 mod doubts;
 mod foreign;
 mod init;
@@ -10,10 +11,13 @@ mod modes;
 mod profile;
 mod progress;
 mod render;
+mod request;
 mod run;
 mod schema;
 mod schemes;
+mod signals;
 mod solve;
+mod sweep;
 mod targets;
 mod verdicts;
 mod window;
@@ -21,6 +25,7 @@ mod words;
 
 use arguments::{Cli, Command};
 use clap::Parser;
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 /// The result could not be written to its end.
@@ -35,16 +40,41 @@ const INTERRUPTED: u8 = 130;
 /// A fault of the program itself.
 const INTERNAL: i32 = 70;
 
+/// Writes to standard output. That it is closed, as by `head`, is no error; that it is full is one.
+fn print(text: &str) -> Result<(), String> {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(format!("standard output cannot be written: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints the answer of a command.
+fn answer(text: &str) -> ExitCode {
+    match print(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            render::error(&message);
+            ExitCode::from(NOT_WRITTEN)
+        }
+    }
+}
+
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(fault_of_the_program));
     match Cli::parse().command {
         Command::Init(arguments) => init::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Modes(arguments) => modes::run(&arguments),
         Command::Solve(arguments) => solve::run(&arguments),
         Command::Schemes(arguments) => schemes::run(&arguments),
         Command::Schema => schema::run(),
+        Command::Completions(arguments) => completions::completions(&arguments),
+        Command::Man(arguments) => completions::manual(&arguments),
     }
 }
 

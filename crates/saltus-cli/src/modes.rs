@@ -25,7 +25,7 @@ const AT_REST: f64 = 1e-4;
 
 pub fn run(arguments: &ModesArguments) -> ExitCode {
     let path = &arguments.model.model;
-    let load = || Model::load(path, &arguments.model.overrides());
+    let load = || Model::load(path, &arguments.model.changes.overrides());
     let model = match patiently("reading the model", false, load) {
         Ok(model) => model,
         Err(errors) => {

@@ -21,6 +21,7 @@
 //! assert!(errors.to_string().starts_with("ball.toml:5:10: "), "{errors}");
 //! ```
 
+mod axis;
 mod build;
 pub mod definition;
 mod diagnostic;
@@ -34,14 +35,17 @@ mod friction;
 mod initial;
 mod model;
 pub mod number;
+mod placeholders;
 mod quantities;
 mod read;
 mod schema;
 mod set;
 mod suggest;
+mod template;
 pub mod tree;
 mod validate;
 
+pub use axis::{Axis, Values};
 pub use diagnostic::{Diagnostic, Fault, Location, ModelErrors, SourceText, shorten};
 pub use document::{Document, schema};
 pub use flexible::{Columns, Size};
@@ -49,4 +53,5 @@ pub use formula_system::FormulaSystem;
 pub use model::Model;
 pub use quantities::{Condition, Quantity};
 pub use set::Override;
+pub use template::Template;
 pub use tree::Format;

@@ -146,9 +146,12 @@ fn elsewhere(tree: &Node, path: &Path) -> Option<Diagnostic> {
     let Some(Step::Key(first)) = path.0.first() else {
         return None;
     };
+    if tree.entry(first).is_some() {
+        return None;
+    }
     let schema = document::schema();
     let keys = &schema["properties"];
-    if tree.entry(first).is_some() || keys.get(first).is_some() {
+    if keys.get(first).is_some() {
         return None;
     }
     let mut found = Vec::new();
@@ -469,12 +472,12 @@ fn is_map(path: &Path) -> bool {
     matches!(path.0.as_slice(), [Step::Key(key)] if key == "parameters" || key == "tables")
 }
 
-fn name_of(node: &Node) -> Option<&str> {
+pub(crate) fn name_of(node: &Node) -> Option<&str> {
     node.entry("name")?.node.text()
 }
 
 /// The entry of a list by its name, or by its number.
-fn position_of(items: &[Node], key: &str) -> Option<usize> {
+pub(crate) fn position_of(items: &[Node], key: &str) -> Option<usize> {
     items
         .iter()
         .position(|item| name_of(item) == Some(key))

@@ -11,6 +11,7 @@ pub mod analysis;
 mod checkpoint;
 mod columns;
 mod derived;
+mod exact;
 pub mod observe;
 pub mod output;
 mod report;
