@@ -87,6 +87,8 @@ impl ResultWriter {
             rows = rows.to(SpooledWriter::new(spooled));
         }
         let report = report.then(Report::new);
+        // A run goes on from its table.
+        let keeper = keeper.filter(|_| formats.contains(&Format::Csv));
         Self {
             events: EventWriter::new(path.join(EVENTS)),
             path,
@@ -101,9 +103,7 @@ impl ResultWriter {
             outcome: None,
             running: Value::Null,
             failure: None,
-            // A run goes on from its table.
             keeper: keeper
-                .filter(|_| formats.contains(&Format::Csv))
                 .map(|(identity, request, resumption)| Keeper::new(identity, request, resumption)),
             saved,
             stopped: None,
