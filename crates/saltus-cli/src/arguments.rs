@@ -1,7 +1,7 @@
 //! What the command line understands.
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use saltus_complementarity::batch::Start;
 use saltus_integrators::Scheme;
@@ -26,6 +26,7 @@ Exit codes:
   1    the result could not be written to its end
   2    the input is wrong, nothing was run
   3    a step failed, what was computed is on disk
+  70   a fault of the program itself, please report it
   130  ended by Ctrl-C or SIGTERM, what was computed is on disk";
 
 const RUN_EXAMPLES: &str = "\
@@ -46,6 +47,16 @@ const CHECK_EXAMPLES: &str = "\
 Examples:
   saltus check cases/bouncing-ball/model.toml
   saltus check model.yaml --set parameters.m=2 --scheme moreau-jean";
+
+const MODES_EXAMPLES: &str = "\
+Examples:
+  saltus modes model.toml
+  saltus modes model.toml --count 20 --out out/modes
+  saltus modes model.toml --set initial.equilibrium=true
+
+The model is linearised at rest in its initial state, which is the static equilibrium where the model asks for that.
+With --out the directory has modes.csv, shapes.csv (one column per mode) and, of flexible parts, shapes.pvd for
+ParaView, whose times are the numbers of the modes.";
 
 const SOLVE_EXAMPLES: &str = "\
 Examples:
@@ -72,6 +83,8 @@ by the same command. The table is the same for any number of jobs.";
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a model to begin with: commented, and ready to run
+    Init(InitArguments),
     /// Simulate a model and write the result
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
@@ -81,6 +94,9 @@ pub enum Command {
     /// Check a model file and say everything that is wrong with it
     #[command(after_help = CHECK_EXAMPLES)]
     Check(ModelArguments),
+    /// Find eigenfrequencies and mode shapes of a model about its start
+    #[command(after_help = MODES_EXAMPLES)]
+    Modes(ModesArguments),
     /// Solve complementarity and friction problems from files
     #[command(after_help = SOLVE_EXAMPLES)]
     Solve(SolveArguments),
@@ -119,6 +135,29 @@ pub struct ManArguments {
     /// The command; the program itself where not given
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
+}
+
+/// A model to begin with.
+#[derive(Debug, Args)]
+pub struct InitArguments {
+    /// What the model is about
+    #[arg(value_name = "TEMPLATE")]
+    pub template: Template,
+
+    /// The file that is written, TEMPLATE.toml where not given; one that exists is left alone
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// The models to begin with.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Template {
+    /// A pendulum that hits a wall: formulas of energies
+    Pendulum,
+    /// A clamped beam under weight and force: flexible parts
+    Beam,
+    /// A block that bounces, slides and sticks: contact with friction
+    Contact,
 }
 
 /// A scheme, or all of them.
@@ -247,7 +286,8 @@ pub struct RunArguments {
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Another format of the trajectory beside csv: npz, hdf5, or vtk for flexible parts; may be repeated
+    /// Format of the trajectory: csv (where none is asked for), npz or hdf5; and vtk, for flexible parts, beside them;
+    /// may be repeated. Without csv a run cannot be resumed
     #[arg(long, short, value_name = "FORMAT")]
     pub format: Vec<String>,
 
@@ -291,6 +331,21 @@ pub struct RunArguments {
     /// Replace the result of another model in the directory
     #[arg(long)]
     pub force: bool,
+}
+
+/// A model file, and which modes of it.
+#[derive(Debug, Args)]
+pub struct ModesArguments {
+    #[command(flatten)]
+    pub model: ModelArguments,
+
+    /// Number of modes, from the lowest on
+    #[arg(long, value_name = "N", default_value = "10", value_parser = at_least_one)]
+    pub count: NonZeroUsize,
+
+    /// Directory of modes.csv, shapes.csv and, of flexible parts, shapes.pvd; made where it is missing
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// A model file and what changes it.

@@ -3,11 +3,11 @@
 use crate::arguments::ModelArguments;
 use crate::progress::{patiently, unstable};
 use crate::run::refused;
-use crate::{NOT_WRITTEN, WRONG_INPUT, print, render, words};
+use crate::{NOT_WRITTEN, WRONG_INPUT, doubts, print, render, words};
 use saltus_linear::{Dense, MinimumNorm, dot};
-use saltus_mechanics::flexible::NodeId;
+use saltus_mechanics::flexible::{Assembly, GroupView, NodeId};
 use saltus_model::number::general;
-use saltus_model::{Model, ModelErrors, Size};
+use saltus_model::{Model, ModelErrors, Size, shorten};
 use saltus_system::{ContactSet, ForceKind, MassKind, Names, Reach};
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -23,6 +23,9 @@ const MANY: u64 = 1_000_000;
 
 /// Memory that a model takes without a scheme, measured on boxes of quadrilaterals.
 const BYTES_PER_UNKNOWN: f64 = 250.0;
+
+/// Longer lines lose their middle [bytes].
+const LONGEST_LINE: usize = 1200;
 
 /// Lists of names and contacts end here.
 const MOST_LISTED: usize = 40;
@@ -101,18 +104,27 @@ fn description(model: &Model) -> String {
             format!("kinetic {kinetic} J, potential {potential} J at the start"),
         ),
     ]);
+    lines.extend(outlook(model));
     lines.extend(stability(model).map(|text| ("stability", text)));
     lines.extend(shortened(contacts(model, &names)).map(|text| ("contact", text)));
     lines.extend(shortened(constraints(model, &names)).map(|text| ("constraint", text)));
     lines.extend(redundancy(model).map(|text| ("redundancy", text)));
     lines.extend(model.notes.iter().map(|note| ("note", note.clone())));
     lines.extend(audit(model).into_iter().map(|text| ("derivatives", text)));
+    let doubts = doubts::doubts(model);
+    let in_order = match doubts.len() {
+        0 => "The model is in order.\n",
+        1 => "The model is in order; see the warning.\n",
+        _ => "The model is in order; see the warnings.\n",
+    };
+    lines.extend(doubts.into_iter().map(|text| ("warning", text)));
     let mut text = format!("{}{title}\n", model.name);
-    for (what, value) in lines {
+    for (what, mut value) in lines {
+        shorten(&mut value, LONGEST_LINE);
         // Writing to a string does not fail.
         let _ = writeln!(text, "  {what:<14} {value}");
     }
-    text.push_str("The model is in order.\n");
+    text.push_str(in_order);
     text
 }
 
@@ -144,7 +156,15 @@ fn flexible(model: &Model) -> Vec<(&'static str, String)> {
         } else {
             "elements"
         };
-        lines.push(("part", format!("{}: {} {noun}", group.name(), group.len())));
+        let size = extent(assembly, &group);
+        let mass = match group.mass() {
+            mass if mass > 0.0 => format!(", {} kg", general(mass)),
+            _ => String::new(),
+        };
+        lines.push((
+            "part",
+            format!("{}: {} {noun}{mass}{size}", group.name(), group.len()),
+        ));
     }
     let dims = model.system.dims();
     lines.push((
@@ -152,6 +172,44 @@ fn flexible(model: &Model) -> Vec<(&'static str, String)> {
         format!("{} velocities, {} constraints", dims.nv, dims.ng),
     ));
     lines.push(("mass", format!("{} kg that moves", general(moving(model)))));
+    lines
+}
+
+/// The box around the stress-free shape of a group, in words.
+fn extent(assembly: &Assembly, group: &GroupView<'_>) -> String {
+    let mut places = Vec::new();
+    let mut dimension = 0;
+    for e in 0..group.len() {
+        for node in group.nodes(e) {
+            dimension = assembly.kind(node).dimension();
+            let mut place = [0.0; 3];
+            place[..dimension].copy_from_slice(&assembly.reference_position(node)[..dimension]);
+            places.push(place);
+        }
+    }
+    if places.len() < 2 {
+        return String::new();
+    }
+    let (low, high) = doubts::bounds(&places);
+    let round = |x: f64| format!("{x:.5e}").parse().unwrap_or(x);
+    let sides = (0..dimension).map(|c| general(round(high[c] - low[c])));
+    format!(", {} m", sides.collect::<Vec<_>>().join(" × "))
+}
+
+/// The size of the files, and how far a step goes in the fastest motion.
+fn outlook(model: &Model) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    if !model.scheme.chooses_step() {
+        let (columns, table, frames) = doubts::output(model);
+        let mut text = format!("{columns} columns, about {}", doubts::bytes(table));
+        if frames > 0.0 {
+            let _ = write!(text, ", and about {} of frames", doubts::bytes(frames));
+        }
+        lines.push(("output", text));
+    }
+    // Thirty steps in a period need no word.
+    let fast = doubts::fast_motion(model).filter(|(radians, _)| *radians > 0.2);
+    lines.extend(fast.map(|(_, text)| ("resolution", text)));
     lines
 }
 

@@ -2,8 +2,12 @@
 
 mod arguments;
 mod check;
+mod columns;
 mod completions;
+mod doubts;
 mod foreign;
+mod init;
+mod modes;
 mod profile;
 mod progress;
 mod render;
@@ -16,6 +20,7 @@ mod solve;
 mod sweep;
 mod targets;
 mod verdicts;
+mod window;
 mod words;
 
 use arguments::{Cli, Command};
@@ -31,6 +36,9 @@ const WRONG_INPUT: u8 = 2;
 const STEP_FAILED: u8 = 3;
 /// Ended by Ctrl-C, as shells count it; what was computed is on disk.
 const INTERRUPTED: u8 = 130;
+
+/// A fault of the program itself.
+const INTERNAL: i32 = 70;
 
 /// Writes to standard output. That it is closed, as by `head`, is no error; that it is full is one.
 fn print(text: &str) -> Result<(), String> {
@@ -55,14 +63,35 @@ fn answer(text: &str) -> ExitCode {
 }
 
 fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(fault_of_the_program));
     match Cli::parse().command {
+        Command::Init(arguments) => init::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Modes(arguments) => modes::run(&arguments),
         Command::Solve(arguments) => solve::run(&arguments),
         Command::Schemes(arguments) => schemes::run(&arguments),
         Command::Schema => schema::run(),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Man(arguments) => completions::manual(&arguments),
     }
+}
+
+/// The last resort: says what went wrong and where to tell it, in any thread, and ends the program.
+fn fault_of_the_program(info: &std::panic::PanicHookInfo<'_>) {
+    let payload = info.payload();
+    let owned = payload.downcast_ref::<String>().map(String::as_str);
+    let message = owned.or_else(|| payload.downcast_ref::<&str>().copied());
+    let message = message.unwrap_or("no message");
+    let place = info.location().map(ToString::to_string);
+    let command: Vec<_> = std::env::args_os().collect();
+    render::error(&format!(
+        "saltus {} failed by a fault of its own: {message}\n    at {}\n    of {command:?}\n    \
+         Results that were being written are incomplete. Please report this, with the input, at\n    {}/issues",
+        env!("CARGO_PKG_VERSION"),
+        place.as_deref().unwrap_or("an unknown place"),
+        env!("CARGO_PKG_REPOSITORY"),
+    ));
+    std::process::exit(INTERNAL);
 }

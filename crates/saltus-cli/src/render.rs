@@ -1,9 +1,8 @@
 //! Diagnostics on the terminal: the text around each place, what is wrong there, and the cure.
 
-use miette::{
-    GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, Severity, SourceCode,
-};
-use saltus_model::{Diagnostic, ModelErrors};
+use crate::window::Window;
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, Severity, SourceCode};
+use saltus_model::{Diagnostic, Fault, ModelErrors};
 use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -11,18 +10,15 @@ use std::path::Path;
 /// Nothing is wrapped where the reader is a program.
 const UNWRAPPED: usize = 10_000;
 
-/// Writes all of `errors` to standard error, and how many they are.
+/// So many faults are shown at most.
+const MOST_SHOWN: usize = 20;
+
+/// No more is written about the faults of one model \[bytes\].
+const MOST_WRITTEN: usize = 40_000;
+
+/// Writes what is wrong by `errors` to standard error: each fault once, at its first place, and how many there are.
 pub fn errors(model: &Path, errors: &ModelErrors) {
-    let terminal = std::io::stderr().is_terminal();
-    let handler = handler(terminal);
-    let mut text = String::new();
-    for diagnostic in &errors.diagnostics {
-        let shown = Shown::new(errors, diagnostic);
-        if handler.render_report(&mut text, &shown).is_err() {
-            text.push_str(&diagnostic.message);
-        }
-        text.push('\n');
-    }
+    let text = blocks(errors, std::io::stderr().is_terminal());
     let count = match errors.diagnostics.len() {
         1 => "1 error".to_owned(),
         n => format!("{n} errors"),
@@ -34,6 +30,30 @@ pub fn errors(model: &Path, errors: &ModelErrors) {
         text.trim_end(),
         model.display()
     );
+}
+
+fn blocks(errors: &ModelErrors, terminal: bool) -> String {
+    let handler = handler(terminal);
+    let faults = errors.faults();
+    let mut text = String::new();
+    for (k, fault) in faults.iter().enumerate() {
+        let mut block = String::new();
+        let shown = Shown::new(errors, fault);
+        if handler.render_report(&mut block, &shown).is_err() {
+            block.push_str(&fault.first.message);
+        }
+        block.push('\n');
+        if k == MOST_SHOWN || text.len() + block.len() > MOST_WRITTEN {
+            let more = match faults.len() - k {
+                1 => "1 more fault is".to_owned(),
+                n => format!("{n} more faults are"),
+            };
+            text.push_str(&format!("  … {more} not shown\n"));
+            break;
+        }
+        text.push_str(&block);
+    }
+    text
 }
 
 /// Writes one error that is not about a place in a text.
@@ -61,32 +81,35 @@ fn handler(terminal: bool) -> GraphicalReportHandler {
     }
 }
 
-/// A diagnostic in the terms of the renderer.
+/// A fault in the terms of the renderer.
 #[derive(Debug)]
 struct Shown<'a> {
     diagnostic: &'a Diagnostic,
+    more: usize,
     file: &'a str,
-    source: Option<NamedSource<String>>,
+    source: Option<Window>,
     label: Option<LabeledSpan>,
 }
 
 impl<'a> Shown<'a> {
-    fn new(errors: &'a ModelErrors, diagnostic: &'a Diagnostic) -> Self {
-        let source = errors.source(diagnostic);
-        let label = diagnostic.location.map(|at| {
-            LabeledSpan::new(
-                diagnostic.label.clone(),
-                at.start,
-                at.end.saturating_sub(at.start),
-            )
+    fn new(errors: &'a ModelErrors, fault: &Fault<'a>) -> Self {
+        let diagnostic = fault.first;
+        let source = diagnostic
+            .location
+            .zip(errors.source(diagnostic))
+            .map(|(at, source)| Window::new(source, at));
+        let label = source.as_ref().map(|source| {
+            let span = source.span();
+            LabeledSpan::new(diagnostic.label.clone(), span.start, span.len())
         });
         Self {
             diagnostic,
+            more: fault.more,
             file: errors
                 .sources
                 .first()
                 .map_or("", |source| source.name.as_str()),
-            source: source.map(|source| NamedSource::new(&source.name, source.text.clone())),
+            source,
             label,
         }
     }
@@ -97,7 +120,12 @@ impl fmt::Display for Shown<'_> {
         if self.source.is_none() {
             write!(f, "{}: ", self.file)?;
         }
-        f.write_str(&self.diagnostic.message)
+        f.write_str(&self.diagnostic.message)?;
+        match self.more {
+            0 => Ok(()),
+            1 => f.write_str(" (and in 1 more place)"),
+            n => write!(f, " (and in {n} more places)"),
+        }
     }
 }
 

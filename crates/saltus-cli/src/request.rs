@@ -15,7 +15,7 @@ pub struct Request {
     pub model: PathBuf,
     /// What changes it.
     pub changes: Changes,
-    /// Formats beside csv.
+    /// Formats of the trajectory.
     pub format: Vec<String>,
     /// Every so many rows are written.
     pub every: Option<String>,
@@ -59,12 +59,8 @@ impl Request {
     pub fn overrides(&self) -> Vec<Override> {
         let mut overrides = Vec::new();
         if !self.format.is_empty() {
-            let names: Vec<String> = self.format.iter().map(|name| format!("{name:?}")).collect();
-            overrides.push(Override::flag(
-                "--format",
-                "output.formats",
-                format!("[{}]", names.join(", ")),
-            ));
+            let names = self.format.join(" ");
+            overrides.push(Override::list("--format", "output.formats", names));
         }
         if let Some(every) = &self.every {
             overrides.push(Override::flag("--every", "output.every", every));
@@ -172,7 +168,7 @@ fn in_directory(path: &Path) -> Result<SavedRun, String> {
     match SavedRun::read_in(path) {
         Err(OutputError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             Err(format!(
-                "{} has no checkpoint.json: it holds no result, or its run was killed before it wrote one (--checkpoint-every SECONDS writes them on the way); run the model again without --resume",
+                "{} has no checkpoint.json: it holds no result, or its run was killed before it wrote one (--checkpoint-every SECONDS writes them on the way), or has no trajectory.csv, without which none is written; run the model again without --resume",
                 path.display()
             ))
         }

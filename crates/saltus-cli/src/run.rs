@@ -4,14 +4,13 @@ use crate::arguments::RunArguments;
 use crate::progress::{Progress, patiently};
 use crate::request::{self, Begin, Request};
 use crate::{
-    INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, foreign, print, render, signals, words,
+    INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, columns, foreign, print, render, signals,
+    words,
 };
 use saltus::output::{
     Format, OutputError, ResultDirectory, ResultWriter, Resumption, RunCard, SavedRun,
 };
-use saltus::{
-    Checkpoint, DriveError, Fields, Identity, RunError, Selection, Simulation, Stop, fingerprint,
-};
+use saltus::{Checkpoint, DriveError, Identity, Observer, RunError, Simulation, Stop, fingerprint};
 use saltus_complementarity::archive::{Problem, Record, write_record};
 use saltus_integrators::{FailedProblem, StepError};
 use saltus_linear::Dense;
@@ -61,7 +60,11 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
         None => simulation.start(model.initial.clone()),
     };
     let mut progress = Progress::new(quiet);
-    let outcome = simulation.run(&mut [&mut files, &mut progress, &mut stop.clone()]);
+    let mut interrupt = stop.clone();
+    let mut condition = columns::stop_when(&model);
+    let mut observers: Vec<&mut dyn Observer> = vec![&mut files, &mut progress, &mut interrupt];
+    observers.extend(condition.iter_mut().map(|c| c as &mut dyn Observer));
+    let outcome = simulation.run(&mut observers);
     let kept = files.keep(match &outcome {
         Ok(run) => Some(run.checkpoint.clone()),
         Err(RunError::Step { checkpoint, .. }) => checkpoint.as_deref().cloned(),
@@ -149,14 +152,17 @@ fn directory(
         notes: model.notes.clone(),
         ..RunCard::new(&model.name, &model.scheme)
     };
-    // The table of all steps is always there for other tools to read.
-    let mut formats = vec![Format::Csv];
-    formats.extend(model.output.formats.iter().map(|format| match format {
+    let format = |format: &OutputFormat| match format {
         OutputFormat::Csv => Format::Csv,
         OutputFormat::Npz => Format::Npz,
         OutputFormat::Hdf5 => Format::Hdf5,
         OutputFormat::Vtk => Format::Vtk,
-    }));
+    };
+    let mut formats: Vec<Format> = model.output.formats.iter().map(format).collect();
+    // There is a table of the steps in any case.
+    if formats.iter().all(|format| *format == Format::Vtk) {
+        formats.push(Format::Csv);
+    }
     let resumption = Resumption {
         every: arguments.checkpoint_every,
     };
@@ -167,6 +173,8 @@ fn directory(
             let named = saved.formats.iter().filter_map(|name| name.parse().ok());
             formats = named.collect();
         }
+        // The others are filled again from it.
+        formats.push(Format::Csv);
         if arguments.every.is_none() {
             every = saved.every;
         }
@@ -181,17 +189,7 @@ fn directory(
     if let Some((_, saved)) = goes_on {
         plan = plan.go_on(saved.clone());
     }
-    let mut selection = Selection::default();
-    if let Some(columns) = &model.columns {
-        selection.positions = Some(columns.positions.clone());
-        selection.velocities = Some(columns.velocities.clone());
-    }
-    if let Some(assembly) = &model.assembly
-        && !model.fields.is_empty()
-    {
-        selection.fields = Some(Fields::at(assembly.clone(), &model.fields));
-    }
-    plan = plan.select(selection);
+    plan = plan.select(columns::selection(model));
     if let Some(assembly) = &model.assembly {
         plan = plan.shapes(assembly.clone());
     }

@@ -90,8 +90,9 @@ fn steps(outcome: &Outcome) -> String {
         general(plan.begin()),
         general(outcome.t_end)
     );
-    let end = match outcome.stop {
+    let end = match &outcome.stop {
         Stop::EndReached => String::new(),
+        Stop::Condition { condition } => format!(", where {condition}"),
         Stop::StepFailed { .. } => ", where a step failed".to_owned(),
         _ => ", where it was interrupted".to_owned(),
     };

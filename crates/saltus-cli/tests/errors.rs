@@ -161,3 +161,47 @@ fn a_usage_error_is_wrong_input() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
 }
+
+/// The same fault at many places is said once, and many faults are cut.
+#[test]
+fn messages_are_a_page() {
+    let folder = std::env::temp_dir().join(format!("saltus-page-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let model = |force: &str| {
+        format!(
+            "saltus = 1\n[system]\ncoordinates = [\"y\"]\nmass = [1]\nforce = [\"{force}\"]\n\
+             [simulation]\nscheme = \"moreau-jean\"\nstep = 1e-3\nuntil = 1\n"
+        )
+    };
+    let one = vec!["K*y"; 10_000].join("+");
+    let many: Vec<String> = (0..10_000).map(|k| format!("unknown_{k}*y")).collect();
+    let wide = format!("{}*K", "y+".repeat(60_000));
+    let json = "{\"saltus\": 1, ".to_owned() + &"\"title\": 1, ".repeat(20_000) + "}";
+    for (name, text, words) in [
+        (
+            "one.toml",
+            model(&one),
+            "unknown symbol \"K\" (and in 9999 more places)",
+        ),
+        (
+            "many.toml",
+            model(&many.join("+")),
+            "9980 more faults are not shown",
+        ),
+        ("wide.toml", model(&wide), "stands where"),
+        ("line.json", json, "title"),
+    ] {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        let (code, message) = check(&[path.to_str().unwrap()]);
+        assert_eq!(
+            code,
+            Some(2),
+            "{name}: {}",
+            &message[..message.len().min(2000)]
+        );
+        assert!(message.len() < 50_000, "{name}: {} bytes", message.len());
+        assert!(message.contains(words), "{name}: {message}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -165,6 +165,11 @@ pub trait Observer {
     /// # Errors
     /// Reported, after all other observers were told of the end.
     fn end(&mut self, stop: &Stop) -> Result<(), ObserverError>;
+
+    /// What it waited for, if that has happened and is why it ended the run.
+    fn condition(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// How a run ended.
@@ -173,8 +178,13 @@ pub trait Observer {
 pub enum Stop {
     /// `until` was reached.
     EndReached,
-    /// An observer asked to stop (Ctrl-C, a goal).
+    /// An observer asked to stop (Ctrl-C).
     Interrupted,
+    /// What an observer waited for happened.
+    Condition {
+        /// What that was, in words or as a formula.
+        condition: String,
+    },
     /// A step failed.
     StepFailed {
         /// Number of the step that failed, from 1.
@@ -319,7 +329,10 @@ pub fn drive(
             }
         }
         if interrupted {
-            stop = Stop::Interrupted;
+            let condition = observers.iter().find_map(|o| o.condition());
+            stop = condition.map_or(Stop::Interrupted, |condition| Stop::Condition {
+                condition: condition.to_owned(),
+            });
             break;
         }
     }

@@ -23,6 +23,10 @@ const SLOPPY: f64 = 1e-13;
 /// do so by round-off.
 const SKEW: f64 = 16.0 * f64::EPSILON;
 
+/// A solve that enlarges a right-hand side by more than this, in the units of the diagonal, divides by round-off. What is loose
+/// enlarges it to 10¹⁵ and more, whatever its size.
+const SINGULAR: f64 = 1e14;
+
 /// Backward error that refinement must reach, else the factors are thrown away.
 const HOPELESS: f64 = 1e-9;
 
@@ -271,20 +275,54 @@ impl Factors {
             });
             let (defect, size) = (max_abs(r), max_abs(x));
             let backward = defect / (a.largest_row_sum() * size + 7.0);
-            let regular = defect <= 1e-6 * (1.0 + n as f64);
+            let regular = defect <= 1e-6 * (1.0 + n as f64) || self.growth(n, a, x).0 < SINGULAR;
             let good_enough = if refines { HOPELESS } else { SLOPPY };
             if regular && backward <= good_enough {
                 outcome = Ok(());
                 break;
             }
+            let (growth, pivot) = self.growth(n, a, x);
             outcome = Err(LinearError::Singular {
                 size: n,
-                pivot: 0,
-                value: 1.0 / size,
+                pivot,
+                value: 1.0 / growth,
             });
         }
         self.probe = probe;
         outcome
+    }
+
+    /// How much a solve with the right-hand side of [`examine`](Self::examine) enlarges it, both measured in the units that give
+    /// every row a diagonal entry of 1, and the row that is moved most: what is badly conditioned for its units alone does not
+    /// grow, what is singular does to the inverse of round-off.
+    fn growth(&self, n: usize, a: &Storage, x: &[f64]) -> (f64, usize) {
+        self.scratch.with(2 * n, |scratch| {
+            let (diagonal, units) = scratch.split_at_mut(n);
+            diagonal.fill(0.0);
+            a.for_each(n, |i, j, value| {
+                if i == j {
+                    diagonal[i] += value.abs();
+                }
+            });
+            units.copy_from_slice(diagonal);
+            // A constraint has the size of its entries against the diagonals of what it constrains.
+            a.for_each(n, |i, j, value| {
+                if diagonal[i] == 0.0 && diagonal[j] > 0.0 {
+                    units[i] = units[i].max(value * value / diagonal[j]);
+                }
+            });
+            let (mut most, mut right, mut row) = (0.0_f64, 0.0_f64, 0);
+            for (i, (x, unit)) in x.iter().zip(&*units).enumerate() {
+                let unit = unit.sqrt();
+                if unit > 0.0 {
+                    right = right.max((1.0 + (i % 7) as f64) / unit);
+                }
+                if (x * unit).abs() > most || x.is_nan() {
+                    (most, row) = ((x * unit).abs(), i);
+                }
+            }
+            (most / right, row)
+        })
     }
 
     /// `x ← A⁻¹ x` of the matrix `a` that was factorised.

@@ -78,7 +78,7 @@ impl Storage {
         }
     }
 
-    fn for_each(&self, n: usize, mut take: impl FnMut(usize, usize, f64)) {
+    pub(crate) fn for_each(&self, n: usize, mut take: impl FnMut(usize, usize, f64)) {
         for i in 0..n {
             match self {
                 Self::Band(band) => band.row(i).for_each(|(j, v)| take(i, j, v)),

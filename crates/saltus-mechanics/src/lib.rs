@@ -5,6 +5,7 @@
 
 pub mod flexible;
 pub mod gap;
+pub mod modes;
 pub mod rotation;
 pub mod signal;
 pub mod statics;

@@ -51,11 +51,13 @@ pub struct Equilibrium {
 pub enum StaticsError {
     /// Something can move without resistance.
     #[error(
-        "no equilibrium: in iteration {iteration} a motion meets no resistance ({source}); hold the body, or add a spring"
+        "no equilibrium: in iteration {iteration} a motion of {coordinate} meets no resistance ({source}); hold the body, or add a spring"
     )]
     Loose {
         /// Iteration.
         iteration: u32,
+        /// The coordinate that moves, or the constraint that says nothing new.
+        coordinate: String,
         /// What the factorisation said.
         source: saltus_linear::LinearError,
     },
@@ -97,9 +99,11 @@ pub fn equilibrium(
         } else {
             f64::INFINITY
         };
-        newton
-            .step(options)
-            .map_err(|source| StaticsError::Loose { iteration, source })?;
+        newton.step(options).map_err(|source| StaticsError::Loose {
+            iteration,
+            coordinate: coordinate(system, &source),
+            source,
+        })?;
         newton.retract(system);
     }
     newton.evaluate(system);
@@ -117,6 +121,17 @@ pub fn equilibrium(
             .unwrap_or_default(),
         residual,
     })
+}
+
+/// The name of what a singular matrix is about.
+fn coordinate(system: &dyn System, error: &saltus_linear::LinearError) -> String {
+    let saltus_linear::LinearError::Singular { pivot, .. } = *error else {
+        return "the model".to_owned();
+    };
+    let names = system.names();
+    let coordinates = names.velocities.into_iter().chain(names.bilateral);
+    let found = coordinates.chain(names.contacts).nth(pivot);
+    found.unwrap_or_else(|| "the model".to_owned())
 }
 
 struct Newton {

@@ -1,8 +1,10 @@
 //! Static equilibrium: closed forms of beams, contacts, and what has no equilibrium.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use saltus_mechanics::flexible::solid::{Law, Material, Quadrilateral, Section};
 use saltus_mechanics::flexible::{
-    Assembly, Builder, Geometry, Load, LoadKind, NodeId, NodeKind, PlaneBeam, PlaneSection, Rod,
+    Assembly, Builder, Geometry, Load, LoadKind, NodeId, NodeKind, PlaneBeam, PlaneSection, Probe,
+    Rod,
 };
 use saltus_mechanics::signal::Constant;
 use saltus_mechanics::statics::{Options, StaticsError, equilibrium};
@@ -138,4 +140,75 @@ fn what_is_loose_or_out_of_reach_is_said() {
             .contains("after 2 iterations: the force on beam."),
         "{error}"
     );
+}
+
+/// Hoop stress at the bore of a thick ring under the pressure 1 in plane strain, relative to Lamé's solution, with `n` elements
+/// through the wall and `2 n` around a quarter.
+fn hoop_stress_error(n: usize) -> f64 {
+    let (inner, outer) = (1.0, 2.0);
+    let mut builder = Builder::new();
+    let mut nodes = Vec::new();
+    for j in 0..=2 * n {
+        let angle = 0.5 * PI * j as f64 / (2 * n) as f64;
+        for i in 0..=n {
+            let r = inner + (outer - inner) * i as f64 / n as f64;
+            let place = [r * angle.cos(), r * angle.sin()];
+            let name = format!("ring.{}", nodes.len());
+            nodes.push((builder.node(NodeKind::Plane, name, &place).unwrap(), place));
+        }
+    }
+    let material = Material::new(Law::Linear, 1e3, 0.3, 1.0).unwrap();
+    let section = Section::plane_strain(material, 1.0).unwrap();
+    let at = |i: usize, j: usize| nodes[j * (n + 1) + i];
+    let (mut elements, mut corners) = (Vec::new(), Vec::new());
+    for j in 0..2 * n {
+        for i in 0..n {
+            let cell = [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
+            elements.push(Quadrilateral::new(&section, &cell.map(|c| c.1)).unwrap());
+            corners.extend(cell.map(|c| c.0));
+        }
+    }
+    builder.elements("ring", elements, &corners).unwrap();
+    for i in 0..=n {
+        builder.hold(at(i, 0).0, 1).unwrap();
+        builder.hold(at(i, 2 * n).0, 0).unwrap();
+    }
+    for j in 0..2 * n {
+        let (a, b) = (at(0, j), at(0, j + 1));
+        // Half of the force on the edge for each of its ends.
+        let force = [0.5 * (b.1[1] - a.1[1]), 0.5 * (a.1[0] - b.1[0])];
+        for node in [a.0, b.0] {
+            for (c, size) in force.into_iter().enumerate() {
+                builder.load(Load {
+                    node,
+                    kind: LoadKind::Component(c),
+                    amplitude: Box::new(Constant(size)),
+                });
+            }
+        }
+    }
+    let system = builder.build().unwrap();
+    let mut state = system.reference_state(0.0);
+    equilibrium(&system, &mut state, &options(&system)).unwrap();
+    let exact = (outer * outer + inner * inner) / (outer * outer - inner * inner);
+    // In the middle of the quarter, where the hoop stress is (σx + σy)/2 − τxy, and at its end, where it is σy.
+    let [middle, end] = [at(0, n).0, at(0, 0).0].map(|node| {
+        let probe = &Probe::at(&system, &[node])[0];
+        let mut values = vec![0.0; probe.names().len()];
+        probe.values(&system, &state.q, &mut values);
+        let of = |name: &str| values[probe.names().iter().position(|n| *n == name).unwrap()];
+        [of("stress_xx"), of("stress_yy"), of("stress_xy")]
+    });
+    let hoop = 0.5 * (middle[0] + middle[1]) - middle[2];
+    let errors = [hoop, end[1]].map(|found| (found / exact - 1.0).abs());
+    println!("{n} elements: {errors:?}");
+    errors[0].max(errors[1])
+}
+
+#[test]
+fn stresses_at_a_free_surface_have_the_order_of_the_inside() {
+    let errors = [8, 16, 32].map(hoop_stress_error);
+    let order = (errors[1] / errors[2]).log2();
+    assert!(order > 1.9, "{errors:?}: {order}");
+    assert!(errors[1] < 0.02, "{errors:?}");
 }

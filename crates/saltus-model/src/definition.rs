@@ -186,7 +186,7 @@ impl Formula {
         self.locate(Complaint::new(0..self.text().len(), message).help(help))
     }
 
-    fn locate(&self, complaint: Complaint) -> FormulaError {
+    pub(crate) fn locate(&self, complaint: Complaint) -> FormulaError {
         let Complaint {
             span,
             message,

@@ -4,11 +4,13 @@
 //! override from the command line. [`ModelErrors`] holds these texts beside the diagnostics, so
 //! that any front end can render them; its `Display` is a few plain lines per diagnostic.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::ops::Range;
 
 /// A span of bytes in one of the texts of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Location {
     /// Index into [`ModelErrors::sources`]; 0 is the file.
     pub source: usize,
@@ -141,6 +143,15 @@ impl SourceText {
     }
 }
 
+/// The same message at one or more places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault<'a> {
+    /// The first of the diagnostics.
+    pub first: &'a Diagnostic,
+    /// How many more there are, with the same message and help at other places.
+    pub more: usize,
+}
+
 /// Everything that is wrong with a model, at once.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ModelErrors {
@@ -160,6 +171,11 @@ impl ModelErrors {
                 diagnostic.location = Some(at.first_line(&source.text));
             }
         }
+        for diagnostic in &mut diagnostics {
+            shorten(&mut diagnostic.message, 600);
+            diagnostic.label.iter_mut().for_each(|s| shorten(s, 400));
+            diagnostic.help.iter_mut().for_each(|s| shorten(s, 600));
+        }
         diagnostics.sort_by_key(|d| d.location);
         diagnostics.dedup_by(|a, b| a.location == b.location && a.message == b.message);
         Self {
@@ -168,11 +184,50 @@ impl ModelErrors {
         }
     }
 
+    /// The diagnostics by their messages, in the order of the first place of each.
+    #[must_use]
+    pub fn faults(&self) -> Vec<Fault<'_>> {
+        let mut faults: Vec<Fault<'_>> = Vec::new();
+        let mut known = HashMap::new();
+        for diagnostic in &self.diagnostics {
+            match known.entry((&diagnostic.message, &diagnostic.help)) {
+                Entry::Occupied(index) => {
+                    let fault: &mut Fault<'_> = &mut faults[*index.get()];
+                    fault.more += 1;
+                }
+                Entry::Vacant(entry) => {
+                    entry.insert(faults.len());
+                    faults.push(Fault {
+                        first: diagnostic,
+                        more: 0,
+                    });
+                }
+            }
+        }
+        faults
+    }
+
     /// The text a diagnostic points into.
     #[must_use]
     pub fn source(&self, diagnostic: &Diagnostic) -> Option<&SourceText> {
         self.sources.get(diagnostic.location?.source)
     }
+}
+
+/// Takes out the middle of a text of more than `most` bytes.
+pub fn shorten(text: &mut String, most: usize) {
+    if text.len() <= most {
+        return;
+    }
+    let mut from = most * 2 / 3;
+    while !text.is_char_boundary(from) {
+        from -= 1;
+    }
+    let mut to = text.len() - most / 3;
+    while !text.is_char_boundary(to) {
+        to += 1;
+    }
+    text.replace_range(from..to, " … ");
 }
 
 impl std::error::Error for ModelErrors {}
@@ -201,5 +256,36 @@ impl fmt::Display for ModelErrors {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_message_is_one_fault() {
+        let at =
+            |message: &str, start| Diagnostic::new(message).at(Location::new(0, start..start + 1));
+        let diagnostics = vec![at("b", 4), at("a", 3), at("a", 1), at("a", 2), at("a", 2)];
+        let errors = ModelErrors::new(Vec::new(), diagnostics);
+        let faults: Vec<_> = errors.faults();
+        let told: Vec<_> = faults
+            .iter()
+            .map(|f| (f.first.message.as_str(), f.more))
+            .collect();
+        assert_eq!(told, [("a", 2), ("b", 0)]);
+    }
+
+    #[test]
+    fn long_messages_lose_their_middle() {
+        let long = format!("begin {} end", "é".repeat(100_000));
+        let errors = ModelErrors::new(Vec::new(), vec![Diagnostic::new(&*long)]);
+        let message = &errors.diagnostics[0].message;
+        assert!(message.len() < 650, "{}", message.len());
+        assert!(
+            message.starts_with("begin é") && message.ends_with("é end"),
+            "{message}"
+        );
     }
 }

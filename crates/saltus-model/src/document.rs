@@ -299,6 +299,9 @@ pub struct Simulation {
     pub until: Quantity,
     /// Time at which it starts \[s\]; 0 where not given.
     pub start: Option<Quantity>,
+    /// A comparison, such as `tip_x > 1`, that ends the simulation after the first step at whose end it holds; of the same
+    /// names as the quantities in `output`, and of these.
+    pub stop: Option<String>,
 }
 
 /// A scheme by name, or with its options.
@@ -337,19 +340,24 @@ impl JsonSchema for SchemeChoice {
 }
 
 /// What is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Output {
     /// Write every n-th step; steps with impacts are always written.
     #[schemars(range(min = 1))]
     pub every: u64,
-    /// Formats of the trajectory; `csv` is always written.
+    /// Formats of the trajectory: `csv`, `npz` and `hdf5` are tables, of which there is one at least; `vtk` comes beside them.
     pub formats: Vec<OutputFormat>,
     /// Nodes of flexible parts whose coordinates become columns; all where there are few.
     pub nodes: Option<parts::Places>,
     /// Nodes of flexible parts whose stresses, strains and resultants become columns, and with them those of all nodes
-    /// a part of the "vtk" format: means of the elements around each node.
+    /// a part of the "vtk" format: at the ends of beams, and of solids from a patch of elements around each node.
     pub fields: Option<parts::Places>,
+    /// Further columns by name: formulas of the time `t`, coordinates `y`, velocities `v.y`, parameters, other columns such as
+    /// `gap.floor`, `impulse.floor` or `energy.total`, and of each other.
+    pub quantities: IndexMap<String, Quantity>,
+    /// Units of coordinates and quantities by name, for axes and HDF5 attributes.
+    pub units: IndexMap<String, String>,
 }
 
 impl Default for Output {
@@ -359,6 +367,8 @@ impl Default for Output {
             formats: vec![OutputFormat::Csv],
             nodes: None,
             fields: None,
+            quantities: IndexMap::new(),
+            units: IndexMap::new(),
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::definition::FormulaError;
 use crate::diagnostic::{Diagnostic, Location, SourceText};
 use crate::flexible::Size;
 use crate::tree::{Node, Path, Value, raw_offset};
+use std::collections::HashSet;
 
 /// Diagnostics, and what is needed to point at the places they are about.
 pub(crate) struct Findings<'a> {
@@ -15,6 +16,12 @@ pub(crate) struct Findings<'a> {
     mended: Vec<Path>,
     /// Whether names are missing that were meant to be there.
     incomplete: bool,
+    /// So many of the diagnostics are in `locations` and `places`.
+    seen: usize,
+    /// Where something was found already.
+    locations: HashSet<Location>,
+    /// The same with the places these findings are about.
+    places: HashSet<(Location, Box<str>)>,
     /// What was found.
     pub diagnostics: Vec<Diagnostic>,
     /// What is right by itself, but not solved by the scheme.
@@ -42,6 +49,9 @@ impl<'a> Findings<'a> {
             sources,
             mended,
             incomplete,
+            seen: 0,
+            locations: HashSet::new(),
+            places: HashSet::new(),
             diagnostics,
             refusals: Vec::new(),
             told: None,
@@ -134,11 +144,15 @@ impl<'a> Findings<'a> {
         let place = Path::parse(&error.place).unwrap_or_default();
         let location = self.inside(&place, error.span.clone());
         let whole = self.tree.locate(&place);
-        let known = |d: &Diagnostic| {
-            let same_place = d.place.as_deref() == Some(error.place.as_str());
-            d.location == Some(location) || same_place && d.location == Some(whole)
-        };
-        if self.touched(&place) || self.diagnostics.iter().any(known) {
+        for d in &self.diagnostics[self.seen..] {
+            let place = d.place.clone().unwrap_or_default();
+            self.places.extend(d.location.map(|at| (at, place)));
+            self.locations.extend(d.location);
+        }
+        self.seen = self.diagnostics.len();
+        let known = self.locations.contains(&location)
+            || self.places.contains(&(whole, error.place.as_str().into()));
+        if known || self.touched(&place) {
             return;
         }
         // Names stand in double quotes in all messages about a model; a suggestion belongs to its message.

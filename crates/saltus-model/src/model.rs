@@ -10,6 +10,7 @@ use crate::flexible::{self, Columns, Size};
 use crate::friction;
 use crate::initial::{self, Start};
 use crate::number::general;
+use crate::quantities::{self, Condition, Quantities, Quantity as Derived};
 use crate::set::Override;
 use crate::template::Template;
 use crate::tree::{Format, Node, Path};
@@ -40,6 +41,8 @@ pub struct Model {
     pub columns: Option<Columns>,
     /// Nodes whose stresses and resultants are written.
     pub fields: Vec<NodeId>,
+    /// Supports whose forces are written: name, nodes, and the velocity components that are held.
+    pub supports: Vec<(String, Vec<NodeId>, Vec<usize>)>,
     /// Its parameters, evaluated.
     pub parameters: Vec<(String, f64)>,
     /// How.
@@ -52,6 +55,12 @@ pub struct Model {
     pub projection: Option<Projection>,
     /// What is written.
     pub output: Output,
+    /// Further columns, computed from the others.
+    pub quantities: Vec<Derived>,
+    /// What ends the simulation before its time.
+    pub stop: Option<Condition>,
+    /// Units of coordinates, by the names of their columns.
+    pub units: Vec<(String, String)>,
     /// What is worth knowing: options that an override dropped, what was done about the initial state,
     /// what is allowed but odd there.
     pub notes: Vec<String>,
@@ -139,12 +148,16 @@ impl Model {
             assembly: parts.assembly,
             columns: parts.columns,
             fields: parts.fields,
-            parameters: parts.parameters,
+            supports: parts.supports,
+            parameters: parts.scope.parameters().to_vec(),
             scheme: parts.scheme,
             plan: parts.plan,
             initial: parts.initial,
             projection: parts.start.projection,
             output: document.output.clone(),
+            quantities: parts.quantities.list,
+            stop: parts.quantities.stop,
+            units: parts.quantities.units,
             notes,
             document,
             refusals,
@@ -257,11 +270,13 @@ pub(crate) struct Parts {
     assembly: Option<Arc<Assembly>>,
     columns: Option<Columns>,
     fields: Vec<NodeId>,
-    parameters: Vec<(String, f64)>,
+    supports: Vec<(String, Vec<NodeId>, Vec<usize>)>,
+    scope: Scope,
     scheme: Scheme,
     plan: Plan,
     initial: State,
     start: Start,
+    quantities: Quantities,
 }
 
 impl Parts {
@@ -275,6 +290,17 @@ impl Parts {
             (Some(system), Kind::Formulas) => Self::of_formulas(document, system, findings),
             _ => Self::of_flexible(document, folder, findings),
         }
+    }
+
+    pub(crate) fn read_quantities(&mut self, document: &Document, findings: &mut Findings<'_>) {
+        let columns = quantities::Columns {
+            system: &*self.system,
+            assembly: self.assembly.as_deref(),
+            fields: &self.fields,
+            supports: &self.supports,
+            initial: &self.initial,
+        };
+        self.quantities = quantities::read(document, &columns, &self.scope, findings);
     }
 
     fn of_formulas(
@@ -311,11 +337,13 @@ impl Parts {
             assembly: None,
             columns: None,
             fields: Vec::new(),
-            parameters: scope.parameters().to_vec(),
+            supports: Vec::new(),
+            scope,
             scheme: scheme?,
             plan,
             initial,
             start,
+            quantities: Quantities::default(),
         })
     }
 
@@ -347,17 +375,20 @@ impl Parts {
         }
         let columns = flexible::columns(&flexible, document, findings, &mut start.notes);
         let fields = flexible::fields(&flexible, document, findings);
+        let supports = flexible::supports(&flexible, document);
         let assembly = Arc::new(flexible.assembly);
         Some(Self {
             system: assembly.clone(),
             assembly: Some(assembly),
             columns,
             fields,
-            parameters: scope.parameters().to_vec(),
+            supports,
+            scope,
             scheme: scheme?,
             plan,
             initial,
             start,
+            quantities: Quantities::default(),
         })
     }
 }

@@ -4,8 +4,10 @@
 //! is added, and whether it may be there is for the checks to say, which point into the override.
 
 use crate::diagnostic::{Diagnostic, Location, SourceText};
+use crate::document;
 use crate::suggest;
 use crate::tree::{self, Entry, Node, Path, Step, Value};
+use saltus_integrators::Scheme;
 use std::ops::Range;
 
 /// A value that replaces one of the document.
@@ -17,6 +19,8 @@ pub struct Override {
     path: Option<&'static str>,
     /// `PATH=VALUE`, or the value alone.
     text: String,
+    /// Whether the value is a list of the words of the text.
+    list: bool,
 }
 
 impl Override {
@@ -27,6 +31,7 @@ impl Override {
             flag: "--set".to_owned(),
             path: None,
             text: text.into(),
+            list: false,
         }
     }
 
@@ -37,6 +42,16 @@ impl Override {
             flag: flag.into(),
             path: Some(path),
             text: value.into(),
+            list: false,
+        }
+    }
+
+    /// As [`flag`](Self::flag), where the value is a list of names: the words of `names`.
+    #[must_use]
+    pub fn list(flag: impl Into<String>, path: &'static str, names: impl Into<String>) -> Self {
+        Self {
+            list: true,
+            ..Self::flag(flag, path, names)
         }
     }
 }
@@ -107,12 +122,110 @@ fn apply_one(
     } else {
         spans
     };
-    let value = value(text, value_start, source);
+    let value = if change.list {
+        words(text, source)
+    } else {
+        value(text, value_start, source)
+    };
     let value = match scheme_switch(tree, &path, value, change, notes) {
         Some(value) => value,
         None => return Ok(()),
     };
+    if let Some(refusal) = elsewhere(tree, &path) {
+        return Err(Box::new(
+            refusal
+                .at(Location::new(source, 0..path_text.len()))
+                .about(path.to_string()),
+        ));
+    }
     insert(tree, &path, &spans, source, value)
+}
+
+/// A path that begins with no key of a model, where the model has something of that name further inside.
+fn elsewhere(tree: &Node, path: &Path) -> Option<Diagnostic> {
+    let Some(Step::Key(first)) = path.0.first() else {
+        return None;
+    };
+    if tree.entry(first).is_some() {
+        return None;
+    }
+    let schema = document::schema();
+    let keys = &schema["properties"];
+    if keys.get(first).is_some() {
+        return None;
+    }
+    let mut found = Vec::new();
+    search(tree, &mut Path::default(), path, &mut found);
+    // What is not in the file, but may be.
+    for table in ["simulation", "output", "initial"] {
+        let name = keys[table]["$ref"]
+            .as_str()
+            .and_then(|r| r.rsplit('/').next());
+        let inside = name.map(|name| &schema["$defs"][name]["properties"]);
+        if path.0.len() == 1 && inside.is_some_and(|inside| inside.get(first).is_some()) {
+            found.push(Path::default().key(table).key(first).to_string());
+        }
+    }
+    let scheme = Path::default().key("simulation").key("scheme");
+    let options = tree
+        .find(&scheme)
+        .and_then(Node::text)
+        .and_then(Scheme::by_name);
+    let options = options.and_then(|options| serde_json::to_value(options).ok());
+    if path.0.len() == 1 && options.is_some_and(|options| options.get(first).is_some()) {
+        found.push(scheme.key(first).to_string());
+    }
+    found.sort_by_key(|path| (path.len(), path.clone()));
+    found.dedup();
+    let help = match found.as_slice() {
+        [] => return None,
+        [only] => format!("did you mean {only}?"),
+        several => format!(
+            "the model has {}",
+            suggest::list(several.iter().map(String::as_str))
+        ),
+    };
+    let diagnostic = Diagnostic::new(format!("there is no \"{path}\" in the file"));
+    Some(diagnostic.label("not in the file").help(help))
+}
+
+/// Every path in `node`, which is at `here`, that ends with `end`; entries of lists go by their names.
+fn search(node: &Node, here: &mut Path, end: &Path, found: &mut Vec<String>) {
+    const ENOUGH: usize = 100;
+    if found.len() >= ENOUGH {
+        return;
+    }
+    if !here.0.is_empty() && find_by_name(node, &end.0).is_some() {
+        found.push(Path(here.0.iter().chain(&end.0).cloned().collect()).to_string());
+    }
+    let mut below = |step: Step, inside: &Node| {
+        here.0.push(step);
+        search(inside, here, end, found);
+        here.0.pop();
+    };
+    match &node.value {
+        Value::Table(entries) => entries
+            .iter()
+            .for_each(|e| below(Step::Key(e.key.clone()), &e.node)),
+        Value::List(items) => items.iter().enumerate().for_each(|(k, item)| {
+            below(
+                name_of(item).map_or(Step::Index(k), |name| Step::Key(name.to_owned())),
+                item,
+            );
+        }),
+        _ => {}
+    }
+}
+
+fn find_by_name<'a>(node: &'a Node, steps: &[Step]) -> Option<&'a Node> {
+    steps
+        .iter()
+        .try_fold(node, |node, step| match (&node.value, step) {
+            (Value::Table(_), Step::Key(key)) => node.entry(key).map(|e| &e.node),
+            (Value::List(items), Step::Key(key)) => items.iter().find(|i| name_of(i) == Some(key)),
+            (Value::List(items), Step::Index(index)) => items.get(*index),
+            _ => None,
+        })
 }
 
 /// The value at the byte `start` of `text`.
@@ -126,6 +239,21 @@ fn value(text: &str, start: usize, source: usize) -> Node {
             value: Value::Text(trimmed.to_owned()),
             location: Location::new(source, offset..offset + trimmed.len()),
         },
+    }
+}
+
+/// The list of the words of `text`.
+fn words(text: &str, source: usize) -> Node {
+    let word = |word: &str| {
+        let at = word.as_ptr() as usize - text.as_ptr() as usize;
+        Node {
+            value: Value::Text(word.to_owned()),
+            location: Location::new(source, at..at + word.len()),
+        }
+    };
+    Node {
+        value: Value::List(text.split_whitespace().map(word).collect()),
+        location: Location::new(source, 0..text.len()),
     }
 }
 

@@ -10,7 +10,9 @@ pub(crate) fn nearest<'a>(
         .into_iter()
         .map(|candidate| (distance(&folded, &fold(candidate)), candidate))
         .filter(|&(distance, candidate)| {
-            distance <= allowance(name, candidate) || begins(&folded, candidate)
+            distance <= allowance(name, candidate)
+                || begins(&folded, candidate)
+                || abbreviates(&folded, &fold(candidate))
         })
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)
@@ -58,6 +60,16 @@ fn begins(folded: &str, candidate: &str) -> bool {
     folded.chars().count() >= 3 && fold(candidate).starts_with(folded)
 }
 
+/// A name of two letters or more may leave letters out between its first and its last one, with a digit among them: h5.
+fn abbreviates(folded: &str, candidate: &str) -> bool {
+    let mut rest = candidate.chars();
+    folded.chars().count() >= 2
+        && folded.contains(|c: char| c.is_ascii_digit())
+        && folded.chars().next() == candidate.chars().next()
+        && folded.chars().last() == candidate.chars().last()
+        && folded.chars().all(|c| rest.any(|other| other == c))
+}
+
 /// A third of the letters may be wrong; one letter is never enough to go by.
 fn allowance(name: &str, candidate: &str) -> usize {
     let length = name.chars().count().max(candidate.chars().count());
@@ -80,5 +92,7 @@ mod tests {
             Some("moreau-jean")
         );
         assert_eq!(nearest("z", ["x", "y"]), None);
+        assert_eq!(nearest("h5", ["csv", "hdf5"]), Some("hdf5"));
+        assert_eq!(nearest("q5", ["q1", "q2", "hdf5"]), Some("q1"));
     }
 }

@@ -129,7 +129,10 @@ impl Template {
             }
         };
         let mut findings = Findings::new(&tree, &sources, mended, diagnostics).telling(told);
-        let parts = Parts::of(&document, &self.folder, &mut findings);
+        let parts = Parts::of(&document, &self.folder, &mut findings).map(|mut parts| {
+            parts.read_quantities(&document, &mut findings);
+            parts
+        });
         let Findings {
             mut diagnostics,
             refusals,

@@ -269,11 +269,11 @@ project = true
 #[test]
 fn a_force_along_a_beam_bends_it_as_the_textbooks_say() {
     // Tip of a cantilever under q: w = q L⁴/(8 E I), θ = q L³/(6 E I); exact at the nodes of linear beams.
-    for theory in ["euler-bernoulli", "exact"] {
+    for (theory, shear) in [("euler-bernoulli", ""), ("exact", "shear = 1e12, ")] {
         let model = model(&format!(
             r#"
 [sections.strip]
-stiffness = {{ axial = 1e6, shear = 1e12, bending = 2000 }}
+stiffness = {{ axial = 1e6, {shear}bending = 2000 }}
 line_density = 1
 [[beam]]
 name = "beam"

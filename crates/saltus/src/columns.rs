@@ -2,9 +2,14 @@
 //!
 //! Every output (memory, CSV, NumPy, HDF5, report) reads the same row, so that they cannot differ.
 
+use crate::derived::{Bound, Derived};
+use crate::supports::{SupportCells, Supports};
+use crate::trajectory::UnknownColumn;
 use saltus_integrators::{ContactState, Frame, RunInfo};
 use saltus_mechanics::flexible::{Assembly, NodeId, Probe};
 use saltus_system::Names;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a column holds.
@@ -43,6 +48,10 @@ pub enum Quantity {
     Stress,
     /// A strain at a node of a solid \[-\].
     Strain,
+    /// The force \[N\] or moment \[N·m\] of a support.
+    Reaction,
+    /// What a formula of the user computes from other columns.
+    Derived,
     /// A column of a file that was not written by this version.
     Other,
 }
@@ -60,7 +69,12 @@ impl Quantity {
             Self::KineticEnergy | Self::PotentialEnergy | Self::TotalEnergy => "J",
             Self::Iterations | Self::Strain => "1",
             Self::Stress => "Pa",
-            Self::Position | Self::Velocity | Self::State | Self::Other => "",
+            Self::Position
+            | Self::Velocity
+            | Self::State
+            | Self::Reaction
+            | Self::Derived
+            | Self::Other => "",
         }
     }
 
@@ -82,6 +96,7 @@ impl Quantity {
                 Some("slip") => Self::Slip,
                 Some("impulse_t") => Self::TangentialImpulse,
                 Some("state") => Self::State,
+                Some("reaction") => Self::Reaction,
                 Some(p) if p.starts_with("stress_") || p == "von_mises" => Self::Stress,
                 Some(p) if p.starts_with("strain_") => Self::Strain,
                 _ => Self::Other,
@@ -95,6 +110,7 @@ impl Quantity {
 pub struct Column {
     name: String,
     quantity: Quantity,
+    unit: Cow<'static, str>,
 }
 
 impl Column {
@@ -102,9 +118,29 @@ impl Column {
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
+        let quantity = Quantity::of(&name);
         Self {
-            quantity: Quantity::of(&name),
+            quantity,
             name,
+            unit: quantity.unit().into(),
+        }
+    }
+
+    /// A component of the force of a support.
+    pub(crate) fn reaction(support: &str, component: &str, unit: &'static str) -> Self {
+        Self {
+            name: format!("reaction.{support}.{component}"),
+            quantity: Quantity::Reaction,
+            unit: unit.into(),
+        }
+    }
+
+    /// A column that a formula computes.
+    pub(crate) fn derived(name: &str, unit: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            quantity: Quantity::Derived,
+            unit: unit.to_owned().into(),
         }
     }
 
@@ -128,10 +164,10 @@ impl Column {
         self.quantity
     }
 
-    /// Its unit; empty where the model alone knows it.
+    /// Its unit; empty where nobody said it.
     #[must_use]
-    pub fn unit(&self) -> &'static str {
-        self.quantity.unit()
+    pub fn unit(&self) -> &str {
+        &self.unit
     }
 }
 
@@ -147,6 +183,12 @@ pub struct Selection {
     pub velocities: Option<Vec<usize>>,
     /// Stresses and resultants at nodes.
     pub fields: Option<Fields>,
+    /// Forces of supports.
+    pub supports: Option<Supports>,
+    /// Columns that formulas compute from the others.
+    pub derived: Vec<Derived>,
+    /// Units of coordinates by the names of their columns, such as `q.theta`.
+    pub units: HashMap<String, String>,
 }
 
 /// Stresses and resultants at nodes of flexible parts, as columns `stress_xx.NODE`.
@@ -157,7 +199,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Those at these nodes: means of the elements around each.
+    /// Those at these nodes, as [`Probe`] tells them.
     #[must_use]
     pub fn at(assembly: Arc<Assembly>, nodes: &[NodeId]) -> Self {
         Self {
@@ -250,13 +292,18 @@ pub(crate) struct Layout {
     /// Number of cells of them all.
     friction_cells: usize,
     fields: Option<Fields>,
+    supports: Option<SupportCells>,
+    derived: Vec<Bound>,
     /// What stands for a contact that is not near: 0 N, or nothing where the scheme has no forces.
     no_force: f64,
 }
 
 impl Layout {
     /// The layout of a run, and its columns.
-    pub(crate) fn new(info: &RunInfo<'_>, selection: &Selection) -> (Self, Vec<Column>) {
+    pub(crate) fn new(
+        info: &RunInfo<'_>,
+        selection: &Selection,
+    ) -> Result<(Self, Vec<Column>), UnknownColumn> {
         let names = info.names;
         let mut friction = Vec::new();
         let mut friction_cells = 0;
@@ -274,7 +321,7 @@ impl Layout {
             rows += tangents;
             friction_cells += 2 * tangents + 1;
         }
-        let layout = Self {
+        let mut layout = Self {
             friction,
             joints,
             friction_cells,
@@ -283,10 +330,22 @@ impl Layout {
             ng: names.bilateral.len(),
             contacts: names.contacts.len(),
             fields: selection.fields.clone(),
+            supports: selection.supports.clone().map(SupportCells::new),
+            derived: Vec::new(),
             no_force: if info.has_forces { 0.0 } else { f64::NAN },
         };
-        let columns = layout.columns(names);
-        (layout, columns)
+        let mut columns = layout.columns(names, selection);
+        for column in &mut columns {
+            if let Some(unit) = selection.units.get(column.name()) {
+                column.unit = unit.clone().into();
+            }
+        }
+        for derived in &selection.derived {
+            let bound = Bound::new(derived, names, &columns)?;
+            layout.derived.push(bound);
+            columns.push(derived.column());
+        }
+        Ok((layout, columns))
     }
 
     /// Number of values in a row.
@@ -296,12 +355,24 @@ impl Layout {
             + PER_CONSTRAINT * (self.ng + self.contacts)
             + self.friction_cells
             + self.fields.as_ref().map_or(0, Fields::len)
+            + self.supports.as_ref().map_or(0, SupportCells::len)
             + 4
+            + self.derived.len()
     }
 
     /// Writes `frame` to `row` ([`width`](Self::width)); NaN stands for an empty cell.
     #[inline]
-    pub(crate) fn fill(&self, frame: &Frame<'_>, row: &mut [f64]) {
+    pub(crate) fn fill(&mut self, frame: &Frame<'_>, row: &mut [f64]) {
+        let first = row.len() - self.derived.len();
+        self.fill_known(frame, &mut row[..first]);
+        for (k, bound) in self.derived.iter_mut().enumerate() {
+            let (before, cell) = row.split_at_mut(first + k);
+            cell[0] = bound.value(frame, before);
+        }
+    }
+
+    #[inline]
+    fn fill_known(&mut self, frame: &Frame<'_>, row: &mut [f64]) {
         let (report, reactions) = (frame.report, &frame.reactions);
         row[0] = frame.state.t;
         let (positions, row) = row[1..].split_at_mut(self.positions.len());
@@ -345,6 +416,10 @@ impl Layout {
         let (fields, row) = row.split_at_mut(self.fields.as_ref().map_or(0, Fields::len));
         if let Some(chosen) = &self.fields {
             chosen.fill(&frame.state.q, fields);
+        }
+        let (supports, row) = row.split_at_mut(self.supports.as_ref().map_or(0, SupportCells::len));
+        if let Some(forces) = &mut self.supports {
+            forces.fill(frame, supports);
         }
         row[0] = report.energy.kinetic;
         row[1] = report.energy.potential;
@@ -391,7 +466,7 @@ impl Layout {
     }
 
     /// All columns of a run, in their order.
-    fn columns(&self, names: &Names) -> Vec<Column> {
+    fn columns(&self, names: &Names, selection: &Selection) -> Vec<Column> {
         let mut columns = vec![Column::new("t")];
         columns.extend(
             self.positions
@@ -426,6 +501,8 @@ impl Layout {
             columns.push(Column::new(format!("state.{name}")));
         }
         columns.extend(self.fields.iter().flat_map(Fields::columns));
+        let supports = selection.supports.iter();
+        columns.extend(supports.flat_map(|supports| supports.columns().iter().cloned()));
         columns.extend(
             [
                 "energy.kinetic",
@@ -485,7 +562,7 @@ mod tests {
             ..Layout::default()
         };
         let list: Vec<_> = layout
-            .columns(&names)
+            .columns(&names, &Selection::default())
             .iter()
             .map(|c| c.name().to_owned())
             .collect();

@@ -10,15 +10,18 @@
 pub mod analysis;
 mod checkpoint;
 mod columns;
+mod derived;
 mod exact;
 pub mod observe;
 pub mod output;
 mod report;
 mod simulation;
+mod supports;
 mod trajectory;
 
 pub use checkpoint::{Checkpoint, Identity, fingerprint};
 pub use columns::{Column, Fields, Quantity, Selection};
+pub use derived::Derived;
 pub use observe::{Outcome, Recorder};
 pub use report::Diagram;
 pub use saltus_integrators::{
@@ -31,4 +34,5 @@ pub use saltus_system::{
     Tangents, check,
 };
 pub use simulation::{Method, Run, RunError, Simulation};
+pub use supports::{SupportNodes, Supports};
 pub use trajectory::{Series, Trajectory, UnknownColumn};

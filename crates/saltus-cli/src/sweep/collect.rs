@@ -1,8 +1,9 @@
 //! What a sweep collects of each run: by default the last positions and velocities, certificate, counts and energies.
 
+use crate::columns::{selection, stop_when};
 use saltus::observe::{Audit, ExtremesWatch, Outcome, StopFlag};
 use saltus::output::{RunCard, summary};
-use saltus::{Column, Entry, Quantity, RunError, Simulation, Stop};
+use saltus::{Column, Entry, Observer, Quantity, RunError, Selection, Simulation, Stop};
 use saltus_model::Model;
 use serde_json::Value;
 
@@ -91,6 +92,12 @@ impl Collection {
             let last = columns.iter().filter(coordinates);
             sources.extend(last.map(|c| Source::Last(c.name().to_owned())));
         }
+        sources.extend(
+            model
+                .quantities
+                .iter()
+                .map(|q| Source::Last(q.name().to_owned())),
+        );
         let mut more = vec!["energy.final", "energy.max_gain"];
         let contacts = !system.names().contacts.is_empty();
         if contacts {
@@ -125,15 +132,18 @@ impl Collection {
     /// Runs a model and collects.
     pub fn run(&self, model: &Model, stop: &StopFlag) -> Collected {
         let mut audit = Audit::new();
-        let mut columns = ExtremesWatch::new();
+        let mut columns = watch(model);
         if let Err(errors) = model.permitted() {
             return self.refused(first_line(&errors.to_string()));
         }
+        let (mut interrupt, mut condition) = (stop.clone(), stop_when(model));
+        let mut observers: Vec<&mut dyn Observer> = vec![&mut audit, &mut columns, &mut interrupt];
+        observers.extend(condition.iter_mut().map(|c| c as &mut dyn Observer));
         let result = Simulation::new(&*model.system, model.scheme.clone())
             .start(model.initial.clone())
             .step(model.plan.step)
             .until(model.plan.until)
-            .run(&mut [&mut audit, &mut columns, &mut stop.clone()]);
+            .run(&mut observers);
         let (stop, error) = match result {
             Ok(run) if run.outcome.stop == Stop::Interrupted => ("interrupted", String::new()),
             Ok(_) => ("end-reached", String::new()),
@@ -181,9 +191,18 @@ fn told(model: &Model, outcome: &Outcome) -> Value {
     summary(&RunCard::new(&model.name, &model.scheme), outcome, &[])
 }
 
+/// Follows all coordinates, and what else is a column of a run.
+fn watch(model: &Model) -> ExtremesWatch {
+    ExtremesWatch::new().select(Selection {
+        positions: None,
+        velocities: None,
+        ..selection(model)
+    })
+}
+
 /// The columns of a run, and its summary before the first step.
 fn begun(model: &Model) -> Result<(Vec<Column>, Value), String> {
-    let (mut audit, mut columns) = (Audit::new(), ExtremesWatch::new());
+    let (mut audit, mut columns) = (Audit::new(), watch(model));
     Simulation::new(&*model.system, model.scheme.clone())
         .start(model.initial.clone())
         .step(model.plan.step)

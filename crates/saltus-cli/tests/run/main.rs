@@ -68,8 +68,15 @@ fn good(name: &str) -> String {
 #[test]
 fn a_run_writes_its_result_and_says_what_happened() {
     let folder = Folder::new("result");
-    let (code, out, err) =
-        folder.saltus(&["run", &good("ball.toml"), "--report", "--format", "npz"]);
+    let (code, out, err) = folder.saltus(&[
+        "run",
+        &good("ball.toml"),
+        "--report",
+        "--format",
+        "csv",
+        "--format",
+        "npz",
+    ]);
     assert_eq!((code, err.as_str()), (Some(0), ""));
     for part in [
         "Bouncing ball",

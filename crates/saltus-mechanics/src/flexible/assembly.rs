@@ -30,6 +30,10 @@ pub struct Assembly {
     is_weightless: bool,
     /// Position that each velocity moves, for the potential of `weight` (nv); unused where `weight` is 0.
     moved: Vec<u32>,
+    /// Acceleration of gravity.
+    pub(super) gravity: [f64; 3],
+    /// Loads on coordinates that are held.
+    pub(super) on_held: Vec<Load>,
     /// Loads without a potential.
     pub(super) loads: Vec<Load>,
     pub(super) motions: Vec<Motion>,
@@ -90,6 +94,7 @@ impl Assembly {
         for load in &constant {
             load.add(0.0, &places, nothing, &mut weight);
         }
+        let constant = constant.into_iter().filter(|load| load.is_on_held(&places));
         let mut moved = vec![HELD; places.nv];
         let mut triads = Vec::new();
         for (n, kind) in places.kinds.iter().enumerate() {
@@ -108,6 +113,9 @@ impl Assembly {
                 }
             }
         }
+        let (mut on_held, loads): (Vec<Load>, Vec<Load>) =
+            loads.into_iter().partition(|load| load.is_on_held(&places));
+        on_held.extend(constant);
         let linear = parts.iter().all(|part| part.is_linear());
         let turning = loads.iter().any(|load| !load.is_affine());
         let structure = Structure {
@@ -133,6 +141,8 @@ impl Assembly {
             is_weightless: weight.iter().all(|w| *w == 0.0),
             weight,
             moved,
+            gravity,
+            on_held,
             loads,
             motions,
             ties,
@@ -319,6 +329,18 @@ impl GroupView<'_> {
     /// Resultants or stresses at the centre of element `e`, one value per name.
     pub fn field(&self, q: &[f64], e: usize, values: &mut [f64]) {
         self.part.field(e, self.assembly.view(q, &[]), values);
+    }
+
+    /// Resultants or stresses of element `e` at one of its nodes, one value per name.
+    pub fn field_at(&self, q: &[f64], e: usize, node: NodeId, values: &mut [f64]) {
+        self.part
+            .field_at(e, node.0, self.assembly.view(q, &[]), values);
+    }
+
+    /// Mass \[kg\].
+    #[must_use]
+    pub fn mass(&self) -> f64 {
+        self.part.total_mass()
     }
 
     /// Strain energy of the group \[J\].

@@ -57,7 +57,7 @@ impl LinearBeam {
         })
     }
 
-    /// With the rotary inertia per length `rho_i` \[kg·m\] of its sections, in the consistent mass only.
+    /// With the rotary inertia per length `rho_i` \[kg·m\] of its sections.
     ///
     /// # Errors
     /// [`ElementError::Value`] where it makes no sense.
@@ -67,7 +67,7 @@ impl LinearBeam {
     }
 
     /// With another mass matrix; consistent without this. Lumped, each node has half of the mass and
-    /// `ρAL³/24` as moment of inertia.
+    /// `ρAL³/24 + ρIL/2` as moment of inertia.
     #[must_use]
     pub fn with_mass(mut self, distribution: MassMatrix) -> Self {
         self.distribution = distribution;
@@ -143,7 +143,7 @@ impl LinearBeam {
         let (l, total) = (self.length, self.rho_a * self.length);
         let mut m = [[0.0; 4]; 4];
         if self.distribution == MassMatrix::Lumped {
-            let turn = total * l * l / 24.0;
+            let turn = total * l * l / 24.0 + 0.5 * self.rho_i * l;
             for (i, x) in [0.5 * total, turn, 0.5 * total, turn]
                 .into_iter()
                 .enumerate()
@@ -273,5 +273,11 @@ impl Element for LinearBeam {
     fn fields(&self, q: &[f64], values: &mut [f64]) {
         let [normal, shear, first, second] = self.resultants(&self.shape(q));
         values.copy_from_slice(&[normal, shear, 0.5 * (second - first)]);
+    }
+
+    fn fields_at(&self, q: &[f64], node: usize, values: &mut [f64]) {
+        let [normal, shear, first, second] = self.resultants(&self.shape(q));
+        let moment = if node == 0 { -first } else { second };
+        values.copy_from_slice(&[normal, shear, moment]);
     }
 }

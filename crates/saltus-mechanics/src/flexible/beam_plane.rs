@@ -390,4 +390,12 @@ impl Element for PlaneBeam {
     fn fields(&self, q: &[f64], values: &mut [f64]) {
         values.copy_from_slice(&self.point(q).stress);
     }
+
+    fn fields_at(&self, q: &[f64], node: usize, values: &mut [f64]) {
+        let point = self.point(q);
+        let mut force = [0.0; 6];
+        self.resist(&point, &point.stress, &mut force);
+        let moment = if node == 0 { -force[2] } else { force[5] };
+        values.copy_from_slice(&[point.stress[0], point.stress[1], moment]);
+    }
 }

@@ -500,4 +500,17 @@ impl Element for SpaceBeam {
         values[..3].copy_from_slice(&point.normal);
         values[3..].copy_from_slice(&point.moment);
     }
+
+    fn fields_at(&self, q: &[f64], node: usize, values: &mut [f64]) {
+        let point = self.point(q);
+        let mut force = [0.0; 12];
+        self.resist(&point, &point.normal, &point.moment, &mut force);
+        let (at, sign) = if node == 0 { (3, -1.0) } else { (9, 1.0) };
+        let mut moment = [0, 1, 2].map(|k| sign * force[at + k]);
+        if let Some(sections) = &self.sections {
+            moment = rotate_back(&sections[node.min(1)], &moment);
+        }
+        values[..3].copy_from_slice(&point.normal);
+        values[3..].copy_from_slice(&moment);
+    }
 }

@@ -71,6 +71,21 @@ pub(crate) trait Part: Send + Sync {
     fn fields(&self, view: View<'_>, values: &mut Vec<f64>);
     /// Fields of element `e`, one value per name.
     fn field(&self, e: usize, view: View<'_>, values: &mut [f64]);
+    /// The same at a node of it.
+    fn field_at(&self, e: usize, node: u32, view: View<'_>, values: &mut [f64]);
+    /// Mass of all elements \[kg\].
+    fn total_mass(&self) -> f64;
+    /// Adds what element `e` makes its node number `node` bear: its force, and its mass times the accelerations of `rates` less
+    /// those of gravity.
+    fn bear(
+        &self,
+        e: usize,
+        node: usize,
+        view: View<'_>,
+        rates: View<'_>,
+        gravity: &[f64; 3],
+        force: &mut [f64],
+    );
     /// Adds `M a` of an acceleration field that is `acceleration[c]` on translational component `c` of
     /// every node, held ones included.
     fn body_force(&self, acceleration: &[f64; 3], f: &mut [f64]);
@@ -417,6 +432,58 @@ impl<E: Element> Part for Group<E> {
         let mut q: Local = [0.0; MOST];
         self.gather_positions(e, &view, &mut q);
         self.element(e).fields(&q[..E::NQ], values);
+    }
+
+    fn field_at(&self, e: usize, node: u32, view: View<'_>, values: &mut [f64]) {
+        let mut q: Local = [0.0; MOST];
+        self.gather_positions(e, &view, &mut q);
+        let local = self.nodes(e).iter().position(|own| *own == node);
+        let element = self.element(e);
+        match local {
+            Some(local) => element.fields_at(&q[..E::NQ], local, values),
+            None => element.fields(&q[..E::NQ], values),
+        }
+    }
+
+    fn total_mass(&self) -> f64 {
+        let (width, mut sum) = (E::NODE.velocities(), 0.0);
+        self.with_mass(|_, mass| {
+            for row in (0..E::NV).step_by(width) {
+                let entries = mass[row * E::NV..(row + 1) * E::NV].iter();
+                sum += entries.step_by(width).sum::<f64>();
+            }
+        });
+        sum
+    }
+
+    fn bear(
+        &self,
+        e: usize,
+        node: usize,
+        view: View<'_>,
+        rates: View<'_>,
+        gravity: &[f64; 3],
+        force: &mut [f64],
+    ) {
+        let (width, dimension) = (E::NODE.velocities(), E::NODE.dimension());
+        let (mut q, mut v, mut a) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
+        self.gather_positions(e, &view, &mut q);
+        self.gather_velocities(e, &view, &mut v);
+        self.gather_velocities(e, &rates, &mut a);
+        for (i, a) in a[..E::NV].iter_mut().enumerate() {
+            if i % width < dimension {
+                *a -= gravity[i % width];
+            }
+        }
+        let (mut mass, mut own) = ([0.0; MOST * MOST], [0.0; MOST]);
+        let element = self.element(e);
+        element.mass(&mut mass[..E::NV * E::NV]);
+        element.force(&q[..E::NQ], &v[..E::NV], &mut own[..E::NV]);
+        for (c, force) in force.iter_mut().enumerate().take(width) {
+            let row = node * width + c;
+            let line = &mass[row * E::NV..(row + 1) * E::NV];
+            *force += own[row] + line.iter().zip(&a).map(|(m, a)| m * a).sum::<f64>();
+        }
     }
 
     fn body_force(&self, acceleration: &[f64; 3], f: &mut [f64]) {

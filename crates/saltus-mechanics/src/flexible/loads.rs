@@ -44,6 +44,27 @@ impl Load {
         matches!(self.kind, LoadKind::Component(_))
     }
 
+    /// Whether it acts on a coordinate that is held, which bears all of it.
+    pub(super) fn is_on_held(&self, places: &Places) -> bool {
+        let component = match self.kind {
+            LoadKind::Component(c) => c,
+            LoadKind::SpatialMoment(_) => 3,
+        };
+        places.free(self.node.index(), component).is_none()
+    }
+
+    /// What it adds to component `c` of its node, in the axes of that, where it is held.
+    pub(super) fn on(&self, c: usize, t: f64, places: &Places, view: View<'_>) -> f64 {
+        match self.kind {
+            LoadKind::Component(own) if own == c => self.amplitude.value(t),
+            LoadKind::SpatialMoment(axis) if c >= 3 => {
+                let triad = triad(places, self.node.index(), view);
+                self.amplitude.value(t) * rotation::rotate_back(&triad, &axis)[c - 3]
+            }
+            _ => 0.0,
+        }
+    }
+
     /// `f ← f + load`.
     pub(super) fn add(&self, t: f64, places: &Places, view: View<'_>, f: &mut [f64]) {
         let size = self.amplitude.value(t);

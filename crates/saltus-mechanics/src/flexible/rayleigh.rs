@@ -86,4 +86,8 @@ impl<E: Element> Element for Rayleigh<E> {
     fn fields(&self, q: &[f64], values: &mut [f64]) {
         self.element.fields(q, values);
     }
+
+    fn fields_at(&self, q: &[f64], node: usize, values: &mut [f64]) {
+        self.element.fields_at(q, node, values);
+    }
 }

@@ -18,6 +18,7 @@ mod table;
 mod tape;
 mod token;
 mod translate;
+mod units;
 
 #[cfg(test)]
 mod random_tests;
@@ -26,7 +27,7 @@ mod tests;
 
 pub(crate) use derivative::Gradients;
 pub(crate) use graph::{Graph, Id, Role};
-pub(crate) use parse::{Ast, parse};
+pub(crate) use parse::{Ast, parse, parse_columns};
 use suggest::nearest;
 pub(crate) use table::Table;
 pub(crate) use tape::{Inputs, Tape};

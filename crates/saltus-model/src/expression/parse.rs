@@ -14,6 +14,7 @@
 
 use super::Complaint;
 use super::token::{Placed, Token, tokenize};
+use super::units;
 use std::ops::Range;
 
 /// Parentheses, signs and exponents may nest this deep.
@@ -79,6 +80,41 @@ impl Ast {
         }
     }
 
+    /// Turns the comparison that this is into 1 where it holds and 0 where it does not.
+    pub(crate) fn make_condition(&mut self) -> Result<(), Complaint> {
+        let last = self.parts.len().saturating_sub(1);
+        let span = self.parts.get(last).map_or(0..0, |part| part.span.clone());
+        if !matches!(
+            self.parts.get(last).map(|part| &part.kind),
+            Some(Kind::Compare(..))
+        ) {
+            return Err(Complaint::new(span, "this is not a comparison")
+                .help("compare with `<`, `<=`, `>` or `>=`"));
+        }
+        let mut push = |kind| {
+            self.parts.push(Syntax {
+                kind,
+                span: span.clone(),
+            });
+            self.parts.len() - 1
+        };
+        let arguments = vec![last, push(Kind::Number(1.0)), push(Kind::Number(0.0))];
+        push(Kind::Call {
+            name: "if".to_owned(),
+            name_span: span.clone(),
+            arguments,
+        });
+        Ok(())
+    }
+
+    /// As [`names`](Self::names), with the bytes where they stand.
+    pub(crate) fn places_of_names(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
+        self.parts.iter().filter_map(|part| match &part.kind {
+            Kind::Name(name) => Some((name.as_str(), part.span.clone())),
+            _ => None,
+        })
+    }
+
     /// Names used as symbols (not as functions), in order of appearance.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match &part.kind {
@@ -90,7 +126,16 @@ impl Ast {
 
 /// Reads `text`.
 pub(crate) fn parse(text: &str) -> Result<Ast, Complaint> {
-    let tokens = tokenize(text)?;
+    read(text, false)
+}
+
+/// Reads `text`, in which names may have points, as those of columns do.
+pub(crate) fn parse_columns(text: &str) -> Result<Ast, Complaint> {
+    read(text, true)
+}
+
+fn read(text: &str, columns: bool) -> Result<Ast, Complaint> {
+    let tokens = tokenize(text, columns)?;
     let mut parser = Parser {
         text,
         tokens,
@@ -320,11 +365,66 @@ impl Parser<'_> {
         } else {
             ""
         };
+        if let Some((unit, value)) = self.unit_behind(&before) {
+            let name = &self.text[unit.clone()];
+            let span = before.start..unit.end;
+            return Complaint::new(
+                span,
+                format!("a unit, `{name}`, stands behind the number `{left}`"),
+            )
+            .help(format!(
+                "numbers are in SI units, which are not written: `{value}`; where `{right}` is the name of a quantity, a product is written `{left}*{right}`"
+            ));
+        }
         Complaint::new(
             span,
             format!("there is no operator between `{left}` and `{right}`"),
         )
         .help(format!("a product is written `{left}*{right}{more}`"))
+    }
+
+    /// The unit that begins at the current token behind the number `before`, and the number in SI units as a formula.
+    fn unit_behind(&self, before: &Range<usize>) -> Option<(Range<usize>, String)> {
+        let number = self.at.checked_sub(1).map(|i| &self.tokens[i])?;
+        if self.peek() != Token::Name || number.span.end != self.text[..before.end].trim_end().len()
+        {
+            return None;
+        }
+        let Token::Number(_) = number.token else {
+            return None;
+        };
+        let mut value = self.text[number.span.clone()].to_owned();
+        let mut at = self.at;
+        let mut sign = "*";
+        loop {
+            let word = &self.tokens[at];
+            let factor = units::factor(self.text.get(word.span.clone())?)?;
+            let power = match (&self.tokens.get(at + 1)?.token, self.tokens.get(at + 2)) {
+                (Token::Caret, Some(exponent)) if matches!(exponent.token, Token::Number(_)) => {
+                    at += 2;
+                    format!("^{}", &self.text[exponent.span.clone()])
+                }
+                _ => String::new(),
+            };
+            if factor.contains('/') && (sign == "/" || !power.is_empty()) {
+                value.push_str(&format!("{sign}({factor}){power}"));
+            } else if factor != "1" {
+                value.push_str(&format!("{sign}{factor}{power}"));
+            }
+            let end = self.tokens[at].span.end;
+            let next = &self.tokens.get(at + 1)?.token;
+            let after = self.tokens.get(at + 2);
+            let goes_on = after.is_some_and(|after| {
+                let text = &self.text[after.span.clone()];
+                after.token == Token::Name && units::factor(text).is_some()
+            });
+            sign = match next {
+                Token::Star if goes_on => "*",
+                Token::Slash if goes_on => "/",
+                _ => return Some((self.span().start..end, value)),
+            };
+            at += 2;
+        }
     }
 
     /// An operator, a comma, a parenthesis or the end stands where a value should.
@@ -439,6 +539,27 @@ mod tests {
         ] {
             let found = complaint(text).help.unwrap();
             assert!(found.contains(help), "{text}: {found}");
+        }
+    }
+
+    #[test]
+    fn units_are_recognised() {
+        for (text, unit, value) in [
+            ("2 m", "`m`", "`2`"),
+            ("80 deg", "`deg`", "`80*pi/180`"),
+            ("5 kg", "`kg`", "`5`"),
+            ("30mm", "`mm`", "`30*1e-3`"),
+            ("9.81 m/s^2", "`m/s^2`", "`9.81`"),
+            ("20 km/h", "`km/h`", "`20*1e3/3600`"),
+            ("7.85 g/cm^3 + x", "`g/cm^3`", "`7.85*1e-3/1e-2^3`"),
+            ("a + 210 GPa", "`GPa`", "`210*1e9`"),
+            ("3 Nm/deg", "`Nm/deg`", "`3/(pi/180)`"),
+            ("2 N*m/x", "`N*m`", "`2`"),
+        ] {
+            let found = complaint(text);
+            assert!(found.message.contains(unit), "{text}: {}", found.message);
+            let help = found.help.unwrap();
+            assert!(help.contains(value), "{text}: {help}");
         }
     }
 

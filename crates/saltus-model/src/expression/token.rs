@@ -46,8 +46,8 @@ fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// All tokens of `text`, the last of which is [`Token::End`].
-pub(crate) fn tokenize(text: &str) -> Result<Vec<Placed>, Complaint> {
+/// All tokens of `text`, the last of which is [`Token::End`]; with `columns`, names may have points: `gap.floor`.
+pub(crate) fn tokenize(text: &str, columns: bool) -> Result<Vec<Placed>, Complaint> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
@@ -55,7 +55,7 @@ pub(crate) fn tokenize(text: &str) -> Result<Vec<Placed>, Complaint> {
             at += c.len_utf8();
             continue;
         }
-        let (token, length) = next(text, at, c)?;
+        let (token, length) = next(text, at, c, columns)?;
         tokens.push(Placed {
             token,
             span: at..at + length,
@@ -70,7 +70,7 @@ pub(crate) fn tokenize(text: &str) -> Result<Vec<Placed>, Complaint> {
 }
 
 /// The token at byte `at`, which begins with `c`, and its length.
-fn next(text: &str, at: usize, c: char) -> Result<(Token, usize), Complaint> {
+fn next(text: &str, at: usize, c: char, columns: bool) -> Result<(Token, usize), Complaint> {
     let rest = &text[at..];
     let simple = |token| Ok((token, 1));
     match c {
@@ -90,6 +90,7 @@ fn next(text: &str, at: usize, c: char) -> Result<(Token, usize), Complaint> {
         '>' => simple(Token::Greater),
         '0'..='9' => number(text, at),
         '.' if rest[1..].starts_with(|c: char| c.is_ascii_digit()) => number(text, at),
+        _ if starts_name(c) && columns => Ok((Token::Name, column(text, at))),
         _ if starts_name(c) => name(text, at),
         _ => Err(unexpected(at, c, rest)),
     }
@@ -124,6 +125,21 @@ fn number(text: &str, at: usize) -> Result<(Token, usize), Complaint> {
                 &text[at..end]
             ),
         )),
+    }
+}
+
+/// The length of the name of a column at byte `at`: words with points between them.
+fn column(text: &str, at: usize) -> usize {
+    let rest = &text[at..];
+    let mut end = 0;
+    loop {
+        end += rest[end..]
+            .find(|c| !continues_name(c))
+            .unwrap_or(rest.len() - end);
+        match rest[end..].strip_prefix('.') {
+            Some(after) if after.starts_with(continues_name) => end += 1,
+            _ => return end,
+        }
     }
 }
 
@@ -169,6 +185,7 @@ fn unexpected(at: usize, c: char, rest: &str) -> Complaint {
         '−' | '–' => Some("the minus sign is `-`"),
         '[' | '{' => Some("only parentheses group"),
         '²' | '³' => Some("powers are written `^`, e.g. `x^2`"),
+        '°' => Some("angles are in radians: degrees are written `*pi/180`"),
         '.' if rest.len() == 1 => Some("the formula ends with a point"),
         _ => None,
     };
@@ -198,7 +215,7 @@ mod tests {
             ("2e", 2.0, 1),
             ("2e+", 2.0, 1),
         ] {
-            let tokens = tokenize(text).unwrap();
+            let tokens = tokenize(text, false).unwrap();
             assert_eq!(
                 tokens[0],
                 Placed {
@@ -208,21 +225,26 @@ mod tests {
                 "{text}"
             );
         }
-        assert!(tokenize("1e999").unwrap_err().message.contains("1e999"));
+        assert!(
+            tokenize("1e999", false)
+                .unwrap_err()
+                .message
+                .contains("1e999")
+        );
     }
 
     #[test]
     fn velocities_are_one_token() {
-        let tokens = tokenize("v.θ_1 *v").unwrap();
+        let tokens = tokenize("v.θ_1 *v", false).unwrap();
         let kinds: Vec<Token> = tokens.iter().map(|p| p.token).collect();
         assert_eq!(
             kinds,
             [Token::Velocity, Token::Star, Token::Name, Token::End]
         );
         assert_eq!(tokens[0].span, 0.."v.θ_1".len());
-        assert_eq!(tokenize("2 + v.").unwrap_err().span, 4..6);
+        assert_eq!(tokenize("2 + v.", false).unwrap_err().span, 4..6);
         assert!(
-            tokenize("q.x")
+            tokenize("q.x", false)
                 .unwrap_err()
                 .help
                 .unwrap()
@@ -232,8 +254,26 @@ mod tests {
 
     #[test]
     fn foreign_operators_are_explained() {
-        assert!(tokenize("x**2").unwrap_err().help.unwrap().contains('^'));
-        assert!(tokenize("x == 2").unwrap_err().help.unwrap().contains("<="));
-        assert!(tokenize("2·x").unwrap_err().help.unwrap().contains('*'));
+        assert!(
+            tokenize("x**2", false)
+                .unwrap_err()
+                .help
+                .unwrap()
+                .contains('^')
+        );
+        assert!(
+            tokenize("x == 2", false)
+                .unwrap_err()
+                .help
+                .unwrap()
+                .contains("<=")
+        );
+        assert!(
+            tokenize("2·x", false)
+                .unwrap_err()
+                .help
+                .unwrap()
+                .contains('*')
+        );
     }
 }

@@ -5,6 +5,7 @@ use super::frames::{Axis, second_axis, triad};
 use super::lines::distance;
 use super::order::End;
 use super::sections::Properties;
+use crate::build::path;
 use crate::diagnostic::Diagnostic;
 use crate::document::parts::{Beam, Theory};
 use crate::tree::Path;
@@ -222,6 +223,26 @@ impl Work<'_, '_> {
         None
     }
 
+    /// Complains about a shear stiffness, which slender beams do not have; `None` if so.
+    fn no_shear(&mut self, beam: &Beam) -> Option<()> {
+        let section = self.document.sections.get(&beam.section)?;
+        let stiffness = section.stiffness.as_ref();
+        let place = path(["sections", &beam.section]);
+        let place = match (&section.shear, stiffness.and_then(|s| s.shear.as_ref())) {
+            (Some(_), _) => place.key("shear"),
+            (None, Some(_)) => place.key("stiffness").key("shear"),
+            (None, None) => return Some(()),
+        };
+        let diagnostic = Diagnostic::new(format!(
+            "\"{}\" has the theory \"euler-bernoulli\", which knows no shear, and its section \"{}\" a shear stiffness",
+            beam.name, beam.section
+        ))
+        .label("is not used")
+        .help("remove it, or choose theory = \"exact\"");
+        self.findings.at_key(&place, diagnostic);
+        None
+    }
+
     fn plane_beam(
         &mut self,
         beam: &Beam,
@@ -244,6 +265,8 @@ impl Work<'_, '_> {
             .map(|pair| self.reference(pair))
             .collect();
         if beam.theory == Theory::EulerBernoulli {
+            self.no_shear(beam)?;
+            let rotary_inertia = properties.given_rotary_inertia.unwrap_or(0.0);
             self.nodes.make_cubic(&beam.name);
             // Its reference may be any, so that an arc is one of chords.
             let all: Vec<[f64; 6]> = if axis.arc {
@@ -255,10 +278,7 @@ impl Work<'_, '_> {
             let elements: Result<Vec<LinearBeam>, _> = all
                 .iter()
                 .map(|reference| {
-                    let element = LinearBeam::new(ea, ei, rho_a, reference)?;
-                    Ok::<_, saltus_mechanics::flexible::ElementError>(
-                        element.with_mass(mass).with_damping(damping),
-                    )
+                    LinearBeam::new(ea, ei, rho_a, reference)?.with_rotary_inertia(rotary_inertia)
                 })
                 .collect();
             let elements = self.accept(at, elements)?;
@@ -266,15 +286,18 @@ impl Work<'_, '_> {
             let elements = if elements.len() == 1 && nodes.len() > 2 {
                 let all = nodes.windows(2).map(|pair| self.reference(pair));
                 let all: Result<Vec<LinearBeam>, _> = all
-                    .map(|r: [f64; 6]| LinearBeam::new(ea, ei, rho_a, &r))
+                    .map(|r: [f64; 6]| {
+                        LinearBeam::new(ea, ei, rho_a, &r)?.with_rotary_inertia(rotary_inertia)
+                    })
                     .collect();
-                let all = self.accept(at, all)?;
-                all.into_iter()
-                    .map(|e| e.with_mass(mass).with_damping(damping))
-                    .collect()
+                self.accept(at, all)?
             } else {
                 elements
             };
+            let elements: Vec<LinearBeam> = elements
+                .into_iter()
+                .map(|e| e.with_mass(mass).with_damping(damping))
+                .collect();
             let added = self.builder.elements(&beam.name, elements, &pairs);
             return self.accept(at, added);
         }

@@ -69,6 +69,34 @@ pub(crate) fn fields(
     }
 }
 
+/// The supports of the document: the name of each, its nodes, and the velocity components that are held there.
+pub(crate) fn supports(
+    flexible: &Flexible,
+    document: &Document,
+) -> Vec<(String, Vec<NodeId>, Vec<usize>)> {
+    let mut list: Vec<(String, Vec<NodeId>, Vec<usize>)> = Vec::new();
+    for support in &document.support {
+        let words: Vec<&str> = support.at.as_slice().iter().map(String::as_str).collect();
+        let name = words.join("+");
+        let nodes = words
+            .iter()
+            .filter_map(|word| flexible.nodes.find(word).ok());
+        let nodes = sorted(nodes.flatten().collect());
+        if nodes.is_empty() || list.iter().any(|(known, ..)| *known == name) {
+            continue;
+        }
+        let held = |node: NodeId| {
+            let count = flexible.assembly.kind(node).velocities();
+            (0..count).filter(move |&c| flexible.assembly.velocity_place(node, c).is_none())
+        };
+        let mut components: Vec<usize> = nodes.iter().flat_map(|&node| held(node)).collect();
+        components.sort_unstable();
+        components.dedup();
+        list.push((name, nodes, components));
+    }
+    list
+}
+
 /// The nodes that `words` of a key of the output stand for, in the order of the assembly.
 fn chosen(
     flexible: &Flexible,

@@ -192,6 +192,18 @@ impl Work<'_, '_> {
 
     /// Adds a load unless it is zero at all times.
     fn push(&mut self, node: NodeId, kind: LoadKind, quantity: &Quantity, at: &Path) -> Option<()> {
+        let component = match kind {
+            LoadKind::Component(c) => c,
+            LoadKind::SpatialMoment(_) => 3,
+        };
+        let zero = matches!(quantity, Quantity::Number(x) if *x == 0.0);
+        if !zero && self.builder.is_held(node, component) && self.held_load.is_none() {
+            let name = self.builder.name(node).to_owned();
+            self.notes.push(format!(
+                "{at} acts on {name} in a direction that is held there: the support bears all of it"
+            ));
+            self.held_load = Some(name);
+        }
         self.push_terms(node, kind, &[(1.0, build::formula(quantity, at))])
     }
 

@@ -34,7 +34,7 @@ use std::fmt::Display;
 use std::path::Path as FilePath;
 
 pub use columns::Columns;
-pub(crate) use columns::{columns, fields};
+pub(crate) use columns::{columns, fields, supports};
 pub use size::Size;
 pub(crate) use start::{equilibrium, initial};
 
@@ -118,6 +118,7 @@ pub(crate) fn assemble(
         constraints: HashSet::new(),
         moved: HashSet::new(),
         notes: Vec::new(),
+        held_load: None,
     };
     work.parts();
     work.gravity();
@@ -180,6 +181,8 @@ struct Work<'a, 'f> {
     /// Components of nodes that follow a motion.
     moved: HashSet<(NodeId, usize)>,
     notes: Vec<String>,
+    /// The first node on which a load acts in a direction that is held.
+    held_load: Option<String>,
 }
 
 impl Work<'_, '_> {

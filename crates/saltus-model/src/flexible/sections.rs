@@ -16,6 +16,8 @@ pub(super) struct Properties {
     /// Stiffness and inertia; not a number where nothing was given.
     section: SpaceSection,
     pub damping: Damping,
+    /// Rotary inertia that the section itself gives.
+    pub given_rotary_inertia: Option<f64>,
 }
 
 /// A material, evaluated.
@@ -213,6 +215,7 @@ impl Work<'_, '_> {
                 rho_i,
             },
             damping: material.map_or(Damping::NONE, |m| m.damping),
+            given_rotary_inertia: section.rotary_inertia.as_ref().map(|_| rho_i[2]),
         })
     }
 
@@ -248,6 +251,7 @@ impl Work<'_, '_> {
                 ],
             },
             damping,
+            given_rotary_inertia: None,
         })
     }
 

@@ -18,6 +18,7 @@ pub struct Extremes {
 /// Follows every column of a run in constant memory.
 #[derive(Debug, Clone, Default)]
 pub struct ExtremesWatch {
+    selection: Selection,
     layout: Layout,
     columns: Vec<Column>,
     row: Vec<f64>,
@@ -30,6 +31,13 @@ impl ExtremesWatch {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Follows these coordinates only, and derived columns.
+    #[must_use]
+    pub fn select(mut self, selection: Selection) -> Self {
+        self.selection = selection;
+        self
     }
 
     /// The columns, once the run has begun.
@@ -52,9 +60,10 @@ impl ExtremesWatch {
 
 impl Observer for ExtremesWatch {
     fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
-        let (layout, columns) = Layout::new(info, &Selection::default());
+        let (layout, columns) = Layout::new(info, &self.selection)?;
         let width = layout.width();
         *self = Self {
+            selection: std::mem::take(&mut self.selection),
             layout,
             columns,
             row: vec![0.0; width],

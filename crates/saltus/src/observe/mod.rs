@@ -7,6 +7,7 @@ mod extremes;
 mod recorder;
 mod rest;
 mod stop_flag;
+mod stop_when;
 #[cfg(test)]
 mod tests;
 mod thinning;
@@ -18,6 +19,7 @@ pub use recorder::Recorder;
 pub use rest::Rest;
 pub use saltus_integrators::EventKind;
 pub use stop_flag::StopFlag;
+pub use stop_when::StopWhen;
 
 pub(crate) use closures::Closures;
 pub(crate) use thinning::Thinning;

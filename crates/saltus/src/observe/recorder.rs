@@ -15,6 +15,7 @@ const RESERVE: usize = 1 << 25;
 /// What was recorded before a failed step is kept.
 #[derive(Debug, Clone)]
 pub struct Recorder {
+    selection: Selection,
     layout: Layout,
     trajectory: Trajectory,
     row: Vec<f64>,
@@ -34,6 +35,7 @@ impl Recorder {
     #[must_use]
     pub fn new() -> Self {
         Self {
+            selection: Selection::default(),
             layout: Layout::default(),
             trajectory: Trajectory::default(),
             row: Vec::new(),
@@ -47,6 +49,13 @@ impl Recorder {
     #[must_use]
     pub fn every(mut self, n: u64) -> Self {
         self.thinning = Thinning::new(n);
+        self
+    }
+
+    /// Records these coordinates only, and derived columns.
+    #[must_use]
+    pub fn select(mut self, selection: Selection) -> Self {
+        self.selection = selection;
         self
     }
 
@@ -65,7 +74,7 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
-        let (layout, columns) = Layout::new(info, &Selection::default());
+        let (layout, columns) = Layout::new(info, &self.selection)?;
         self.layout = layout;
         self.row = vec![0.0; self.layout.width()];
         self.trajectory = Trajectory::new(columns);

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
+    /// A derived column is computed from one that is not there.
+    #[error(transparent)]
+    UnknownColumn(#[from] crate::UnknownColumn),
     /// The file system refused.
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io {

@@ -25,6 +25,7 @@ pub use lock::DirectoryLock;
 pub use rows::{Header, RowSink, RowStream};
 pub use spool::SpooledWriter;
 pub use summary::{RunCard, SUMMARY_FORMAT, summary};
+pub use vtk::write_shapes;
 pub use writer::ResultWriter;
 
 use std::fmt;

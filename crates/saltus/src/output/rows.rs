@@ -144,7 +144,7 @@ impl RowStream {
         info: &RunInfo<'_>,
         first: &Frame<'_>,
     ) -> Result<Vec<Column>, OutputError> {
-        let header = self.header(info);
+        let header = self.header(info)?;
         for sink in self.files.each() {
             sink.begin(&header)?;
         }
@@ -153,16 +153,21 @@ impl RowStream {
     }
 
     /// The columns of a run to come.
-    pub(crate) fn header(&mut self, info: &RunInfo<'_>) -> Header {
-        let (layout, columns) = Layout::new(info, &self.selection);
+    pub(crate) fn header(&mut self, info: &RunInfo<'_>) -> Result<Header, OutputError> {
+        let (layout, columns) = Layout::new(info, &self.selection)?;
         self.layout = layout;
         self.row = vec![0.0; self.layout.width()];
-        Header {
+        Ok(Header {
             columns,
             model: self.model.clone(),
             scheme: info.scheme.to_owned(),
             step: info.plan.step,
-        }
+        })
+    }
+
+    /// Looks at the frame that a run goes on from, whose row is written already: rates over a step begin there.
+    pub(crate) fn see(&mut self, first: &Frame<'_>) {
+        self.layout.fill(first, &mut self.row);
     }
 
     /// Goes on after `length` bytes of the table and `pending`, a last row that is not in it; fills the other files with the

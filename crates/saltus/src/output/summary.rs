@@ -17,7 +17,7 @@
 //! | `rest` | `total` time at rest \[s\]; time `since` which nothing moved until the end \[s\], or null |
 //! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond the work of forces without a potential and of what moves by itself; it contains what a potential that depends on time brings in) and its time `max_gain_at` \[s\], or null, `impacts_that_gain` (steps with an impact, or up to ten after one, that gained more than 1e-4 of the largest kinetic energy and more than any step away from impacts), the largest such gain `impact_gain` and its time `impact_gain_at`; the books: `work_external` of forces without a potential, `work_contact` of contacts and constraints, its part `work_moving` of walls, belts and supports that move by themselves, `numerical`: what the scheme itself gave, or took where it is negative (`final − initial − work_external − work_contact`), and `numerical_at_impacts`, its part in steps with an impact \[J\] |
 //! | `counts` | what else the scheme counted, by name: of located impacts `located_impacts`, `plastic_rebounds`, `fallbacks`, `renewed_memories` and `solves`; of adaptive steps `accepted_at_shortest_step` |
-//! | `stop` | `running`, `end-reached`, `interrupted`, `step-failed` (then `error` says why and `failed_step`, `failed_at` which) or `not-written`: a file could not be written, `error` says which and why |
+//! | `stop` | `running`, `end-reached`, `condition` (then `stop_condition` says which), `interrupted`, `step-failed` (then `error` says why and `failed_step`, `failed_at` which) or `not-written`: a file could not be written, `error` says which and why |
 //! | `files` | what was written beside this file |
 //!
 //! From the start of a run to its end the file says `"stop": "running"` and holds what is known before the
@@ -93,6 +93,9 @@ pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
     if let Some(limit) = outcome.stable_step {
         root.insert("stable_step".into(), json!(limit));
     }
+    if let Stop::Condition { condition } = &outcome.stop {
+        root.insert("stop_condition".into(), json!(condition));
+    }
     if let Stop::StepFailed { step, t, error } = &outcome.stop {
         root.insert("error".into(), json!(error.to_string()));
         root.insert("failed_step".into(), json!(step));
@@ -156,6 +159,7 @@ fn head(card: &RunCard, scheme: &str, plan: Plan) -> Map<String, Value> {
 pub(crate) fn stop_name(stop: &Stop) -> &'static str {
     match stop {
         Stop::EndReached => "end-reached",
+        Stop::Condition { .. } => "condition",
         Stop::StepFailed { .. } => "step-failed",
         _ => "interrupted",
     }

@@ -12,9 +12,9 @@
 
 use crate::output::{OutputError, write_whole};
 use saltus_integrators::Frame;
-use saltus_mechanics::flexible::{Assembly, Cell, NodeId, NodeKind};
+use saltus_mechanics::flexible::{Assembly, Cell, NodeId, NodeKind, Probe};
 use saltus_mechanics::rotation;
-use saltus_system::ContactId;
+use saltus_system::{ContactId, State};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::fs;
@@ -36,8 +36,8 @@ pub(super) struct VtkWriter {
     cells: String,
     /// Names of the fields of all groups.
     fields: Vec<&'static str>,
-    /// Whether they are written at the nodes too.
-    at_nodes: bool,
+    /// What tells them at the nodes, where they are written there too.
+    probes: Vec<Probe>,
     /// Time and file of each frame that was written.
     written: Vec<(f64, String)>,
     /// The last frame, where it is not written.
@@ -60,8 +60,32 @@ pub(super) struct Snapshot {
     impulses: Vec<f64>,
 }
 
+/// Draws `assembly` in each of `states`, whose times number the frames: the index `index` and a folder `vtk` beside it.
+///
+/// # Errors
+/// Where a file cannot be written.
+pub fn write_shapes(
+    index: &Path,
+    assembly: Arc<Assembly>,
+    states: &[State],
+) -> Result<(), OutputError> {
+    let mut writer = VtkWriter::new(assembly, index.to_owned(), 1, false);
+    writer.open()?;
+    for (k, state) in states.iter().enumerate() {
+        writer.write(&Snapshot {
+            step: k as u64 + 1,
+            t: state.t,
+            q: state.q.clone(),
+            v: state.v.clone(),
+            contacts: Vec::new(),
+            impulses: Vec::new(),
+        })?;
+    }
+    writer.close()
+}
+
 impl VtkWriter {
-    /// Frames of `assembly` beside the index file `index`; with the means of stresses `at_nodes`.
+    /// Frames of `assembly` beside the index file `index`; with stresses `at_nodes` too.
     pub fn new(assembly: Arc<Assembly>, index: PathBuf, every: u64, at_nodes: bool) -> Self {
         let mut fields: Vec<&'static str> = Vec::new();
         for group in assembly.groups() {
@@ -71,13 +95,19 @@ impl VtkWriter {
                 }
             }
         }
+        let nodes: Vec<NodeId> = if at_nodes {
+            let count = u32::try_from(assembly.node_count()).unwrap_or(u32::MAX);
+            (0..count).map(NodeId).collect()
+        } else {
+            Vec::new()
+        };
         Self {
             cells: cells(&assembly),
+            probes: Probe::at(&assembly, &nodes),
             assembly,
             index,
             every: every.max(1),
             fields,
-            at_nodes,
             written: Vec::new(),
             pending: None,
         }
@@ -198,9 +228,9 @@ impl VtkWriter {
         }
         reals(&mut text, "contact_impulse", 1, &points.impulse);
         let cells = self.cell_data(snapshot, elements);
-        if self.at_nodes {
-            for (name, values) in self.fields.iter().zip(&cells.fields) {
-                reals(&mut text, name, 1, &self.mean_at_nodes(values));
+        if !self.probes.is_empty() {
+            for (name, values) in self.fields.iter().zip(&self.at_nodes(&snapshot.q)) {
+                reals(&mut text, name, 1, values);
             }
         }
         text.push_str("</PointData>\n<CellData>\n");
@@ -239,22 +269,21 @@ impl VtkWriter {
         }
     }
 
-    /// The mean over the elements around each node, of those that have a value.
-    fn mean_at_nodes(&self, values: &[f64]) -> Vec<f64> {
-        let mut sums = vec![0.0; self.assembly.node_count()];
-        let mut counts = vec![0.0; sums.len()];
-        let mut cell = values.iter();
-        for group in self.assembly.groups() {
-            for (e, value) in (0..group.len()).zip(cell.by_ref()) {
-                if !value.is_nan() {
-                    for node in group.nodes(e) {
-                        sums[node.index()] += value;
-                        counts[node.index()] += 1.0;
-                    }
+    /// Each field at every node, not a number where nothing around it has that.
+    fn at_nodes(&self, q: &[f64]) -> Vec<Vec<f64>> {
+        let mut columns = vec![vec![f64::NAN; self.probes.len()]; self.fields.len()];
+        let mut values = Vec::new();
+        for (n, probe) in self.probes.iter().enumerate() {
+            values.clear();
+            values.resize(probe.names().len(), 0.0);
+            probe.values(&self.assembly, q, &mut values);
+            for (name, value) in probe.names().iter().zip(&values) {
+                if let Some(column) = self.fields.iter().position(|field| field == name) {
+                    columns[column][n] = *value;
                 }
             }
         }
-        sums.iter().zip(counts).map(|(s, n)| s / n).collect()
+        columns
     }
 }
 

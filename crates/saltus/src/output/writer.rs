@@ -87,6 +87,8 @@ impl ResultWriter {
             rows = rows.to(SpooledWriter::new(spooled));
         }
         let report = report.then(Report::new);
+        // A run goes on from its table.
+        let keeper = keeper.filter(|_| formats.contains(&Format::Csv));
         Self {
             events: EventWriter::new(path.join(EVENTS)),
             path,
@@ -220,7 +222,8 @@ impl ResultWriter {
         };
         self.shape = saved.shape.clone();
         let info = &saved.shape.of_run(info);
-        let header = self.rows.header(info);
+        let header = self.rows.header(info)?;
+        self.rows.see(first);
         self.check_columns(&header.columns)?;
         self.audit = Audit::going_on(saved.audit.clone());
         self.claim(info, self.audit.plan(info.plan), true)?;
@@ -250,7 +253,11 @@ impl ResultWriter {
         let partial = beside(&file, PARTIAL);
         let file = if partial.exists() { partial } else { file };
         let table = crate::output::csv::Table::open(&file, u64::MAX)?;
-        if table.columns == columns {
+        // Units are not in the table.
+        let names = |columns: &[crate::Column]| -> Vec<String> {
+            columns.iter().map(|c| c.name().to_owned()).collect()
+        };
+        if names(&table.columns) == names(columns) {
             return Ok(());
         }
         Err(OutputError::Unresumable {

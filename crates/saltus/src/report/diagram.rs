@@ -50,7 +50,7 @@ impl Diagram {
         let plot = Plot {
             description: format!("{} of {}", self.label, names.join(", ")),
             label: self.label.clone(),
-            unit: self.unit,
+            unit: self.unit.to_owned(),
             across: self.across,
             time: given(across),
             range: given(range),

@@ -119,9 +119,10 @@ impl Report {
             ) && seen <= bilateral;
             let mark = match quantity {
                 Quantity::Time | Quantity::GapVelocity | Quantity::Other => continue,
-                Quantity::Velocity | Quantity::KineticEnergy | Quantity::TotalEnergy => {
-                    Mark::Jumping
-                }
+                Quantity::Velocity
+                | Quantity::KineticEnergy
+                | Quantity::TotalEnergy
+                | Quantity::Derived => Mark::Jumping,
                 Quantity::Impulse | Quantity::Force | Quantity::Iterations => Mark::Steps,
                 _ => Mark::Line,
             };
@@ -194,9 +195,11 @@ impl Report {
         let section =
             |heading, label, quantities: &[Quantity]| self.section(heading, label, quantities);
         let mut sections = vec![
+            section("Quantities", "value", &[Quantity::Derived]),
             section("Positions", "position", &[Quantity::Position]),
             section("Velocities", "velocity", &[Quantity::Velocity]),
             section("Gaps", "gap", &[Quantity::Gap]),
+            section("Forces of supports", "force", &[Quantity::Reaction]),
             section("Impulses per step", "impulse", &[Quantity::Impulse]),
             section("Non-impulsive forces", "force", &[Quantity::Force]),
             section(
@@ -277,13 +280,8 @@ impl Report {
     fn figure(&self, label: &str, traces: &[&Trace]) -> Figure {
         let names: Vec<String> = traces.iter().map(|t| name(&t.column)).collect();
         let range = union(traces.iter().filter_map(|t| t.curve.range()));
-        let unit = traces.first().map_or("", |t| {
-            if t.column.unit() == "1" {
-                ""
-            } else {
-                t.column.unit()
-            }
-        });
+        let unit = traces.first().map(|t| t.column.unit().to_owned());
+        let unit = unit.filter(|unit| unit != "1").unwrap_or_default();
         let plot = Plot {
             description: format!("{label} of {} over time", names.join(", ")),
             label: label.to_owned(),
@@ -323,9 +321,10 @@ fn group<'a>(traces: &[&'a Trace]) -> Vec<Vec<&'a Trace>> {
                 .map(|(l, h)| h - l)
                 .filter(|d| *d > 0.0)
                 .fold(f64::INFINITY, f64::min);
-            group.iter().all(|t| t.bilateral == trace.bilateral)
-                && group.len() < TOGETHER
-                && high - low <= 8.0 * smallest
+            let alike = |t: &&Trace| {
+                t.bilateral == trace.bilateral && t.column.unit() == trace.column.unit()
+            };
+            group.iter().all(alike) && group.len() < TOGETHER && high - low <= 8.0 * smallest
         };
         let energy = matches!(
             trace.column.quantity(),

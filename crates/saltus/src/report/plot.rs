@@ -23,8 +23,8 @@ pub(crate) struct Plot {
     pub(crate) description: String,
     /// What the vertical axis shows.
     pub(crate) label: String,
-    /// Its unit; empty where the model alone knows it.
-    pub(crate) unit: &'static str,
+    /// Its unit; empty where nobody said it.
+    pub(crate) unit: String,
     /// What the horizontal axis shows, and its unit.
     pub(crate) across: (&'static str, &'static str),
     /// First and last value on the horizontal axis: times \[s\] in a report.
@@ -118,7 +118,7 @@ impl Plot {
             self.across.0,
             x.unit(self.across.1),
             super::page::escape(&self.label),
-            y.unit(self.unit)
+            y.unit(&self.unit)
         );
     }
 }

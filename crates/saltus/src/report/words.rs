@@ -50,6 +50,9 @@ fn course(outcome: &Outcome) -> String {
             lengths(outcome),
             duration(1e-6 * outcome.step_us())
         ),
+        Stop::Condition { condition } => format!(
+            "The run ended at t = {end}, where {condition}, after {steps} of {h} with scheme {scheme}."
+        ),
         _ => format!(
             "The run was interrupted at t = {end}, after {steps} of {h} with scheme {scheme}."
         ),
