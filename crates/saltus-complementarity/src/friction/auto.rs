@@ -10,18 +10,13 @@ use super::nsgs::{Order, Sweeper};
 use super::proximal::{Newton, Weight};
 use super::scaled::total;
 use super::search::{Search, Stop};
+use super::separate::Separate;
 use super::splitting::admm_while;
 
 /// First-order methods that take turns.
 const ARMS: usize = 3;
-/// Round from which a new beginning is worth its work.
-const AFRESH: u32 = 8;
-/// Without progress in this share of the work, which has to be this many times that of ten Newton steps, there is nothing to hope
-/// for.
-const IDLE: f64 = 0.7;
-const PATIENCE: f64 = 300.0;
-/// What counts as progress: `η` is this many times smaller.
-const PROGRESS: f64 = 1.1;
+/// From this many times the work of ten Newton steps on each method goes its own way from zero, too.
+const APART: f64 = 3.0;
 
 /// One first-order method with its own point.
 struct Arm<const D: usize> {
@@ -83,71 +78,12 @@ fn states<const D: usize>(search: &mut Search<'_, D>) -> Vec<ContactState> {
         .collect()
 }
 
-/// Solves one connected problem.
+/// A point of this length has run away: the data are of the order of 1.
+const RUNAWAY: f64 = 1e10;
+
+/// Solves one connected problem: the methods take turns, each from the best point of all; where that does not end soon, half of the
+/// work goes to each of them alone, because the best point may be one that none of them gets away from.
 pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    match compete(search) {
-        // η is relative: a point that runs away can look better than all others, and lead them astray. The
-        // method whose steps the curvature bounds goes on alone.
-        Stop::Diverging => {
-            search.forget();
-            let mut newton = Newton::default();
-            let predicted = 10.0 * newton.predict(search);
-            if let Some(stop) = begin_anew(search, 500, &mut newton) {
-                return stop;
-            }
-            let mut progress = Progress::new(search, predicted);
-            gradient::solve_while(search, |search| progress.goes_on(search))
-        }
-        stop => stop,
-    }
-}
-
-/// Of one contact in two or three components all solutions are known. Where there are none, the others get one try: a solution
-/// within rounding may have been missed.
-fn one_contact<const D: usize>(search: &mut Search<'_, D>) -> Option<Stop> {
-    let solutions = match search.p.q.as_slice() {
-        [q] => modes::of_contact(search.p.w.diagonal(0), q, search.p.mu[0])?,
-        _ => return None,
-    };
-    search.work += 1000.0;
-    for r in &solutions {
-        search.evaluate(&[*r]);
-    }
-    if solutions.is_empty() {
-        let stop = begin_anew(search, 500, &mut Newton::default());
-        return Some(stop.unwrap_or(Stop::Stalled));
-    }
-    search.stop()
-}
-
-/// Whether there is something to hope for.
-struct Progress {
-    /// Least work before which it is not asked.
-    patience: f64,
-    eta: f64,
-    /// Work when that was reached.
-    work: f64,
-}
-
-impl Progress {
-    fn new<const D: usize>(search: &Search<'_, D>, predicted: f64) -> Self {
-        Self {
-            patience: PATIENCE * predicted,
-            eta: search.best_eta,
-            work: search.work,
-        }
-    }
-
-    fn goes_on<const D: usize>(&mut self, search: &Search<'_, D>) -> bool {
-        if self.eta >= PROGRESS * search.best_eta {
-            (self.eta, self.work) = (search.best_eta, search.work);
-        }
-        search.work < self.patience || search.work - self.work < IDLE * search.work
-    }
-}
-
-/// Lets the methods take turns.
-fn compete<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     if let Some(stop) = search.stop() {
         return stop;
     }
@@ -158,120 +94,186 @@ fn compete<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     );
     // Where sweeps led here, two more tell how fast they go.
     first.burst(search, if search.iterations >= 10 { 2 } else { 10 });
-    if let Some(stop) = search.stop() {
+    if let Some(stop) = search.stop().or_else(|| one_contact(search)) {
         return stop;
     }
-    if let Some(stop) = one_contact(search) {
-        return stop;
-    }
-    let gradient = Gradient::new(search, &start);
-    let eta = search.best_eta;
-    let mut arms: [Arm<D>; ARMS] = [
-        first,
-        Arm::new(Method::Gradient(Box::new(gradient)), eta),
-        Arm::new(
-            Method::Sweeps(Sweeper::new(1.0, Order::Symmetric), start),
-            f64::INFINITY,
-        ),
-    ];
-    arms[1].catch_up(search);
-    arms[1].burst(search, 20);
-    let mut newton = Newton::default();
-    let predicted = 10.0 * newton.predict(search);
-    // One factorisation and some sixty iterations: what ADMM needs where it converges well.
-    let splitting_predicted = 0.1 * predicted
-        + 60.0 * (4.0 * search.p.product_work() + (40 * D * search.p.contacts()) as f64);
-    // One factorisation and a few solves may do before Newton's many, and at once where Newton's cost more than
-    // the sweeps but these do not.
-    let pays_to_split = |remaining: f64| remaining < predicted && remaining > splitting_predicted;
-    let (rate, remaining) = outlook(search, &arms);
-    let mut split = pays_to_split(remaining);
-    if split {
-        admm_while(search, rate);
-    }
-    let (mut newton_work, mut wait_until) = (0.0, 0.0);
-    let mut tries = 0_u32;
-    let mut variants = [
-        (NewtonFunction::NaturalMap, Weight::new(1e-3)),
-        (NewtonFunction::AlartCurnier, Weight::new(1e-3)),
-    ];
-    let mut variant = 0;
-    let mut length = 16.0_f64;
-    let mut afresh = false;
-    let mut known = states(search);
-    let mut progress = Progress::new(search, predicted);
-    for round in 1_u32.. {
-        if let Some(stop) = search.stop() {
+    let mut turns = Turns::new(search, first, &start);
+    let mut separate = Separate::new(search.p.contacts());
+    let mut due = APART * turns.newton_cost;
+    loop {
+        if let Some(stop) = turns.next(search) {
             return stop;
         }
-        if !progress.goes_on(search) && afresh {
-            return from_the_cases(search, &mut newton).unwrap_or(Stop::Stalled);
+        if search.work < due && total(&search.best) <= RUNAWAY * RUNAWAY {
+            continue;
         }
-        if total(&search.best) > 1e20 {
-            return Stop::Diverging;
-        }
-        if round >= AFRESH && !afresh && search.work >= 6.0 * predicted {
-            afresh = true;
-            let gradient = length as u64;
-            if let Some(stop) = begin_anew(search, gradient, &mut newton) {
+        // η is relative: a point that runs away can look better than all others, and lead them astray.
+        while total(&search.best) > RUNAWAY * RUNAWAY {
+            search.forget();
+            if let Some(stop) = separate.run(search, search.work) {
                 return stop;
             }
         }
-        let (chosen, exploring) = choose(&arms, round);
-        arms[chosen].catch_up(search);
-        let count = if exploring { 0.5 * length } else { length };
+        if let Some(stop) = separate.run(search, search.work) {
+            return stop;
+        }
+        due = 2.0 * search.work;
+    }
+}
+
+/// Methods that take turns and share the best point.
+struct Turns<const D: usize> {
+    arms: [Arm<D>; ARMS],
+    newton: Newton<D>,
+    /// Operations of ten Newton steps.
+    newton_cost: f64,
+    /// Operations of ADMM where it converges well.
+    splitting_cost: f64,
+    variants: [(NewtonFunction, Weight); 2],
+    variant: usize,
+    newton_work: f64,
+    /// Work before which Newton is not tried again.
+    wait_until: f64,
+    tries: u32,
+    /// Iterations of the next burst.
+    length: f64,
+    /// Whether ADMM has been tried.
+    split: bool,
+    known: Vec<ContactState>,
+    round: u32,
+}
+
+impl<const D: usize> Turns<D> {
+    fn new(search: &mut Search<'_, D>, first: Arm<D>, start: &[[f64; D]]) -> Self {
+        let gradient = Gradient::new(search, start);
+        let mut arms: [Arm<D>; ARMS] = [
+            first,
+            Arm::new(Method::Gradient(Box::new(gradient)), search.best_eta),
+            Arm::new(
+                Method::Sweeps(Sweeper::new(1.0, Order::Symmetric), start.to_vec()),
+                f64::INFINITY,
+            ),
+        ];
+        arms[1].catch_up(search);
+        arms[1].burst(search, 20);
+        let mut newton = Newton::default();
+        let newton_cost = 10.0 * newton.predict(search);
+        let iteration = 4.0 * search.p.product_work() + (40 * D * search.p.contacts()) as f64;
+        let mut turns = Self {
+            arms,
+            newton,
+            newton_cost,
+            // One factorisation and some sixty iterations.
+            splitting_cost: 0.1 * newton_cost + 60.0 * iteration,
+            variants: [
+                (NewtonFunction::NaturalMap, Weight::new(1e-3)),
+                (NewtonFunction::AlartCurnier, Weight::new(1e-3)),
+            ],
+            variant: 0,
+            newton_work: 0.0,
+            wait_until: 0.0,
+            tries: 0,
+            length: 16.0,
+            split: false,
+            known: states(search),
+            round: 0,
+        };
+        let (rate, remaining) = outlook(search, &turns.arms);
+        if turns.pays_to_split(remaining) {
+            turns.split(search, rate);
+        }
+        turns
+    }
+
+    /// One factorisation and a few solves may do before Newton's many, and at once where Newton's cost more than the sweeps but
+    /// these do not.
+    fn pays_to_split(&self, remaining: f64) -> bool {
+        remaining < self.newton_cost && remaining > self.splitting_cost
+    }
+
+    fn split(&mut self, search: &mut Search<'_, D>, rate: f64) {
+        self.split = true;
+        admm_while(search, rate);
+    }
+
+    /// A burst of one first-order method, and Newton's where that pays.
+    fn next(&mut self, search: &mut Search<'_, D>) -> Option<Stop> {
+        self.round += 1;
+        let (chosen, exploring) = choose(&self.arms, self.round);
+        self.arms[chosen].catch_up(search);
+        let count = if exploring { 0.5 } else { 1.0 } * self.length;
         let passes = if chosen == 2 { 0.5 } else { 1.0 };
-        arms[chosen].burst(search, ((count * passes) as u64).max(1));
-        for (k, arm) in arms.iter_mut().enumerate() {
+        self.arms[chosen].burst(search, ((count * passes) as u64).max(1));
+        for (k, arm) in self.arms.iter_mut().enumerate() {
             // What an arm did at the beginning says less and less.
             if k != chosen && arm.rate.is_finite() {
                 arm.rate *= 0.7;
             }
         }
-        length = (length * 1.6).min(3000.0);
+        self.length = (self.length * 1.6).min(3000.0);
         if let Some(stop) = search.stop() {
-            return stop;
+            return Some(stop);
         }
         let now = states(search);
-        let changed = now.iter().zip(&known).filter(|(a, b)| a != b).count();
-        known = now;
-        let settled = changed * 100 < 3 * known.len() || round >= 3;
-        let (rate, remaining) = outlook(search, &arms);
-        let pays = remaining.is_nan() || remaining >= predicted;
-        if !split && (pays_to_split(remaining) || settled && remaining > 0.3 * predicted) {
-            split = true;
-            admm_while(search, rate);
+        let changed = now.iter().zip(&self.known).filter(|(a, b)| a != b).count();
+        self.known = now;
+        let settled = changed * 100 < 3 * self.known.len() || self.round >= 3;
+        let (rate, remaining) = outlook(search, &self.arms);
+        let worthwhile = settled && remaining > 0.3 * self.newton_cost;
+        if !self.split && (worthwhile || self.pays_to_split(remaining)) {
+            self.split(search, rate);
             if let Some(stop) = search.stop() {
-                return stop;
+                return Some(stop);
             }
         }
-        while settled
-            && pays
-            && search.work >= wait_until
-            && (newton_work <= 0.6 * search.work || tries == 0)
+        let pays = remaining.is_nan() || remaining >= self.newton_cost;
+        if settled && pays {
+            self.newton_while(search, rate);
+        }
+        search.stop()
+    }
+
+    /// Newton's methods in turn, as long as they have not had more than their share.
+    fn newton_while(&mut self, search: &mut Search<'_, D>, rate: f64) {
+        while search.work >= self.wait_until
+            && (self.newton_work <= 0.6 * search.work || self.tries == 0)
+            && search.stop().is_none()
         {
             let (work, before) = (search.work, search.best_eta);
-            let (function, weight) = &mut variants[variant % 2];
-            let budget = (30.0 * 1.5_f64.powi(tries.min(20) as i32)) as u64;
-            let stop = newton.proximal(search, *function, weight, budget);
-            if let Some(stop) = search.stop() {
-                return stop;
+            let (function, weight) = &mut self.variants[self.variant % 2];
+            let budget = (30.0 * 1.5_f64.powi(self.tries.min(20) as i32)) as u64;
+            let stop = self.newton.proximal(search, *function, weight, budget);
+            if search.solved() {
+                return;
             }
             if stop == Stop::Stalled {
-                *weight = Weight::new(if tries.is_multiple_of(2) { 1e-5 } else { 1e-3 });
+                let first = self.tries.is_multiple_of(2);
+                *weight = Weight::new(if first { 1e-5 } else { 1e-3 });
             }
             let spent = search.work - work;
-            newton_work += spent;
-            tries += 1;
+            self.newton_work += spent;
+            self.tries += 1;
             // As long as it gains more per operation than the others, it goes on.
             let gain = (before / search.best_eta).ln() / spent.max(1.0);
             if gain <= rate || stop == Stop::Stalled {
-                variant += 1;
-                wait_until = search.work + 0.7 * spent;
+                self.variant += 1;
+                self.wait_until = search.work + 0.7 * spent;
             }
         }
     }
-    Stop::Iterations
+}
+
+/// Of one contact in two or three components all solutions are known.
+fn one_contact<const D: usize>(search: &mut Search<'_, D>) -> Option<Stop> {
+    let solutions = match search.p.q.as_slice() {
+        [q] => modes::of_contact(search.p.w.diagonal(0), q, search.p.mu[0])?,
+        _ => return None,
+    };
+    search.work += 1000.0;
+    for r in &solutions {
+        search.evaluate(&[*r]);
+    }
+    search.stop()
 }
 
 /// The best rate of the arms, and the operations that are left at that rate.
@@ -279,54 +281,6 @@ fn outlook<const D: usize>(search: &Search<'_, D>, arms: &[Arm<D>; ARMS]) -> (f6
     let rates = arms.iter().map(|arm| arm.rate).filter(|r| r.is_finite());
     let rate = rates.fold(0.0_f64, f64::max);
     (rate, (search.best_eta / search.tolerance).ln() / rate)
-}
-
-/// All may be held where the first sweeps led: tries `count` gradient steps and Newton's method from zero, and keeps the best
-/// point of before unless they find a better one.
-fn begin_anew<const D: usize>(
-    search: &mut Search<'_, D>,
-    count: u64,
-    newton: &mut Newton<D>,
-) -> Option<Stop> {
-    aside(search, |search| {
-        let zero = search.best.clone();
-        Gradient::new(search, &zero).burst(search, count);
-        if !search.solved() {
-            search.forget();
-            let mut weight = Weight::new(1e-2);
-            newton.proximal(search, NewtonFunction::AlartCurnier, &mut weight, 60);
-        }
-    })
-}
-
-/// Runs `method` from zero and keeps the best point of before unless it finds a better one.
-fn aside<'a, const D: usize>(
-    search: &mut Search<'a, D>,
-    method: impl FnOnce(&mut Search<'a, D>),
-) -> Option<Stop> {
-    let (best, eta) = (search.best.clone(), search.best_eta);
-    search.forget();
-    method(search);
-    if eta < search.best_eta {
-        search.best = best;
-        search.best_eta = eta;
-    }
-    search.stop()
-}
-
-/// Where the trial of the cases came near a solution: a few sweeps and Newton's method from there.
-fn from_the_cases<const D: usize>(
-    search: &mut Search<'_, D>,
-    newton: &mut Newton<D>,
-) -> Option<Stop> {
-    let near = search.near()?;
-    aside(search, |search| {
-        search.evaluate(&near);
-        let mut r = near;
-        Sweeper::new(1.0, Order::Forward).burst(search, &mut r, 50);
-        let mut weight = Weight::new(1e-2);
-        newton.proximal(search, NewtonFunction::AlartCurnier, &mut weight, 60);
-    })
 }
 
 /// The arm with the best rate; now and then another, unless it is hopelessly slower, so that a change is noticed.

@@ -26,6 +26,7 @@ mod proximal;
 mod rolling;
 mod scaled;
 mod search;
+mod separate;
 mod slater;
 mod small_newton;
 mod solve;
