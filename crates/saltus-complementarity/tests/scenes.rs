@@ -149,3 +149,31 @@ fn auto_beside_its_parts() {
     let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
     println!("{slower} of {} more than twice as slow as the best part; mean ratio {mean:.2}", logs.len());
 }
+
+#[test]
+#[ignore = "tmp"]
+fn one() {
+    let seed = std::env::var("SEED").unwrap();
+    let p = match seed.parse::<u64>() {
+        Ok(k) => scene(k).1,
+        Err(_) => {
+            match seed.as_str() {
+                "w5" => wall(5, 8, false),
+                "w5s" => wall(5, 8, true),
+                "w10" => wall(10, 12, false),
+                "w10s" => wall(10, 12, true),
+                other => match read(&shared(other).unwrap()).unwrap() {
+                    Problem::Friction(p) => p,
+                    Problem::Global(p) => p.reduce().unwrap(),
+                    _ => panic!(),
+                },
+            }
+        }
+    };
+    println!("{} contacts, dim {}", p.contacts(), p.dimension());
+    for name in std::env::var("SOLVERS").unwrap().split(',') {
+        let start = Instant::now();
+        let end = solved_by(&p, name, Limits { max_work: 1e10, ..Limits::default() });
+        println!("{name}: {:?} {:.1e} work {:.2e} iterations {} {:.2} ms", end.outcome.status, end.residual.eta, end.work, end.outcome.iterations, 1e3 * start.elapsed().as_secs_f64());
+    }
+}

@@ -1,265 +1,30 @@
-//! The method that chooses: first-order bursts, and Newton when counted work says that it pays.
+//! The method that chooses: several methods, each from its own point, and most of the work for the one that seems nearest to the
+//! end.
 //!
 //! Nothing here looks at a clock: the same problem takes the same path everywhere.
 
 use super::functions::NewtonFunction;
-use super::gradient::{self, Gradient};
-use super::measure::{ContactState, state};
+use super::gradient::Gradient;
+use super::interior_point;
 use super::modes;
-use super::nsgs::{Order, Sweeper};
+use super::nsgs::{Order, Sweeper, sweep_work};
 use super::proximal::{Newton, Weight};
 use super::scaled::total;
 use super::search::{Search, Stop};
-use super::separate::Separate;
-use super::splitting::admm_while;
+use super::splitting::Admm;
+use crate::cone::project;
 
-/// First-order methods that take turns.
-const ARMS: usize = 3;
-/// From this many times the work of ten Newton steps on each method goes its own way from zero, too.
-const APART: f64 = 3.0;
-
-/// One first-order method with its own point.
-struct Arm<const D: usize> {
-    method: Method<D>,
-    eta: f64,
-    /// Decrease of `ln η` per operation in the last burst.
-    rate: f64,
-    bursts: u32,
-}
-
-enum Method<const D: usize> {
-    Sweeps(Sweeper, Vec<[f64; D]>),
-    Gradient(Box<Gradient<D>>),
-}
-
-impl<const D: usize> Arm<D> {
-    fn new(method: Method<D>, eta: f64) -> Self {
-        Self {
-            method,
-            eta,
-            rate: f64::INFINITY,
-            bursts: 0,
-        }
-    }
-
-    fn burst(&mut self, search: &mut Search<'_, D>, count: u64) {
-        let (work, before) = (search.work, self.eta);
-        self.eta = match &mut self.method {
-            Method::Sweeps(sweeper, r) => sweeper.burst(search, r, count),
-            Method::Gradient(gradient) => gradient.burst(search, count),
-        };
-        let spent = (search.work - work).max(1.0);
-        let gain = (before / self.eta).ln();
-        self.rate = if gain.is_finite() { gain / spent } else { -1.0 };
-        self.bursts += 1;
-    }
-
-    /// Starts from the best point where that is much better than its own.
-    fn catch_up(&mut self, search: &mut Search<'_, D>) {
-        if search.best_eta * 3.0 < self.eta || !self.eta.is_finite() {
-            let best = search.best.clone();
-            match &mut self.method {
-                Method::Sweeps(_, r) => r.copy_from_slice(&best),
-                Method::Gradient(gradient) => gradient.restart(search, &best),
-            }
-            self.eta = search.best_eta;
-        }
-    }
-}
-
-/// Open, stick or slip, of every contact at the best point.
-fn states<const D: usize>(search: &mut Search<'_, D>) -> Vec<ContactState> {
-    let p = search.p;
-    let best = search.best.clone();
-    p.velocity(&best, &mut search.u);
-    search.work += p.product_work();
-    (0..p.contacts())
-        .map(|i| state(&best[i], &search.u[i], 1.0, p.mu[i], p.rolling[i]))
-        .collect()
-}
-
-/// A point of this length has run away: the data are of the order of 1.
-const RUNAWAY: f64 = 1e10;
-
-/// Solves one connected problem: the methods take turns, each from the best point of all; where that does not end soon, half of the
-/// work goes to each of them alone, because the best point may be one that none of them gets away from.
+/// Solves one connected problem.
 pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    if let Some(stop) = search.stop() {
-        return stop;
-    }
-    let start = search.best.clone();
-    let mut first = Arm::new(
-        Method::Sweeps(Sweeper::new(1.0, Order::Forward), start.clone()),
-        search.best_eta,
-    );
-    // Where sweeps led here, two more tell how fast they go.
-    first.burst(search, if search.iterations >= 10 { 2 } else { 10 });
     if let Some(stop) = search.stop().or_else(|| one_contact(search)) {
         return stop;
     }
-    let mut turns = Turns::new(search, first, &start);
-    let mut separate = Separate::new(search.p.contacts());
-    let mut due = APART * turns.newton_cost;
+    let mut portfolio = Portfolio::new(search);
     loop {
-        if let Some(stop) = turns.next(search) {
-            return stop;
-        }
-        if search.work < due && total(&search.best) <= RUNAWAY * RUNAWAY {
-            continue;
-        }
-        // η is relative: a point that runs away can look better than all others, and lead them astray.
-        while total(&search.best) > RUNAWAY * RUNAWAY {
-            search.forget();
-            if let Some(stop) = separate.run(search, search.work) {
-                return stop;
-            }
-        }
-        if let Some(stop) = separate.run(search, search.work) {
-            return stop;
-        }
-        due = 2.0 * search.work;
-    }
-}
-
-/// Methods that take turns and share the best point.
-struct Turns<const D: usize> {
-    arms: [Arm<D>; ARMS],
-    newton: Newton<D>,
-    /// Operations of ten Newton steps.
-    newton_cost: f64,
-    /// Operations of ADMM where it converges well.
-    splitting_cost: f64,
-    variants: [(NewtonFunction, Weight); 2],
-    variant: usize,
-    newton_work: f64,
-    /// Work before which Newton is not tried again.
-    wait_until: f64,
-    tries: u32,
-    /// Iterations of the next burst.
-    length: f64,
-    /// Whether ADMM has been tried.
-    split: bool,
-    known: Vec<ContactState>,
-    round: u32,
-}
-
-impl<const D: usize> Turns<D> {
-    fn new(search: &mut Search<'_, D>, first: Arm<D>, start: &[[f64; D]]) -> Self {
-        let gradient = Gradient::new(search, start);
-        let mut arms: [Arm<D>; ARMS] = [
-            first,
-            Arm::new(Method::Gradient(Box::new(gradient)), search.best_eta),
-            Arm::new(
-                Method::Sweeps(Sweeper::new(1.0, Order::Symmetric), start.to_vec()),
-                f64::INFINITY,
-            ),
-        ];
-        arms[1].catch_up(search);
-        arms[1].burst(search, 20);
-        let mut newton = Newton::default();
-        let newton_cost = 10.0 * newton.predict(search);
-        let iteration = 4.0 * search.p.product_work() + (40 * D * search.p.contacts()) as f64;
-        let mut turns = Self {
-            arms,
-            newton,
-            newton_cost,
-            // One factorisation and some sixty iterations.
-            splitting_cost: 0.1 * newton_cost + 60.0 * iteration,
-            variants: [
-                (NewtonFunction::NaturalMap, Weight::new(1e-3)),
-                (NewtonFunction::AlartCurnier, Weight::new(1e-3)),
-            ],
-            variant: 0,
-            newton_work: 0.0,
-            wait_until: 0.0,
-            tries: 0,
-            length: 16.0,
-            split: false,
-            known: states(search),
-            round: 0,
-        };
-        let (rate, remaining) = outlook(search, &turns.arms);
-        if turns.pays_to_split(remaining) {
-            turns.split(search, rate);
-        }
-        turns
-    }
-
-    /// One factorisation and a few solves may do before Newton's many, and at once where Newton's cost more than the sweeps but
-    /// these do not.
-    fn pays_to_split(&self, remaining: f64) -> bool {
-        remaining < self.newton_cost && remaining > self.splitting_cost
-    }
-
-    fn split(&mut self, search: &mut Search<'_, D>, rate: f64) {
-        self.split = true;
-        admm_while(search, rate);
-    }
-
-    /// A burst of one first-order method, and Newton's where that pays.
-    fn next(&mut self, search: &mut Search<'_, D>) -> Option<Stop> {
-        self.round += 1;
-        let (chosen, exploring) = choose(&self.arms, self.round);
-        self.arms[chosen].catch_up(search);
-        let count = if exploring { 0.5 } else { 1.0 } * self.length;
-        let passes = if chosen == 2 { 0.5 } else { 1.0 };
-        self.arms[chosen].burst(search, ((count * passes) as u64).max(1));
-        for (k, arm) in self.arms.iter_mut().enumerate() {
-            // What an arm did at the beginning says less and less.
-            if k != chosen && arm.rate.is_finite() {
-                arm.rate *= 0.7;
-            }
-        }
-        self.length = (self.length * 1.6).min(3000.0);
         if let Some(stop) = search.stop() {
-            return Some(stop);
+            return stop;
         }
-        let now = states(search);
-        let changed = now.iter().zip(&self.known).filter(|(a, b)| a != b).count();
-        self.known = now;
-        let settled = changed * 100 < 3 * self.known.len() || self.round >= 3;
-        let (rate, remaining) = outlook(search, &self.arms);
-        let worthwhile = settled && remaining > 0.3 * self.newton_cost;
-        if !self.split && (worthwhile || self.pays_to_split(remaining)) {
-            self.split(search, rate);
-            if let Some(stop) = search.stop() {
-                return Some(stop);
-            }
-        }
-        let pays = remaining.is_nan() || remaining >= self.newton_cost;
-        if settled && pays {
-            self.newton_while(search, rate);
-        }
-        search.stop()
-    }
-
-    /// Newton's methods in turn, as long as they have not had more than their share.
-    fn newton_while(&mut self, search: &mut Search<'_, D>, rate: f64) {
-        while search.work >= self.wait_until
-            && (self.newton_work <= 0.6 * search.work || self.tries == 0)
-            && search.stop().is_none()
-        {
-            let (work, before) = (search.work, search.best_eta);
-            let (function, weight) = &mut self.variants[self.variant % 2];
-            let budget = (30.0 * 1.5_f64.powi(self.tries.min(20) as i32)) as u64;
-            let stop = self.newton.proximal(search, *function, weight, budget);
-            if search.solved() {
-                return;
-            }
-            if stop == Stop::Stalled {
-                let first = self.tries.is_multiple_of(2);
-                *weight = Weight::new(if first { 1e-5 } else { 1e-3 });
-            }
-            let spent = search.work - work;
-            self.newton_work += spent;
-            self.tries += 1;
-            // As long as it gains more per operation than the others, it goes on.
-            let gain = (before / search.best_eta).ln() / spent.max(1.0);
-            if gain <= rate || stop == Stop::Stalled {
-                self.variant += 1;
-                self.wait_until = search.work + 0.7 * spent;
-            }
-        }
+        portfolio.next(search);
     }
 }
 
@@ -276,28 +41,184 @@ fn one_contact<const D: usize>(search: &mut Search<'_, D>) -> Option<Stop> {
     search.stop()
 }
 
-/// The best rate of the arms, and the operations that are left at that rate.
-fn outlook<const D: usize>(search: &Search<'_, D>, arms: &[Arm<D>; ARMS]) -> (f64, f64) {
-    let rates = arms.iter().map(|arm| arm.rate).filter(|r| r.is_finite());
-    let rate = rates.fold(0.0_f64, f64::max);
-    (rate, (search.best_eta / search.tolerance).ln() / rate)
+/// A method with what it remembers beside its point.
+enum Method<const D: usize> {
+    Sweeps(Sweeper),
+    Gradient(Box<Gradient<D>>),
+    Splitting(Option<Box<Admm<D>>>),
+    Proximal(NewtonFunction, Weight),
+    /// The same from the best point of all, with either function in turn.
+    Follower([NewtonFunction; 2], Weight),
+    InteriorPoint,
 }
 
-/// The arm with the best rate; now and then another, unless it is hopelessly slower, so that a change is noticed.
-/// Second: whether this is such an exploration.
-fn choose<const D: usize>(arms: &[Arm<D>; ARMS], round: u32) -> (usize, bool) {
-    let mut order = [0, 1, 2];
-    order.sort_by(|&a, &b| arms[b].rate.min(1e300).total_cmp(&arms[a].rate.min(1e300)));
-    // The symmetric sweeps have not been tried yet: they wait for their turn.
-    let fresh = arms[2].bursts == 0;
-    let mut ranked = order.into_iter().filter(|&k| !(fresh && k == 2));
-    let best = ranked.next().unwrap_or(0);
-    let second = ranked.next().unwrap_or(best);
-    match round {
-        2 => (second, true),
-        5 | 10 | 14 if arms[second].rate > 0.5 * arms[best].rate => (second, true),
-        _ if round.is_multiple_of(9) => (2, true),
-        _ if round.is_multiple_of(7) => (second, true),
-        _ => (best, false),
+/// Weights of the proximal term with which Newton's methods begin, in turn.
+const WEIGHTS: [f64; 3] = [1e-2, 1.0, 1e-4];
+/// A point as long as this, squared, has run away: the data are of the order of 1.
+const RUNAWAY: f64 = 1e20;
+/// Each method has at least this share of the work.
+const LEAST_SHARE: f64 = 0.05;
+
+/// One method with its own point.
+struct Arm<const D: usize> {
+    method: Method<D>,
+    point: Vec<[f64; D]>,
+    /// Operations of the first burst.
+    unit: f64,
+    spent: f64,
+    /// Operations that seem to be left; before the first burst those of it.
+    left: f64,
+    /// How often it began anew because it made no progress.
+    beginnings: usize,
+}
+
+struct Portfolio<const D: usize> {
+    arms: Vec<Arm<D>>,
+    newton: Newton<D>,
+    /// Of the points at which methods begin anew.
+    random: u64,
+}
+
+impl<const D: usize> Portfolio<D> {
+    /// Sweeps go on from where they are, the others begin at zero.
+    fn new(search: &mut Search<'_, D>) -> Self {
+        let p = search.p;
+        let zero = vec![[0.0; D]; p.contacts()];
+        let mut newton = Newton::default();
+        let step = newton.predict(search);
+        let sweep = sweep_work(p);
+        let iteration = p.product_work() + (60 * D * p.contacts()) as f64;
+        let gradient = Box::new(Gradient::new(search, &zero));
+        let weight = Weight::new(WEIGHTS[0]);
+        let functions = [NewtonFunction::AlartCurnier, NewtonFunction::NaturalMap];
+        let methods = [
+            (Method::Sweeps(Sweeper::new(1.0, Order::Forward)), 20.0 * sweep),
+            (Method::Gradient(gradient), 40.0 * iteration),
+            (Method::Splitting(None), step + 120.0 * iteration),
+            (Method::Proximal(functions[1], weight), 30.0 * step),
+            (Method::Follower(functions, weight), 12.0 * step),
+            (Method::InteriorPoint, 40.0 * step),
+        ];
+        let each = methods.into_iter().map(|(method, unit)| Arm {
+            point: match method {
+                Method::Sweeps(_) => search.best.clone(),
+                _ => zero.clone(),
+            },
+            method,
+            unit,
+            spent: 0.0,
+            left: unit,
+            beginnings: 0,
+        });
+        Self {
+            arms: each.collect(),
+            newton,
+            random: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+
+    /// One burst of the method that seems nearest to the end, or of one that has had less than its share.
+    fn next(&mut self, search: &mut Search<'_, D>) {
+        let total: f64 = self.arms.iter().map(|arm| arm.spent).sum();
+        let poor = |arm: &&mut Arm<D>| arm.spent.max(arm.unit) < LEAST_SHARE * total;
+        let by = |key: fn(&Arm<D>) -> f64| {
+            move |a: &&mut Arm<D>, b: &&mut Arm<D>| key(a).total_cmp(&key(b))
+        };
+        let chosen = match self.arms.iter_mut().filter(poor).min_by(by(|arm| arm.spent)) {
+            Some(arm) => Some(arm),
+            None => self.arms.iter_mut().min_by(by(|arm| arm.left)),
+        };
+        if let Some(arm) = chosen {
+            arm.burst(search, &mut self.newton, &mut self.random);
+        }
+    }
+}
+
+impl<const D: usize> Arm<D> {
+    /// Goes on for half as long as it has done; the best point of the search becomes its own only where that is better.
+    fn burst(&mut self, search: &mut Search<'_, D>, newton: &mut Newton<D>, random: &mut u64) {
+        let (best, eta) = (search.best.clone(), search.best_eta);
+        if !matches!(self.method, Method::Follower(..)) {
+            search.best.copy_from_slice(&self.point);
+            search.best_eta = f64::INFINITY;
+        }
+        search.evaluate(&self.point);
+        let before = search.best_eta;
+        let (limit, work) = (search.limits.max_work, search.work);
+        let length = self.unit.max(0.5 * self.spent);
+        search.limits.max_work = limit.min(search.spent() + length);
+        let end = self.go_on(search, newton);
+        search.limits.max_work = limit;
+        let spent = (search.work - work).max(1.0);
+        self.spent += spent;
+        self.point.copy_from_slice(&search.best);
+        let reached = search.best_eta;
+        let needed = (reached / search.tolerance).ln();
+        // At the rate of this burst, or of all, if the search began at η = 1.
+        let rate = ((before / reached).ln() / spent).max(-reached.ln() / self.spent);
+        // What the interior point has done before its end is lost.
+        let lasts = rate > 0.0 && !matches!(self.method, Method::InteriorPoint);
+        self.left = if lasts { needed / rate } else { f64::INFINITY };
+        if let Method::Follower(functions, weight) = &mut self.method
+            && reached > 0.1 * before
+        {
+            functions.swap(0, 1);
+            *weight = Weight::new(1e-3);
+        }
+        if std::env::var("TRACE").is_ok() {
+            let name = match &self.method { Method::Sweeps(_) => "sweeps", Method::Gradient(_) => "gradient", Method::Splitting(_) => "admm", Method::Proximal(..) => "proximal", Method::Follower(..) => "follower", Method::InteriorPoint => "ip" };
+            eprintln!("{name} {before:.1e} -> {reached:.1e} in {spent:.1e} left {:.1e} total {:.1e} end {end:?}", self.left, search.work);
+        }
+        let ran_away = total(&self.point) > RUNAWAY;
+        if search.best_eta >= eta || search.best_eta.is_nan() || ran_away && !search.solved() {
+            search.best = best;
+            search.best_eta = eta;
+        }
+        if matches!(end, Stop::Stalled | Stop::Diverging) || ran_away {
+            self.begin_anew(search, random);
+        }
+    }
+
+    fn go_on(&mut self, search: &mut Search<'_, D>, newton: &mut Newton<D>) -> Stop {
+        match &mut self.method {
+            Method::Sweeps(sweeper) => sweeper.run(search, &mut self.point),
+            Method::Gradient(gradient) => gradient.run(search),
+            Method::Splitting(admm) => {
+                if admm.is_none() {
+                    *admm = Admm::new(search).map(Box::new);
+                }
+                admm.as_mut().map_or(Stop::Stalled, |admm| admm.run(search))
+            }
+            Method::Proximal(function, weight) | Method::Follower([function, _], weight) => {
+                let budget = search.left();
+                newton.proximal(search, *function, weight, budget)
+            }
+            Method::InteriorPoint => interior_point::solve(search),
+        }
+    }
+
+    /// A pseudo-random point in the cones, of the size of the data or larger.
+    fn begin_anew(&mut self, search: &mut Search<'_, D>, random: &mut u64) {
+        self.beginnings += 1;
+        self.left = f64::INFINITY;
+        let size = 10.0_f64.powi((self.beginnings % 3) as i32) / (self.point.len() as f64).sqrt();
+        for (i, r) in self.point.iter_mut().enumerate() {
+            for v in r.iter_mut() {
+                *random ^= *random << 13;
+                *random ^= *random >> 7;
+                *random ^= *random << 17;
+                *v = size * ((*random >> 11) as f64 / (1_u64 << 52) as f64 - 1.0);
+            }
+            r[0] = r[0].abs();
+            *r = project(r, search.p.mu[i], search.p.rolling[i]).0;
+        }
+        match &mut self.method {
+            Method::Gradient(gradient) => gradient.restart(search, &self.point),
+            Method::Splitting(admm) => *admm = None,
+            Method::Proximal(_, weight) | Method::Follower(_, weight) => {
+                *weight = Weight::new(WEIGHTS[self.beginnings % WEIGHTS.len()]);
+            }
+            Method::Sweeps(_) | Method::InteriorPoint => {}
+        }
     }
 }

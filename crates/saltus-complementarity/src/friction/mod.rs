@@ -26,7 +26,6 @@ mod proximal;
 mod rolling;
 mod scaled;
 mod search;
-mod separate;
 mod slater;
 mod small_newton;
 mod solve;

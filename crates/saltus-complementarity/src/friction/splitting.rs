@@ -213,70 +213,66 @@ impl<const D: usize> Splitting<D> {
 }
 
 /// ADMM with ρ balanced by the residuals, at most ten factorisations.
-pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    if let Some(stop) = search.stop() {
-        return stop;
+pub(crate) struct Admm<const D: usize> {
+    system: Regularised<D>,
+    state: Splitting<D>,
+    refactored: u32,
+    /// Iterations since the last factorisation.
+    since: u32,
+    /// Iterations since the last look at the residual.
+    unseen: u32,
+}
+
+impl<const D: usize> Admm<D> {
+    /// From the best point; `None` where `W + ρ I` is singular.
+    pub fn new(search: &mut Search<'_, D>) -> Option<Self> {
+        let system = Regularised::new(search, 0.1)?;
+        let state = Splitting::new(search, system.rho);
+        Some(Self {
+            system,
+            state,
+            refactored: 0,
+            since: 0,
+            unseen: 0,
+        })
     }
-    let Some(mut system) = Regularised::new(search, 0.1) else {
-        return Stop::Stalled;
-    };
-    let mut state = Splitting::new(search, system.rho);
-    let (mut refactored, mut since) = (0, 0);
-    let mut checked = 0;
-    loop {
-        let (primal, dual) = state.step(search, &mut system, false);
-        since += 1;
-        checked += 1;
-        if checked >= 5 || search.left() == 0 {
-            checked = 0;
-            let eta = search.evaluate(&state.z);
-            if let Some(stop) = search.stop() {
-                return stop;
-            }
-            if !eta.is_finite() || total(&state.z) > 1e20 {
-                return Stop::Diverging;
-            }
+
+    /// Until the search is to stop.
+    pub fn run(&mut self, search: &mut Search<'_, D>) -> Stop {
+        if let Some(stop) = search.stop() {
+            return stop;
         }
-        let balance = (primal / dual).sqrt();
-        if since >= 20
-            && refactored < 10
-            && !(1.0 / 3.0..=3.0).contains(&balance)
-            && balance.is_finite()
-        {
-            if !state.balance(search, &mut system, balance) {
-                return Stop::Stalled;
+        loop {
+            let (primal, dual) = self.state.step(search, &mut self.system, false);
+            self.since += 1;
+            self.unseen += 1;
+            if self.unseen >= 5 || search.left() == 0 {
+                self.unseen = 0;
+                let eta = search.evaluate(&self.state.z);
+                if let Some(stop) = search.stop() {
+                    return stop;
+                }
+                if !eta.is_finite() || total(&self.state.z) > 1e20 {
+                    return Stop::Diverging;
+                }
             }
-            refactored += 1;
-            since = 0;
+            let balance = (primal / dual).sqrt();
+            if self.since >= 20
+                && self.refactored < 10
+                && !(1.0 / 3.0..=3.0).contains(&balance)
+                && balance.is_finite()
+            {
+                if !self.state.balance(search, &mut self.system, balance) {
+                    return Stop::Stalled;
+                }
+                self.refactored += 1;
+                self.since = 0;
+            }
         }
     }
 }
 
-/// ADMM from the best point with one factorisation, as long as it gains more than `rate` (decrease of `ln η` per
-/// operation) and halves η within a hundred iterations. Returns its own rate.
-pub(crate) fn admm_while<const D: usize>(search: &mut Search<'_, D>, rate: f64) -> f64 {
-    let (work, before) = (search.work, search.best_eta);
-    let Some(mut system) = Regularised::new(search, 0.05) else {
-        return 0.0;
-    };
-    let mut state = Splitting::new(search, system.rho);
-    let (mut last, mut slow) = (search.work, 0);
-    let mut eta = before;
-    let (mut half, mut idle) = (0.5 * before, 0);
-    loop {
-        for _ in 0..search.left().min(5) {
-            state.step(search, &mut system, false);
-        }
-        let now = search.evaluate(&state.z);
-        let gain = (eta / now).ln() / (search.work - last);
-        (eta, last) = (now, search.work);
-        slow = if gain > rate { 0 } else { slow + 1 };
-        idle += 1;
-        if now < half {
-            (half, idle) = (0.5 * now, 0);
-        }
-        if search.stop().is_some() || slow >= 3 || idle >= 20 || !now.is_finite() {
-            return (before / search.best_eta).ln() / (search.work - work);
-        }
-    }
+/// ADMM to the end.
+pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
+    Admm::new(search).map_or(Stop::Stalled, |mut admm| admm.run(search))
 }
