@@ -56,6 +56,8 @@ enum Method<const D: usize> {
 const WEIGHTS: [f64; 3] = [1e-2, 1.0, 1e-4];
 /// A point as long as this, squared, has run away: the data are of the order of 1.
 const RUNAWAY: f64 = 1e20;
+/// What the rate of all bursts of a method counts beside that of the last.
+const MEMORY: f64 = 0.25;
 /// Each method has at least this share of the work.
 const LEAST_SHARE: f64 = 0.05;
 
@@ -146,7 +148,7 @@ impl<const D: usize> Arm<D> {
         let before = search.best_eta;
         let (limit, work) = (search.limits.max_work, search.work);
         let length = self.unit.max(0.5 * self.spent);
-        search.limits.max_work = limit.min(search.spent() + length);
+        search.limits.max_work = limit.min(search.work + length);
         let end = self.go_on(search, newton);
         search.limits.max_work = limit;
         let spent = (search.work - work).max(1.0);
@@ -154,8 +156,8 @@ impl<const D: usize> Arm<D> {
         self.point.copy_from_slice(&search.best);
         let reached = search.best_eta;
         let needed = (reached / search.tolerance).ln();
-        // At the rate of this burst, or of all, if the search began at η = 1.
-        let rate = ((before / reached).ln() / spent).max(-reached.ln() / self.spent);
+        // At the rate of this burst, or a share of that of all, if the search began at η = 1.
+        let rate = ((before / reached).ln() / spent).max(-MEMORY * reached.ln() / self.spent);
         // What the interior point has done before its end is lost.
         let lasts = rate > 0.0 && !matches!(self.method, Method::InteriorPoint);
         self.left = if lasts { needed / rate } else { f64::INFINITY };

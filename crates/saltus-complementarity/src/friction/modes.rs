@@ -6,7 +6,6 @@
 
 use super::measure::{defect, square};
 use super::problem::FrictionContact;
-use super::units::{Range, Units};
 use crate::cone::{de_saxce, norm};
 use saltus_linear::max_abs;
 
@@ -91,23 +90,10 @@ pub fn one_contact_solutions(problem: &FrictionContact) -> Option<Vec<Vec<f64>>>
     if problem.contacts() != 1 {
         return None;
     }
-    let listed = |problem: &FrictionContact| match problem.dimension() {
+    match problem.dimension() {
         2 => listed::<2>(problem),
         3 => listed::<3>(problem),
         _ => None,
-    };
-    match Range::of(problem) {
-        Range::Usual => listed(problem),
-        Range::Far => {
-            let whole = Units::whole(problem);
-            let mut found = listed(&whole.problem)?;
-            // What cannot be written is left out.
-            found.retain_mut(|r| {
-                let inside = r.clone();
-                whole.leave(&inside, r)
-            });
-            Some(found)
-        }
     }
 }
 
