@@ -1,6 +1,5 @@
 //! A square matrix of small square blocks in compressed rows: the Delassus operator.
 
-
 /// Block-sparse square matrix; block columns ascend in each row and the diagonal block is always there.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BlockMatrix {

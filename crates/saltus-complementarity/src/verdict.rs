@@ -12,9 +12,7 @@
 //! excuses no other. With `s_i` alone it is the componentwise backward error (Oettli & Prager, *Numer. Math.* 6 (1964) 405–409).
 //! A caller who knows `q` only up to round-off says so by [`Tolerance::floor`], in the unit of `w`.
 
-use crate::equilibrium::{Balanced, Units, exponent, times_power};
 use crate::mlcp::{Mlcp, natural};
-use crate::operator::Product;
 use crate::outcome::Tolerance;
 use saltus_linear::{Dense, dot};
 
@@ -24,9 +22,6 @@ const NOISE: f64 = 4.0 * f64::EPSILON;
 const ROUND_OFF: f64 = 1e-14;
 /// Round-off above this share of the data of a row hides them.
 const HIDDEN: f64 = 1e-6;
-
-/// Terms of a row in this range have lost nothing.
-const WRITTEN: std::ops::Range<f64> = 1e-280..f64::INFINITY;
 
 /// Buffers of a verdict, kept from one to the next.
 #[derive(Debug, Clone, Default)]
@@ -167,42 +162,6 @@ impl Room {
         self.cap();
     }
 
-    /// The same of a matrix that is known by its products: `Σ_j |M_ij| ζ_j` is probed by one product with factors of either sign,
-    /// once for the rows without data of their own and once for all.
-    pub fn scale_free(&mut self, m: &dyn Product, diagonal: &[f64], live: impl Fn(usize) -> bool) {
-        let n = self.sizes.len();
-        self.reach.clear();
-        for (j, (&q, &d)) in self.data.iter().zip(diagonal).enumerate() {
-            let asks = live(j) && d > 0.0;
-            self.reach.push(if asks { q / d } else { 0.0 });
-        }
-        for last in [false, true] {
-            let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-            self.other.clear();
-            for asked in &self.reach {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                let factor = 0.5 + 0.5 * (state >> 11) as f64 / (1_u64 << 53) as f64;
-                let sign = if state & 1 == 0 { 1.0 } else { -1.0 };
-                self.other.push(sign * factor * asked);
-            }
-            self.found.resize(n, 0.0);
-            m.apply(&self.other, &mut self.found);
-            if !last {
-                for (j, reach) in self.reach.iter_mut().enumerate() {
-                    if *reach == 0.0 && live(j) && diagonal[j] > 0.0 {
-                        *reach = self.found[j].abs() / diagonal[j];
-                    }
-                }
-            }
-        }
-        self.scales.clear();
-        let each = self.data.iter().zip(&self.found);
-        self.scales.extend(each.map(|(q, probe)| q + probe.abs()));
-        self.cap();
-    }
-
     /// `min(s_i, D_i)` where `scales` holds `D_i`.
     fn cap(&mut self) {
         for (scale, size) in self.scales.iter_mut().zip(&self.sizes) {
@@ -277,100 +236,22 @@ impl Mlcp<'_> {
             return Verdict { residual, relative };
         }
         if !self.sizes(z, room) {
-            return self.far(z, tolerance, room).0;
+            return Verdict {
+                residual: f64::NAN,
+                relative: f64::NAN,
+            };
         }
         relative = self.relative(z, tolerance, room);
         Verdict { residual, relative }
     }
 
-    /// The terms of all rows; false where some leave the range of numbers, or come so near its lower end that they lose digits.
+    /// The terms of all rows; false where some are no numbers.
     fn sizes(&self, z: &[f64], room: &mut Room) -> bool {
         room.sizes.clear();
         let sizes = self.q.iter().enumerate();
         let sizes = sizes.map(|(i, q)| size_of_row(self.matrix.row(i), *q, z));
         room.sizes.extend(sizes);
-        let written = |s: &f64| *s == 0.0 || WRITTEN.contains(s);
-        room.sizes.iter().all(written)
-    }
-
-    /// The verdict, and the residual in the unit of `z`, from rows and unknowns in units in which the largest term of every
-    /// row is of the order of 1, for numbers near the ends of the range. The floor of the caller is not used. NaN where `z` or
-    /// `w` is no number.
-    pub(crate) fn far(&self, z: &[f64], tolerance: &Tolerance, room: &mut Room) -> (Verdict, f64) {
-        let nothing = Verdict {
-            residual: f64::NAN,
-            relative: f64::NAN,
-        };
-        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
-        if !finite(z) || !finite(self.q) || !finite(self.matrix.as_slice()) {
-            return (nothing, f64::NAN);
-        }
-        let (near, y) = self.at(z);
-        let inside = near.problem();
-        let strict = Tolerance {
-            floor: 0.0,
-            ..*tolerance
-        };
-        inside.sizes(&y, room);
-        let relative = inside.relative(&y, &strict, room);
-        let (mut residual, mut impulse) = (0.0, 0.0);
-        for (i, &z) in z.iter().enumerate() {
-            let w = inside.q[i] + dot(inside.matrix.row(i), &y);
-            let own = inside.matrix[(i, i)];
-            let out = near.units.velocity(i, w);
-            if !out.is_finite() {
-                return (nothing, f64::NAN);
-            }
-            // w/M_ii in the unit of z.
-            let (scaled, through) = if own > 0.0 {
-                let scaled = near.units.velocity(i, own * y[i]);
-                let exponent = near.units.column[i] + near.units.unit;
-                (scaled, times_power(w / own, exponent))
-            } else {
-                (z, out)
-            };
-            if i < self.equalities {
-                residual = worse(residual, out.abs());
-                impulse = worse(impulse, through.abs());
-            } else {
-                residual = worse(residual, natural(scaled, out));
-                impulse = worse(impulse, natural(z, through));
-            }
-        }
-        (Verdict { residual, relative }, impulse)
-    }
-
-    /// The problem and the point in units of the terms at `z`.
-    fn at(&self, z: &[f64]) -> (Balanced, Vec<f64>) {
-        let n = z.len();
-        let none = i32::MIN / 16;
-        let mut column: Vec<i32> = z.iter().map(|z| exponent(*z)).collect();
-        let mut size = vec![none; n];
-        for (i, size) in size.iter_mut().enumerate() {
-            *size = exponent(self.q[i]);
-            for (m, c) in self.matrix.row(i).iter().zip(&column) {
-                *size = (*size).max(exponent(*m).saturating_add(*c));
-            }
-        }
-        for (j, c) in column.iter_mut().enumerate().filter(|(_, c)| **c < none) {
-            let rows = (0..n).filter(|&i| size[i] > none && self.matrix[(i, j)] != 0.0);
-            let most = rows.map(|i| exponent(self.matrix[(i, j)]) - size[i]).max();
-            *c = -most.unwrap_or(0);
-        }
-        for (i, size) in size.iter_mut().enumerate().filter(|(_, s)| **s <= none) {
-            let terms = self.matrix.row(i).iter().zip(&column);
-            let most = terms.map(|(m, c)| exponent(*m).saturating_add(*c)).max();
-            *size = most.filter(|m| *m > none).unwrap_or(0);
-        }
-        let row = size.into_iter().map(|s| -s).collect();
-        let units = Units {
-            row,
-            column,
-            unit: 0,
-        };
-        let y = units.enter(z);
-        let near = Balanced::with(self, units);
-        (near, y)
+        room.sizes.iter().all(|s| s.is_finite())
     }
 
     /// Judges `z`; where it fails, once more without what is round-off in it: an unknown whose terms are lost among those of
@@ -447,7 +328,7 @@ impl Mlcp<'_> {
         if self.sizes(z, &mut room) {
             self.relative(z, &exact, &mut room)
         } else {
-            self.far(z, &exact, &mut room).0.relative
+            f64::NAN
         }
     }
 }

@@ -395,7 +395,11 @@ fn table_of_auto() {
         total += time;
         println!(
             "{:60} {:?} {:.1e} {:.2e} {:.2} ms",
-            case.name, end.outcome.status, end.residual.eta, end.work, 1e3 * time
+            case.name,
+            end.outcome.status,
+            end.residual.eta,
+            end.work,
+            1e3 * time
         );
     }
     println!("{total:.2} s");

@@ -4,7 +4,7 @@
 
 mod support;
 
-use saltus_complementarity::lcp::{BoxLcp, LcpOperator, LcpSolver, OperatorMlcp, solve};
+use saltus_complementarity::lcp::{LcpSolver, solve};
 use saltus_complementarity::{Mlcp, MlcpSolver, SparseMatrix, Status, Tolerance, enumerate};
 use saltus_linear::Dense;
 use support::{Random, dense};
@@ -47,34 +47,6 @@ fn a_small_row_is_not_excused_by_a_large_one() {
         }
         let end = MlcpSolver::default().solve(&p, &mut vec![0.0; n], Tolerance::default());
         assert!(!end.is_solved(), "{q:?}");
-        let bounded = BoxLcp {
-            matrix: &m,
-            q: &q,
-            lower: &vec![0.0; n],
-            upper: &vec![f64::INFINITY; n],
-        };
-        let end = bounded.solve(&mut vec![0.0; n], Tolerance::default());
-        assert_eq!(end.status, Status::Infeasible, "{q:?}");
-        let entries: Vec<_> = (0..n)
-            .flat_map(|i| (0..n).map(move |j| (i, j)))
-            .map(|(i, j)| (i, j, m[(i, j)]))
-            .collect();
-        let sparse = SparseMatrix::from_triplets(n, n, &entries);
-        for operator in [
-            LcpOperator::Dense(&m),
-            LcpOperator::Sparse(&sparse),
-            LcpOperator::Free(&m),
-        ] {
-            let p = OperatorMlcp {
-                equalities: 0,
-                operator,
-                q: &q,
-            };
-            let end = p
-                .solve(LcpSolver::Auto, Tolerance::default(), &mut vec![0.0; n])
-                .unwrap();
-            assert!(!end.outcome.is_solved(), "{q:?}");
-        }
     }
 }
 

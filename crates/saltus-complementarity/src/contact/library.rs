@@ -9,7 +9,7 @@
 use super::block::Block;
 use super::residual::View;
 use crate::block::BlockMatrix;
-use crate::cone::norm;
+
 use crate::friction::{self, FrictionContact, FrictionSolver, Limits};
 use crate::outcome::Status;
 use saltus_linear::{Dense, Lu, MinimumNorm, RANK_TOLERANCE, dot};

@@ -94,7 +94,10 @@ impl<const D: usize> Portfolio<D> {
         let weight = Weight::new(WEIGHTS[0]);
         let functions = [NewtonFunction::AlartCurnier, NewtonFunction::NaturalMap];
         let methods = [
-            (Method::Sweeps(Sweeper::new(1.0, Order::Forward)), 20.0 * sweep),
+            (
+                Method::Sweeps(Sweeper::new(1.0, Order::Forward)),
+                20.0 * sweep,
+            ),
             (Method::Gradient(gradient), 40.0 * iteration),
             (Method::Splitting(None), step + 120.0 * iteration),
             (Method::Proximal(functions[1], weight), 30.0 * step),
@@ -126,7 +129,12 @@ impl<const D: usize> Portfolio<D> {
         let by = |key: fn(&Arm<D>) -> f64| {
             move |a: &&mut Arm<D>, b: &&mut Arm<D>| key(a).total_cmp(&key(b))
         };
-        let chosen = match self.arms.iter_mut().filter(poor).min_by(by(|arm| arm.spent)) {
+        let chosen = match self
+            .arms
+            .iter_mut()
+            .filter(poor)
+            .min_by(by(|arm| arm.spent))
+        {
             Some(arm) => Some(arm),
             None => self.arms.iter_mut().min_by(by(|arm| arm.left)),
         };
@@ -166,10 +174,6 @@ impl<const D: usize> Arm<D> {
         {
             functions.swap(0, 1);
             *weight = Weight::new(1e-3);
-        }
-        if std::env::var("TRACE").is_ok() {
-            let name = match &self.method { Method::Sweeps(_) => "sweeps", Method::Gradient(_) => "gradient", Method::Splitting(_) => "admm", Method::Proximal(..) => "proximal", Method::Follower(..) => "follower", Method::InteriorPoint => "ip" };
-            eprintln!("{name} {before:.1e} -> {reached:.1e} in {spent:.1e} left {:.1e} total {:.1e} end {end:?}", self.left, search.work);
         }
         let ran_away = total(&self.point) > RUNAWAY;
         if search.best_eta >= eta || search.best_eta.is_nan() || ran_away && !search.solved() {

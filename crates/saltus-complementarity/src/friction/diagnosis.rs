@@ -221,12 +221,7 @@ fn is_monotone(w: &BlockMatrix) -> bool {
 }
 
 /// The proof with reactions in polyhedral cones around the true ones, given the normal rows `m` of `W`.
-fn pulled(
-    m: &Dense,
-    q: &[f64],
-    d: usize,
-    cone: &impl Fn(usize) -> (f64, f64),
-) -> Option<Vec<f64>> {
+fn pulled(m: &Dense, q: &[f64], d: usize, cone: &impl Fn(usize) -> (f64, f64)) -> Option<Vec<f64>> {
     let n = q.len();
     let edges: Vec<Vec<[f64; 5]>> = (0..n).map(|i| edges(d, cone(i))).collect();
     let total = edges.iter().map(Vec::len).sum();

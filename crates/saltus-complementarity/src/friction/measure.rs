@@ -48,7 +48,11 @@ fn scales(problem: &FrictionContact) -> Vec<f64> {
         })
         .collect();
     let largest = d.iter().fold(0.0_f64, |a, b| a.max(*b));
-    let floor = if largest > 0.0 { NOTHING * largest } else { 1.0 };
+    let floor = if largest > 0.0 {
+        NOTHING * largest
+    } else {
+        1.0
+    };
     d.iter_mut().for_each(|d| *d = d.max(floor));
     d
 }
@@ -172,7 +176,11 @@ impl Measure {
         };
         // Rounding hides the data beside reactions that are much larger.
         let size = energy.sqrt() / self.reference();
-        let hidden = if size > RUNAWAY { size * f64::EPSILON } else { 0.0 };
+        let hidden = if size > RUNAWAY {
+            size * f64::EPSILON
+        } else {
+            0.0
+        };
         let eta = sum.sqrt() / self.reference();
         Residual {
             // NaN stays.

@@ -2,8 +2,8 @@
 
 use super::diagnosis;
 use super::measure::{Measure, Residual};
-use crate::equilibrium::near_one;
 use crate::block::BlockMatrix;
+use crate::equilibrium::near_one;
 use crate::operator::{Operator, Product, diagonal_of, entries_of};
 use crate::sparse::SparseMatrix;
 use saltus_linear::{MatrixSink, SquareMatrix, max_abs};

@@ -130,8 +130,7 @@ impl<'a, const D: usize> Search<'a, D> {
             Some(Stop::Work)
         } else if self.limits.cancelled() {
             Some(Stop::Cancelled)
-        } else if self.proven.get() || self.work >= self.proof_due.get() && self.is_refuted()
-        {
+        } else if self.proven.get() || self.work >= self.proof_due.get() && self.is_refuted() {
             Some(Stop::Refuted)
         } else {
             None

@@ -135,11 +135,7 @@ impl Scene {
             let mut line = Vec::new();
             for column in 0..columns {
                 let shift = if row % 2 == 1 { 0.5 } else { 0.0 };
-                let centre = [
-                    column as f64 + shift,
-                    0.0,
-                    (2 * row + 1) as f64 * half[2],
-                ];
+                let centre = [column as f64 + shift, 0.0, (2 * row + 1) as f64 * half[2]];
                 let body = self.add(half, centre);
                 if row == 0 {
                     self.faces(body, None, 2);
@@ -280,7 +276,11 @@ impl Scene {
                     body.velocity = std::array::from_fn(|_| random.signed());
                     body.velocity[2] -= 0.5;
                     body.velocity[1] *= spatial;
-                    body.spin = [spatial * random.signed(), random.signed(), spatial * random.signed()];
+                    body.spin = [
+                        spatial * random.signed(),
+                        random.signed(),
+                        spatial * random.signed(),
+                    ];
                 }
             }
         }
@@ -290,7 +290,11 @@ impl Scene {
     fn frame(&self, i: usize) -> Vec<Vector> {
         let n = self.contacts[i].normal;
         let t = if self.spatial {
-            let axis = if n[0].abs() < 0.8 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
+            let axis = if n[0].abs() < 0.8 {
+                [1.0, 0.0, 0.0]
+            } else {
+                [0.0, 0.0, 1.0]
+            };
             let across = cross(n, axis);
             let length = inner(across, across).sqrt();
             across.map(|v| v / length)
@@ -347,7 +351,9 @@ impl Scene {
         }
         let common = [0.0, 0.1, 0.3, 0.6, 1.0, 2.0][random.below(6)];
         let same = random.below(2) == 0;
-        let mu = (0..n).map(|_| if same { common } else { random.unit() }).collect();
+        let mu = (0..n)
+            .map(|_| if same { common } else { random.unit() })
+            .collect();
         let w = BlockMatrix::from_triplets(d, n, entries);
         FrictionContact::new(w, q, mu, Vec::new()).unwrap()
     }
@@ -391,7 +397,11 @@ pub fn wall(rows: usize, columns: usize, sliding: bool) -> FrictionContact {
     };
     scene.wall(random, rows, columns, true);
     for body in &mut scene.bodies {
-        body.velocity[0] = if sliding { 1.0 + 0.1 * random.signed() } else { 0.0 };
+        body.velocity[0] = if sliding {
+            1.0 + 0.1 * random.signed()
+        } else {
+            0.0
+        };
     }
     scene.problem(random)
 }
