@@ -6,7 +6,7 @@ mod support;
 
 use proptest::prelude::*;
 use saltus_complementarity::lcp::{self, LcpSolver};
-use saltus_complementarity::{Mlcp, MlcpSolver, SparseMatrix, Status, Tolerance, enumerate};
+use saltus_complementarity::{Mlcp, MlcpSolver, Status, Tolerance, enumerate};
 use saltus_linear::{Dense, max_abs};
 use support::{Random, dense, shared};
 

@@ -60,27 +60,6 @@ fn scales(p: &FrictionContact) -> (Vec<f64>, f64) {
     (root.collect(), measure.reference())
 }
 
-/// Rows that put `x` into the friction cones: `(μ x_n, x_t)`, with rolling `(μ_r x_n, x_r)` too.
-fn friction_cones(p: &FrictionContact) -> (Entries, usize, Vec<SupportedConeT<f64>>) {
-    let (mut a, mut rows, mut cones) = (Vec::new(), 0, Vec::new());
-    let d = p.dimension();
-    for i in 0..p.contacts() {
-        let pairs = [
-            (1, d.min(3), p.friction()[i]),
-            (3, d, *p.rolling().get(i).unwrap_or(&0.0)),
-        ];
-        for (from, to, coefficient) in pairs {
-            if from < to {
-                a.push((rows, d * i, -coefficient));
-                a.extend((from..to).map(|k| (rows + 1 + k - from, d * i + k, -1.0)));
-                cones.push(SupportedConeT::SecondOrderConeT(1 + to - from));
-                rows += 1 + to - from;
-            }
-        }
-    }
-    (a, rows, cones)
-}
-
 fn random_problem(random: &mut Random, d: usize, n: usize, rank: usize) -> FrictionContact {
     let size = d * n;
     let h: Vec<Vec<f64>> = (0..rank)

@@ -5,7 +5,7 @@
 mod support;
 
 use saltus_complementarity::lcp::{LcpSolver, solve};
-use saltus_complementarity::{Mlcp, MlcpSolver, SparseMatrix, Status, Tolerance, enumerate};
+use saltus_complementarity::{Mlcp, MlcpSolver, Status, Tolerance, enumerate};
 use saltus_linear::Dense;
 use support::{Random, dense};
 

@@ -38,7 +38,8 @@ fn one_contact<const D: usize>(search: &mut Search<'_, D>) -> Option<Stop> {
     for r in &solutions {
         search.evaluate(&[*r]);
     }
-    search.stop()
+    let refuted = modes::has_none(search.p.w.diagonal(0), &search.p.q[0], search.p.mu[0]);
+    search.stop().or(refuted.then_some(Stop::Refuted))
 }
 
 /// A method with what it remembers beside its point.

@@ -54,9 +54,6 @@ pub(crate) fn is_infeasible<const D: usize>(
         || unsolvable(problem, |part| !solved(part)).is_some()
 }
 
-/// How much the velocity of a contact without a solution is varied: it has none nearby either.
-const NEARBY: f64 = 1e-6;
-
 /// A contact that acts on no other and has no solution, neither open nor sticking nor slipping: a rod that jams (Painlevé). It
 /// has two or three components, and none for velocities nearby either.
 #[must_use]
@@ -81,22 +78,10 @@ fn unsolvable(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> 
     })
 }
 
-/// Whether contact `i` has no solution for its own velocity, and none for those nearby.
 fn has_none<const D: usize>(problem: &FrictionContact, i: usize) -> bool {
-    let Ok(q): Result<[f64; D], _> = problem.free_velocity()[D * i..][..D].try_into() else {
-        return false;
-    };
+    let q: Result<&[f64; D], _> = problem.free_velocity()[D * i..][..D].try_into();
     let (w, mu) = (problem.delassus().diagonal(i), problem.friction()[i]);
-    let none = |q: &[f64; D]| modes::of_contact(w, q, mu).is_some_and(|found| found.is_empty());
-    let change = NEARBY * norm(&q);
-    none(&q)
-        && (0..D).all(|k| {
-            [change, -change].iter().all(|change| {
-                let mut nearby = q;
-                nearby[k] += change;
-                none(&nearby)
-            })
-        })
+    q.is_ok_and(|q| modes::has_none(w, q, mu))
 }
 
 /// The first proof among the connected parts that are `suspect` and not too large.

@@ -120,6 +120,21 @@ pub(crate) fn of_contact<const D: usize>(
     Some(found.list[..found.count].to_vec())
 }
 
+/// How much the velocity of a contact without a solution is varied, relative: it has none nearby either.
+const NEARBY: f64 = 1e-6;
+
+/// Whether a contact has no solution, neither for `b` nor for velocities nearby.
+pub(super) fn has_none<const D: usize>(w: &[f64], b: &[f64; D], mu: f64) -> bool {
+    let none = |b: &[f64; D]| of_contact(w, b, mu).is_some_and(|found| found.is_empty());
+    let change = NEARBY * norm(b);
+    let varied = |k: usize, change: f64| {
+        let mut nearby = *b;
+        nearby[k] += change;
+        none(&nearby)
+    };
+    none(b) && (0..D).all(|k| varied(k, change) && varied(k, -change))
+}
+
 fn plane<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64, found: &mut Found<D>) {
     let mut r = [0.0; D];
     let det = w[0][0] * w[1][1] - w[0][1] * w[1][0];
