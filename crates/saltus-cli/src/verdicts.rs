@@ -17,7 +17,7 @@ pub fn advice(solutions: &[Solution], all: bool) -> Vec<String> {
         let cure = match word {
             "iteration-limit" => "more --max-iterations, or for friction more --max-work".to_owned(),
             "inconsistent" => "the equalities contradict each other, whatever solves them: check their rows".to_owned(),
-            "not-finite" => "the numbers leave the range of double precision, whatever solves it: choose units in which the data are nearer to 1".to_owned(),
+            "not-finite" => "numbers of 1e60 and more, or of 1e-60 and less, are refused, whatever is to solve it: choose units in which the data are nearer to 1".to_owned(),
             "inaccurate" => {
                 let of_word = solutions.iter().filter(|s| s.status == word);
                 let least = of_word.map(|s| s.residual).fold(f64::INFINITY, f64::min);

@@ -4,8 +4,8 @@
 //! a linear complementarity problem that is positive semidefinite whenever the mixed one is.
 //! Reference: Cottle, Pang, Stone, *The Linear Complementarity Problem* (1992), §4.4 and §4.9.
 
+use crate::cycle::CycleDetector;
 use crate::mlcp::Mlcp;
-use crate::returns::Returns;
 use saltus_linear::{Dense, max_abs};
 
 /// How the pivoting ended.
@@ -29,7 +29,7 @@ pub(crate) struct Lemke {
     /// Column of the unknown that is basic in each row.
     basis: Vec<usize>,
     pivot_row: Vec<f64>,
-    returns: Returns<usize>,
+    cycle: CycleDetector<usize>,
     /// Covering vector `d`.
     cover: Vec<f64>,
 }
@@ -90,11 +90,11 @@ impl Lemke {
             return (LemkeEnd::Solved, 0);
         }
         let mut entering = artificial;
-        self.returns.begin(&[], FIRST_RENEWAL);
+        self.cycle.begin(&[], FIRST_RENEWAL);
         for pivots in 0..limit {
             let leaving = self.basis[row];
             self.pivot(row, entering);
-            if self.returns.seen(&self.basis) {
+            if self.cycle.seen(&self.basis) {
                 self.read(e, y);
                 return (LemkeEnd::Rounding, pivots + 1);
             }
@@ -156,7 +156,7 @@ impl Lemke {
             self.pivot(row, entering);
             entering = leaving + n;
         }
-        self.returns.begin(&[], FIRST_RENEWAL);
+        self.cycle.begin(&[], FIRST_RENEWAL);
         for pivots in 2..limit.max(2) {
             if leaving == first || leaving == n + first {
                 self.read(0, y);
@@ -172,7 +172,7 @@ impl Lemke {
             };
             leaving = self.basis[row];
             self.pivot(row, entering);
-            if self.returns.seen(&self.basis) {
+            if self.cycle.seen(&self.basis) {
                 return (LemkeEnd::Rounding, pivots);
             }
         }

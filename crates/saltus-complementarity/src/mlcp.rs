@@ -11,7 +11,7 @@ use crate::enumeration;
 use crate::lemke::{Lemke, LemkeEnd};
 use crate::outcome::{Outcome, Status, Tolerance};
 use crate::small;
-use crate::verdict::{Room, Verdict, size_of_row};
+use crate::verdict::{Verdict, VerdictWorkspace, size_of_row};
 use saltus_linear::{Dense, MinimumNorm, dot, max_abs};
 
 /// Find `z` with `w = M z + q`, `w_i = 0` and `z_i` free in the first `equalities` rows,
@@ -97,7 +97,7 @@ pub struct MlcpSolver {
     lemke: Lemke,
     wide: Dense,
     rank: MinimumNorm,
-    room: Room,
+    workspace: VerdictWorkspace,
 }
 
 /// Weight of the identity that is added to the scaled matrix to choose among non-unique multipliers.
@@ -406,7 +406,7 @@ impl MlcpSolver {
         for i in 0..problem.equalities {
             self.w[i] = self.s[i] * self.trial[i];
         }
-        let verdict = problem.judge(&self.w, tolerance, &mut self.room);
+        let verdict = problem.judge(&self.w, tolerance, &mut self.workspace);
         let good = verdict.holds(tolerance);
         if good {
             self.y.clone_from(&self.trial);
@@ -425,7 +425,7 @@ impl MlcpSolver {
                     y
                 };
         }
-        problem.settle(z, tolerance, &mut self.room)
+        problem.settle(z, tolerance, &mut self.workspace)
     }
 }
 

@@ -25,7 +25,7 @@ const HIDDEN: f64 = 1e-6;
 
 /// Buffers of a verdict, kept from one to the next.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Room {
+pub(crate) struct VerdictWorkspace {
     /// `w`.
     pub w: Vec<f64>,
     /// `s_i`, the terms of each row.
@@ -95,7 +95,7 @@ pub(crate) fn column_of(matrix: &Dense, j: usize) -> impl Iterator<Item = (usize
         .filter(|e| e.1 != 0.0)
 }
 
-impl Room {
+impl VerdictWorkspace {
     /// `min(s_i, D_i)` from `s_i` and the data of each row. A row that is not `live` (at its bound with the right sign) asks for
     /// nothing. Where a live row has no data of its own, `ζ` comes from its neighbours, and so on; where the diagonal is not
     /// positive, it is the smallest that some live row asks of the unknown.
@@ -211,7 +211,12 @@ impl Room {
 
 impl Mlcp<'_> {
     /// Judges `z`. Most rows pass already by what is at hand; only where one does not are all sizes computed.
-    pub(crate) fn judge(&self, z: &[f64], tolerance: &Tolerance, room: &mut Room) -> Verdict {
+    pub(crate) fn judge(
+        &self,
+        z: &[f64],
+        tolerance: &Tolerance,
+        workspace: &mut VerdictWorkspace,
+    ) -> Verdict {
         let (mut residual, mut relative, mut doubtful) = (0.0, 0.0, false);
         for (i, (&q, &z_i)) in self.q.iter().zip(z).enumerate() {
             let row = self.matrix.row(i);
@@ -235,75 +240,80 @@ impl Mlcp<'_> {
         if !doubtful {
             return Verdict { residual, relative };
         }
-        if !self.sizes(z, room) {
+        if !self.sizes(z, workspace) {
             return Verdict {
                 residual: f64::NAN,
                 relative: f64::NAN,
             };
         }
-        relative = self.relative(z, tolerance, room);
+        relative = self.relative(z, tolerance, workspace);
         Verdict { residual, relative }
     }
 
     /// The terms of all rows; false where some are no numbers.
-    fn sizes(&self, z: &[f64], room: &mut Room) -> bool {
-        room.sizes.clear();
+    fn sizes(&self, z: &[f64], workspace: &mut VerdictWorkspace) -> bool {
+        workspace.sizes.clear();
         let sizes = self.q.iter().enumerate();
         let sizes = sizes.map(|(i, q)| size_of_row(self.matrix.row(i), *q, z));
-        room.sizes.extend(sizes);
-        room.sizes.iter().all(|s| s.is_finite())
+        workspace.sizes.extend(sizes);
+        workspace.sizes.iter().all(|s| s.is_finite())
     }
 
     /// Judges `z`; where it fails, once more without what is round-off in it: an unknown whose terms are lost among those of
     /// some row is noise, and rows that consist of noise alone (`x₀ + x₁ = 0` beside large numbers) hold only without it.
     /// `z` keeps what was judged better.
-    pub(crate) fn settle(&self, z: &mut [f64], tolerance: &Tolerance, room: &mut Room) -> Verdict {
-        let verdict = self.judge(z, tolerance, room);
-        if verdict.holds(tolerance) || verdict.relative.is_nan() || !self.sizes(z, room) {
+    pub(crate) fn settle(
+        &self,
+        z: &mut [f64],
+        tolerance: &Tolerance,
+        workspace: &mut VerdictWorkspace,
+    ) -> Verdict {
+        let verdict = self.judge(z, tolerance, workspace);
+        if verdict.holds(tolerance) || verdict.relative.is_nan() || !self.sizes(z, workspace) {
             return verdict;
         }
-        let mut kept = std::mem::take(&mut room.other);
+        let mut kept = std::mem::take(&mut workspace.other);
         kept.clear();
         kept.extend(z.iter().enumerate().map(|(j, &x)| {
-            let lost = |(k, m): (usize, f64)| (m * x).abs() <= NOISE * room.sizes[k];
+            let lost = |(k, m): (usize, f64)| (m * x).abs() <= NOISE * workspace.sizes[k];
             let noise = x != 0.0 && column_of(self.matrix, j).any(lost);
             if noise { 0.0 } else { x }
         }));
         let mut better = verdict;
         if kept != z {
-            let again = self.judge(&kept, tolerance, room);
+            let again = self.judge(&kept, tolerance, workspace);
             if again.holds(tolerance) {
                 z.copy_from_slice(&kept);
                 better = again;
             }
         }
-        room.other = kept;
+        workspace.other = kept;
         better
     }
 
     /// The largest miss of a row, given the sizes; what is within `tolerance` need not be exact.
-    fn relative(&self, z: &[f64], tolerance: &Tolerance, room: &mut Room) -> f64 {
-        room.w.clear();
-        room.data.clear();
+    fn relative(&self, z: &[f64], tolerance: &Tolerance, workspace: &mut VerdictWorkspace) -> f64 {
+        workspace.w.clear();
+        workspace.data.clear();
         for (i, &q) in self.q.iter().enumerate() {
-            room.w.push(dot(self.matrix.row(i), z) + q);
-            room.data.push(q.abs());
+            workspace.w.push(dot(self.matrix.row(i), z) + q);
+            workspace.data.push(q.abs());
         }
-        let w = std::mem::take(&mut room.w);
+        let w = std::mem::take(&mut workspace.w);
         let column = |j: usize| column_of(self.matrix, j);
-        room.scale(column, |i| {
+        workspace.scale(column, |i| {
             i < self.equalities || z[i] != 0.0 || w[i] <= 0.0
         });
-        room.w = w;
+        workspace.w = w;
         let mut largest = 0.0;
         for (i, &z) in z.iter().enumerate() {
             let none = || f64::INFINITY;
             let part = if i < self.equalities {
-                room.miss(i, tolerance, none, none)
+                workspace.miss(i, tolerance, none, none)
             } else {
-                let below = || room.weight(column(i), z.max(0.0));
-                let outside = room.weight(column(i), (-z).max(0.0));
-                worse(room.miss(i, tolerance, below, none), outside)
+                let below = || workspace.weight(column(i), z.max(0.0));
+                let outside = workspace.weight(column(i), (-z).max(0.0));
+                worse(workspace.miss(i, tolerance, below, none), outside)
             };
             largest = worse(largest, part);
         }
@@ -324,9 +334,9 @@ impl Mlcp<'_> {
             residual: 0.0,
             ..Tolerance::default()
         };
-        let mut room = Room::default();
-        if self.sizes(z, &mut room) {
-            self.relative(z, &exact, &mut room)
+        let mut workspace = VerdictWorkspace::default();
+        if self.sizes(z, &mut workspace) {
+            self.relative(z, &exact, &mut workspace)
         } else {
             f64::NAN
         }

@@ -38,7 +38,7 @@ fn one_contact<const D: usize>(search: &mut Search<'_, D>) -> Option<Stop> {
     for r in &solutions {
         search.evaluate(&[*r]);
     }
-    let refuted = modes::has_none(search.p.w.diagonal(0), &search.p.q[0], search.p.mu[0]);
+    let refuted = modes::has_no_solution(search.p.w.diagonal(0), &search.p.q[0], search.p.mu[0]);
     search.stop().or(refuted.then_some(Stop::Refuted))
 }
 
@@ -49,7 +49,7 @@ enum Method<const D: usize> {
     Splitting(Option<Box<Admm<D>>>),
     Proximal(NewtonFunction, Weight),
     /// The same from the best point of all, with either function in turn.
-    Follower([NewtonFunction; 2], Weight),
+    FromBest([NewtonFunction; 2], Weight),
     InteriorPoint,
 }
 
@@ -70,15 +70,15 @@ struct Arm<const D: usize> {
     unit: f64,
     spent: f64,
     /// Operations that seem to be left; before the first burst those of it.
-    left: f64,
-    /// How often it began anew because it made no progress.
-    beginnings: usize,
+    remaining: f64,
+    /// How often it was restarted because it made no progress.
+    restarts: usize,
 }
 
 struct Portfolio<const D: usize> {
     arms: Vec<Arm<D>>,
     newton: Newton<D>,
-    /// Of the points at which methods begin anew.
+    /// Of the points at which methods are restarted.
     random: u64,
 }
 
@@ -102,7 +102,7 @@ impl<const D: usize> Portfolio<D> {
             (Method::Gradient(gradient), 40.0 * iteration),
             (Method::Splitting(None), step + 120.0 * iteration),
             (Method::Proximal(functions[1], weight), 30.0 * step),
-            (Method::Follower(functions, weight), 12.0 * step),
+            (Method::FromBest(functions, weight), 12.0 * step),
             (Method::InteriorPoint, 40.0 * step),
         ];
         let each = methods.into_iter().map(|(method, unit)| Arm {
@@ -113,8 +113,8 @@ impl<const D: usize> Portfolio<D> {
             method,
             unit,
             spent: 0.0,
-            left: unit,
-            beginnings: 0,
+            remaining: unit,
+            restarts: 0,
         });
         Self {
             arms: each.collect(),
@@ -126,18 +126,18 @@ impl<const D: usize> Portfolio<D> {
     /// One burst of the method that seems nearest to the end, or of one that has had less than its share.
     fn next(&mut self, search: &mut Search<'_, D>) {
         let total: f64 = self.arms.iter().map(|arm| arm.spent).sum();
-        let poor = |arm: &&mut Arm<D>| arm.spent.max(arm.unit) < LEAST_SHARE * total;
+        let starved = |arm: &&mut Arm<D>| arm.spent.max(arm.unit) < LEAST_SHARE * total;
         let by = |key: fn(&Arm<D>) -> f64| {
             move |a: &&mut Arm<D>, b: &&mut Arm<D>| key(a).total_cmp(&key(b))
         };
         let chosen = match self
             .arms
             .iter_mut()
-            .filter(poor)
+            .filter(starved)
             .min_by(by(|arm| arm.spent))
         {
             Some(arm) => Some(arm),
-            None => self.arms.iter_mut().min_by(by(|arm| arm.left)),
+            None => self.arms.iter_mut().min_by(by(|arm| arm.remaining)),
         };
         if let Some(arm) = chosen {
             arm.burst(search, &mut self.newton, &mut self.random);
@@ -149,7 +149,7 @@ impl<const D: usize> Arm<D> {
     /// Goes on for half as long as it has done; the best point of the search becomes its own only where that is better.
     fn burst(&mut self, search: &mut Search<'_, D>, newton: &mut Newton<D>, random: &mut u64) {
         let (best, eta) = (search.best.clone(), search.best_eta);
-        if !matches!(self.method, Method::Follower(..)) {
+        if !matches!(self.method, Method::FromBest(..)) {
             search.best.copy_from_slice(&self.point);
             search.best_eta = f64::INFINITY;
         }
@@ -169,8 +169,8 @@ impl<const D: usize> Arm<D> {
         let rate = ((before / reached).ln() / spent).max(-MEMORY * reached.ln() / self.spent);
         // What the interior point has done before its end is lost.
         let lasts = rate > 0.0 && !matches!(self.method, Method::InteriorPoint);
-        self.left = if lasts { needed / rate } else { f64::INFINITY };
-        if let Method::Follower(functions, weight) = &mut self.method
+        self.remaining = if lasts { needed / rate } else { f64::INFINITY };
+        if let Method::FromBest(functions, weight) = &mut self.method
             && reached > 0.1 * before
         {
             functions.swap(0, 1);
@@ -182,7 +182,7 @@ impl<const D: usize> Arm<D> {
             search.best_eta = eta;
         }
         if matches!(end, Stop::Stalled | Stop::Diverging) || ran_away {
-            self.begin_anew(search, random);
+            self.restart(search, random);
         }
     }
 
@@ -196,7 +196,7 @@ impl<const D: usize> Arm<D> {
                 }
                 admm.as_mut().map_or(Stop::Stalled, |admm| admm.run(search))
             }
-            Method::Proximal(function, weight) | Method::Follower([function, _], weight) => {
+            Method::Proximal(function, weight) | Method::FromBest([function, _], weight) => {
                 let budget = search.left();
                 newton.proximal(search, *function, weight, budget)
             }
@@ -205,10 +205,10 @@ impl<const D: usize> Arm<D> {
     }
 
     /// A pseudo-random point in the cones, of the size of the data or larger.
-    fn begin_anew(&mut self, search: &mut Search<'_, D>, random: &mut u64) {
-        self.beginnings += 1;
-        self.left = f64::INFINITY;
-        let size = 10.0_f64.powi((self.beginnings % 3) as i32) / (self.point.len() as f64).sqrt();
+    fn restart(&mut self, search: &mut Search<'_, D>, random: &mut u64) {
+        self.restarts += 1;
+        self.remaining = f64::INFINITY;
+        let size = 10.0_f64.powi((self.restarts % 3) as i32) / (self.point.len() as f64).sqrt();
         for (i, r) in self.point.iter_mut().enumerate() {
             for v in r.iter_mut() {
                 *random ^= *random << 13;
@@ -222,8 +222,8 @@ impl<const D: usize> Arm<D> {
         match &mut self.method {
             Method::Gradient(gradient) => gradient.restart(search, &self.point),
             Method::Splitting(admm) => *admm = None,
-            Method::Proximal(_, weight) | Method::Follower(_, weight) => {
-                *weight = Weight::new(WEIGHTS[self.beginnings % WEIGHTS.len()]);
+            Method::Proximal(_, weight) | Method::FromBest(_, weight) => {
+                *weight = Weight::new(WEIGHTS[self.restarts % WEIGHTS.len()]);
             }
             Method::Sweeps(_) | Method::InteriorPoint => {}
         }

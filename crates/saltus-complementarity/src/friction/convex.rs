@@ -6,21 +6,13 @@
 
 use super::scaled::total;
 use super::search::{Search, Stop};
-use super::splitting::{Regularised, Splitting, lift};
+use super::splitting::{Admm, lift};
 
 /// Iterations between two looks at the size of the point.
 const PAUSE: u32 = 50;
 
 /// Largest number of iterations on one convex problem of the fixed point.
 const INNER: u32 = 2000;
-
-/// ADMM with `s` kept, its ρ balanced by the residuals, at most ten times.
-struct Convex<const D: usize> {
-    state: Splitting<D>,
-    system: Regularised<D>,
-    refactored: u32,
-    since: u32,
-}
 
 /// How an attempt to solve a convex problem ended.
 enum End {
@@ -30,47 +22,22 @@ enum End {
     Stopped(Stop),
 }
 
-impl<const D: usize> Convex<D> {
-    fn new(search: &mut Search<'_, D>) -> Option<Self> {
-        let system = Regularised::new(search, 0.1)?;
-        let state = Splitting::new(search, system.rho);
-        Some(Self {
-            state,
-            system,
-            refactored: 0,
-            since: 0,
-        })
-    }
-
-    /// Iterates until both residuals are at most `goal`.
-    fn solve(&mut self, search: &mut Search<'_, D>, goal: f64, limit: u32) -> End {
-        for k in 1..=limit {
-            if let Some(stop) = search.stop() {
-                return End::Stopped(stop);
-            }
-            let (primal, dual) = self.state.step(search, &mut self.system, true);
-            self.since += 1;
-            if primal.max(dual) <= goal {
-                return End::Reached;
-            }
-            let balance = (primal / dual).sqrt();
-            if self.since >= 20
-                && self.refactored < 10
-                && !(1.0 / 3.0..=3.0).contains(&balance)
-                && balance.is_finite()
-            {
-                if !self.state.balance(search, &mut self.system, balance) {
-                    return End::Stopped(Stop::Stalled);
-                }
-                self.refactored += 1;
-                self.since = 0;
-            }
-            if k % PAUSE == 0 && diverges(&self.state.z) {
-                return End::Stopped(Stop::Diverging);
-            }
+/// Iterates with `s` kept until both residuals are at most `goal`.
+fn solve_convex<const D: usize>(admm: &mut Admm<D>, search: &mut Search<'_, D>, goal: f64) -> End {
+    for k in 1..=INNER {
+        if let Some(stop) = search.stop() {
+            return End::Stopped(stop);
         }
-        End::Open
+        match admm.iterate(search, true) {
+            None => return End::Stopped(Stop::Stalled),
+            Some((primal, dual)) if primal.max(dual) <= goal => return End::Reached,
+            Some(_) => {}
+        }
+        if k % PAUSE == 0 && diverges(&admm.state.z) {
+            return End::Stopped(Stop::Diverging);
+        }
     }
+    End::Open
 }
 
 fn diverges<const D: usize>(z: &[[f64; D]]) -> bool {
@@ -83,13 +50,13 @@ pub(crate) fn fixed_point<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     if let Some(stop) = search.stop() {
         return stop;
     }
-    let Some(mut convex) = Convex::new(search) else {
+    let Some(mut convex) = Admm::new(search) else {
         return Stop::Stalled;
     };
     convex.state.s.fill(0.0);
     let mut goal = 1e-3;
     loop {
-        if let End::Stopped(stop) = convex.solve(search, goal, INNER) {
+        if let End::Stopped(stop) = solve_convex(&mut convex, search, goal) {
             search.evaluate(&convex.state.z);
             return search.stop().unwrap_or(stop);
         }

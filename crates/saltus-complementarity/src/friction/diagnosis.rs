@@ -70,18 +70,18 @@ fn unsolvable(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> 
     let mut alone = parts.filter(|part| part.len() == 1 && suspect(part));
     alone.find_map(|part| {
         let none = match problem.dimension() {
-            2 => has_none::<2>(problem, part[0]),
-            3 => has_none::<3>(problem, part[0]),
+            2 => has_no_solution::<2>(problem, part[0]),
+            3 => has_no_solution::<3>(problem, part[0]),
             _ => false,
         };
         none.then_some(part[0])
     })
 }
 
-fn has_none<const D: usize>(problem: &FrictionContact, i: usize) -> bool {
+fn has_no_solution<const D: usize>(problem: &FrictionContact, i: usize) -> bool {
     let q: Result<&[f64; D], _> = problem.free_velocity()[D * i..][..D].try_into();
     let (w, mu) = (problem.delassus().diagonal(i), problem.friction()[i]);
-    q.is_ok_and(|q| modes::has_none(w, q, mu))
+    q.is_ok_and(|q| modes::has_no_solution(w, q, mu))
 }
 
 /// The first proof among the connected parts that are `suspect` and not too large.

@@ -1,7 +1,6 @@
 //! Contact with exact Coulomb friction: problems, measures and solvers.
 
 mod auto;
-mod block_ldl;
 mod block_lu;
 mod block_pattern;
 mod cone_newton;

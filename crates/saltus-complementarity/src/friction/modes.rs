@@ -124,7 +124,7 @@ pub(crate) fn of_contact<const D: usize>(
 const NEARBY: f64 = 1e-6;
 
 /// Whether a contact has no solution, neither for `b` nor for velocities nearby.
-pub(super) fn has_none<const D: usize>(w: &[f64], b: &[f64; D], mu: f64) -> bool {
+pub(super) fn has_no_solution<const D: usize>(w: &[f64], b: &[f64; D], mu: f64) -> bool {
     let none = |b: &[f64; D]| of_contact(w, b, mu).is_some_and(|found| found.is_empty());
     let change = NEARBY * norm(b);
     let varied = |k: usize, change: f64| {

@@ -19,7 +19,7 @@ use crate::equilibrium::{Balanced, is_within_range};
 use crate::lemke::{self, Lemke, LemkeEnd};
 use crate::mlcp::{Mlcp, MlcpSolver};
 use crate::outcome::{Outcome, Status, Tolerance};
-use crate::verdict::Room;
+use crate::verdict::VerdictWorkspace;
 use saltus_linear::{Dense, dot, max_abs};
 
 /// A method for linear complementarity.
@@ -142,7 +142,7 @@ pub fn solve(
     } else {
         by_diagonal(problem, solver, tolerance, z)
     };
-    let verdict = problem.settle(z, &tolerance, &mut Room::default());
+    let verdict = problem.settle(z, &tolerance, &mut VerdictWorkspace::default());
     let status = match status {
         _ if verdict.holds(&tolerance) => Status::Solved,
         _ if verdict.residual.is_nan() => Status::NotFinite,
@@ -173,10 +173,10 @@ fn by_lemke(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> (Status,
             let mut sharp = y.clone();
             ActiveSet::default().polish(m, q, e, &mut sharp);
             let goal = tolerance.goal();
-            let room = &mut Room::default();
-            let better = balanced.problem().judge(&sharp, &goal, room).relative;
+            let workspace = &mut VerdictWorkspace::default();
+            let better = balanced.problem().judge(&sharp, &goal, workspace).relative;
             // NaN is not better.
-            if better <= balanced.problem().judge(&y, &goal, room).relative {
+            if better <= balanced.problem().judge(&y, &goal, workspace).relative {
                 y = sharp;
             }
             Status::Solved
@@ -216,8 +216,8 @@ fn by_diagonal(
         LcpSolver::FischerBurmeister => fischer_burmeister::solve(&scaled, tolerance, &mut y),
         LcpSolver::Pgs { omega } => projected::solve(&scaled, omega, tolerance, &mut y),
         LcpSolver::ProjectedGradient => {
-            let mut room = Room::default();
-            let settled = |y: &[f64]| scaled.settled(y, &tolerance, &mut room);
+            let mut workspace = VerdictWorkspace::default();
+            let settled = |y: &[f64]| scaled.settled(y, &tolerance, &mut workspace);
             gradient::solve(&scaled, limit, settled, &mut y)
         }
         LcpSolver::InteriorPoint => interior_point::solve(&scaled, tolerance, &mut y),
@@ -295,7 +295,7 @@ fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
         outcome.status = Status::Infeasible;
     }
     if outcome.status != Status::Infeasible
-        && let Some(solved) = insist(problem, tolerance, &mut outcome, z)
+        && let Some(solved) = other_scalings(problem, tolerance, &mut outcome, z)
     {
         return LcpOutcome::plain(solved);
     }
@@ -357,7 +357,7 @@ fn by_structure(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> (Opt
     trial[problem.equalities..]
         .iter_mut()
         .for_each(|z| *z = z.max(0.0));
-    let verdict = problem.settle(&mut trial, &tolerance, &mut Room::default());
+    let verdict = problem.settle(&mut trial, &tolerance, &mut VerdictWorkspace::default());
     if !verdict.holds(&tolerance) {
         return (None, spent);
     }
@@ -377,7 +377,7 @@ const INNER_STEPS: u32 = 100;
 
 /// What `auto` tries where the usual methods have found nothing: the smooth way to an active set, and rows and unknowns in
 /// balance. Counts what it spends in `outcome`; a point that solves the problem goes to `z`.
-fn insist(
+fn other_scalings(
     problem: &Mlcp<'_>,
     tolerance: Tolerance,
     outcome: &mut Outcome,
@@ -417,7 +417,7 @@ fn insist(
             outcome.iterations += interior_point::solve(&smooth, limit, &mut inside).1;
             // It may be a solution where rounding keeps those of the set it names from being one.
             balanced.units.leave(&inside, &mut trial);
-            let verdict = problem.settle(&mut trial, &tolerance, &mut Room::default());
+            let verdict = problem.settle(&mut trial, &tolerance, &mut VerdictWorkspace::default());
             if verdict.holds(&tolerance) {
                 z.copy_from_slice(&trial);
                 return Some(Outcome {
@@ -435,7 +435,7 @@ fn insist(
         let mut end = MlcpSolver::default().as_it_is(&near, &mut inside, strict);
         outcome.iterations += end.iterations;
         balanced.units.leave(&inside, &mut trial);
-        let verdict = problem.settle(&mut trial, &tolerance, &mut Room::default());
+        let verdict = problem.settle(&mut trial, &tolerance, &mut VerdictWorkspace::default());
         if verdict.holds(&tolerance) {
             z.copy_from_slice(&trial);
             end.status = Status::Solved;
@@ -544,8 +544,13 @@ impl ScaledLcp {
     }
 
     /// Whether there is nothing left to gain at `y`: the verdict does not depend on the scaling.
-    pub fn settled(&self, y: &[f64], tolerance: &Tolerance, room: &mut Room) -> bool {
+    pub fn settled(
+        &self,
+        y: &[f64],
+        tolerance: &Tolerance,
+        workspace: &mut VerdictWorkspace,
+    ) -> bool {
         let goal = tolerance.goal();
-        self.problem().judge(y, &goal, room).holds(&goal)
+        self.problem().judge(y, &goal, workspace).holds(&goal)
     }
 }

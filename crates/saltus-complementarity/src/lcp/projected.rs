@@ -2,7 +2,7 @@
 
 use super::ScaledLcp;
 use crate::outcome::{Status, Tolerance};
-use crate::verdict::Room;
+use crate::verdict::VerdictWorkspace;
 use saltus_linear::dot;
 
 /// Sweeps until the point is settled, the limit is reached or nothing moves any more; `omega` in (0, 2) relaxes them.
@@ -16,7 +16,7 @@ pub(super) fn solve(
     if (0..n).any(|i| p.m[(i, i)] <= 0.0) {
         return (Status::Stalled, 0);
     }
-    let mut room = Room::default();
+    let mut workspace = VerdictWorkspace::default();
     for sweep in 1..=tolerance.max_iterations {
         let mut moved = 0.0_f64;
         for i in 0..n {
@@ -33,7 +33,7 @@ pub(super) fn solve(
             return (Status::Diverging, sweep);
         }
         if sweep % 8 == 0 || sweep.is_power_of_two() || moved == 0.0 {
-            if p.settled(y, &tolerance, &mut room) {
+            if p.settled(y, &tolerance, &mut workspace) {
                 return (Status::Solved, sweep);
             }
             if moved == 0.0 {
