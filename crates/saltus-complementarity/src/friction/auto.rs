@@ -57,6 +57,8 @@ enum Method<const D: usize> {
 const WEIGHTS: [f64; 3] = [1e-2, 1.0, 1e-4];
 /// A point as long as this, squared, has run away: the data are of the order of 1.
 const RUNAWAY: f64 = 1e20;
+/// Bursts without progress after which a method is restarted elsewhere.
+const PATIENCE: u32 = 4;
 /// What the rate of all bursts of a method counts beside that of the last.
 const MEMORY: f64 = 0.25;
 /// Each method has at least this share of the work.
@@ -69,6 +71,10 @@ struct Arm<const D: usize> {
     /// Operations of the first burst.
     unit: f64,
     spent: f64,
+    /// Operations since it was restarted.
+    since: f64,
+    /// Bursts without progress, one after the other.
+    idle: u32,
     /// Operations that seem to be left; before the first burst those of it.
     remaining: f64,
     /// How often it was restarted because it made no progress.
@@ -93,7 +99,7 @@ impl<const D: usize> Portfolio<D> {
         let iteration = p.product_work() + (60 * D * p.contacts()) as f64;
         let gradient = Box::new(Gradient::new(search, &zero));
         let weight = Weight::new(WEIGHTS[0]);
-        let functions = [NewtonFunction::AlartCurnier, NewtonFunction::NaturalMap];
+        let functions = [NewtonFunction::NaturalMap, NewtonFunction::AlartCurnier];
         let methods = [
             (
                 Method::Sweeps(Sweeper::new(1.0, Order::Forward)),
@@ -101,8 +107,8 @@ impl<const D: usize> Portfolio<D> {
             ),
             (Method::Gradient(gradient), 40.0 * iteration),
             (Method::Splitting(None), step + 120.0 * iteration),
-            (Method::Proximal(functions[1], weight), 30.0 * step),
-            (Method::FromBest(functions, weight), 12.0 * step),
+            (Method::Proximal(functions[0], weight), 30.0 * step),
+            (Method::FromBest(functions, Weight::new(1e-3)), 12.0 * step),
             (Method::InteriorPoint, 40.0 * step),
         ];
         let each = methods.into_iter().map(|(method, unit)| Arm {
@@ -113,6 +119,8 @@ impl<const D: usize> Portfolio<D> {
             method,
             unit,
             spent: 0.0,
+            since: 0.0,
+            idle: 0,
             remaining: unit,
             restarts: 0,
         });
@@ -156,12 +164,13 @@ impl<const D: usize> Arm<D> {
         search.evaluate(&self.point);
         let before = search.best_eta;
         let (limit, work) = (search.limits.max_work, search.work);
-        let length = self.unit.max(0.5 * self.spent);
+        let length = self.unit.max(0.5 * self.since);
         search.limits.max_work = limit.min(search.work + length);
         let end = self.go_on(search, newton);
         search.limits.max_work = limit;
         let spent = (search.work - work).max(1.0);
         self.spent += spent;
+        self.since += spent;
         self.point.copy_from_slice(&search.best);
         let reached = search.best_eta;
         let needed = (reached / search.tolerance).ln();
@@ -181,7 +190,13 @@ impl<const D: usize> Arm<D> {
             search.best = best;
             search.best_eta = eta;
         }
-        if matches!(end, Stop::Stalled | Stop::Diverging) || ran_away {
+        self.idle = if reached > 0.9 * before {
+            self.idle + 1
+        } else {
+            0
+        };
+        let held = self.idle >= PATIENCE && !matches!(self.method, Method::FromBest(..));
+        if matches!(end, Stop::Stalled | Stop::Diverging) || ran_away || held {
             self.restart(search, random);
         }
     }
@@ -207,7 +222,9 @@ impl<const D: usize> Arm<D> {
     /// A pseudo-random point in the cones, of the size of the data or larger.
     fn restart(&mut self, search: &mut Search<'_, D>, random: &mut u64) {
         self.restarts += 1;
-        self.remaining = f64::INFINITY;
+        (self.since, self.idle) = (0.0, 0);
+        let again = !matches!(self.method, Method::InteriorPoint);
+        self.remaining = if again { self.spent } else { f64::INFINITY };
         let size = 10.0_f64.powi((self.restarts % 3) as i32) / (self.point.len() as f64).sqrt();
         for (i, r) in self.point.iter_mut().enumerate() {
             for v in r.iter_mut() {
