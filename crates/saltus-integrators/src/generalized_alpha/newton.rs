@@ -10,6 +10,8 @@ use saltus_system::{DynamicsParts, Point, System, Tangents};
 
 /// After so many corrections the round-off of force and rows is looked at; after one in a linear system.
 const STUBBORN: u32 = 3;
+/// An iterate so many times worse than the first two leads nowhere.
+const DIVERGENCE: f64 = 1e4;
 
 impl Engine {
     /// Solves the step of length `h` \[s\] from `start` to the time `end` \[s\]; the answer is in `trial`.
@@ -21,6 +23,7 @@ impl Engine {
         self.predict();
         let measure = self.yardstick.unwrap_or(h);
         let mut spent = 0;
+        let mut worst = 0.0_f64;
         let mut fresh = true;
         let mut settled = false;
         loop {
@@ -38,7 +41,11 @@ impl Engine {
             }
             // One correction is spent on tight rows where the limit leaves one, not more: round-off may keep
             // them from it. The sequential solve ends where the papers' does.
-            let last = spent >= self.settings.max_iterations;
+            if spent < 2 {
+                worst = worst.max(defect.ratio);
+            }
+            let diverges = defect.ratio > DIVERGENCE * worst;
+            let last = diverges || spent >= self.settings.max_iterations;
             let enough = settled || last || self.settings.linear_solve == LinearSolve::Sequential;
             if defect.ratio <= 1.0 && (defect.rows <= 1.0 || enough) {
                 return Ok(());
@@ -142,7 +149,7 @@ impl Engine {
 
     /// First guess of the end of the step.
     fn predict(&mut self) {
-        let last = self.settings.prediction == Prediction::Last || self.is_piece();
+        let last = self.settings.prediction == Prediction::Last;
         let (t, start) = (&mut self.trial, &self.start);
         if last {
             t.x.copy_from_slice(&start.x);

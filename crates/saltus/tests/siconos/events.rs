@@ -229,3 +229,173 @@ until = 0.6
     }
     println!("ball-chain-mono-lzb: ten velocities after the impact within {worst:.1e}");
 }
+
+/// A stiff spring that presses on a stop: 180 impacts in nine tenths of a second, then rest.
+#[test]
+fn linear_oscillator_ed() {
+    let Some(peer) = Peer::read("linear-oscillator-ed") else {
+        return;
+    };
+    let model = model(
+        "linear-oscillator-ed",
+        r#"
+saltus = 1
+[system]
+coordinates = ["x", "y"]
+mass = [1e-3, 1e-3]
+force = ["-100*x - 1e-3*9.81", "-100*y"]
+[[system.unilateral]]
+name = "stop"
+gap = "x"
+restitution = 0.9
+[initial]
+q = { x = 1.0, y = 0.001 }
+[simulation]
+scheme = "event-driven"
+step = 0.005
+until = 1.5
+"#,
+    );
+    // The peer goes on for longer before it lets the contact close; here impacts end at 5e-7 m/s of 316 m/s.
+    let options = EventDrivenOptions {
+        v_acc: Some(1e-9),
+        ..EventDrivenOptions::default()
+    };
+    let mut rows = rows(&model, options);
+    rows.remove(0);
+    let mut peer = peer.up_to(559);
+    peer.column("t", column(&rows, |r| r.t), 1e-7)
+        .column("x", column(&rows, |r| r.q[0]), 1e-7 * 316.0)
+        .column("vx", column(&rows, |r| r.v[0]), 1e-7 * 316.0)
+        .column("p1", column(&rows, |r| r.impulse), 1e-7)
+        .report();
+    let resting: Vec<&Row> = rows.iter().filter(|r| r.t > 0.8703).collect();
+    assert!(resting.len() > 100);
+    for row in resting {
+        assert!(row.q[0].abs() < 1e-8 && (row.force[0] - 9.81e-3).abs() < 1e-7);
+    }
+}
+
+/// A block rotates about a corner that rests; both corners are hit at once when the other one lands.
+#[test]
+fn rocking_block_ed_lzb() {
+    let Some(peer) = Peer::read("rocking-block-ed-lzb") else {
+        return;
+    };
+    let model = model(
+        "rocking-block-ed-lzb",
+        r#"
+saltus = 1
+[parameters]
+L = 1.0
+H = 0.5
+[system]
+coordinates = ["x", "y", "theta"]
+mass = [1.0, 1.0, "(L^2 + H^2)/12"]
+force = [0, -9.81, 0]
+[[system.unilateral]]
+name = "one"
+gap = "y - L/2*sin(theta) - H/2*cos(theta)"
+restitution = 0.8
+[[system.unilateral]]
+name = "other"
+gap = "y + L/2*sin(theta) - H/2*cos(theta)"
+restitution = 0.8
+[initial]
+q = { x = "L/2*cos(pi/3) - H/2*sin(pi/3)", y = "L/2*sin(pi/3) + H/2*cos(pi/3)", theta = "pi/3" }
+[simulation]
+scheme = "event-driven"
+step = 0.01
+until = 0.6
+"#,
+    );
+    let options = EventDrivenOptions {
+        impact_law: ImpactLaw::Energetic,
+        exponent: 1.0,
+        ..EventDrivenOptions::default()
+    };
+    let rows = rows(&model, options);
+    let mut peer = peer.up_to(58);
+    peer.column("t", column(&rows, |r| r.t), 1e-10)
+        .column("y", column(&rows, |r| r.q[1]), 1e-10)
+        .column("theta", column(&rows, |r| r.q[2]), 1e-10)
+        .column("vy", column(&rows, |r| r.v[1]), 1e-10)
+        .column("omega", column(&rows, |r| r.v[2]), 1e-10)
+        .column("f1", column(&rows, |r| r.force[0]), 1e-9)
+        .report();
+    // The peer integrates the impact with steps of 5e-5 N·s, which is 2.1e-4 rad/s from the limit of small steps.
+    let mut peer = peer.up_to(60);
+    peer.column("t", column(&rows, |r| r.t), 1e-9)
+        .column("vy", column(&rows, |r| r.v[1]), 2e-4)
+        .column("omega", column(&rows, |r| r.v[2]), 2.2e-4)
+        .report();
+}
+
+/// A column of touching steel balls falls on the floor, which is stiffer than they are.
+#[test]
+fn bead_column_ed_lzb() {
+    let Some(peer) = Peer::read("bead-column-ed-lzb") else {
+        return;
+    };
+    let names: Vec<String> = (0..10).map(|i| format!("\"q{i}\"")).collect();
+    let mass = 4.0 / 3.0 * 3.141_592_65 * 0.005_f64.powi(3) * 7780.0;
+    let start: Vec<String> = (0..10)
+        .map(|i| format!("q{i} = \"0.05 + R + 2*R*{i}\""))
+        .collect();
+    let contacts: String = (0..10)
+        .map(|i| {
+            let gap = match i {
+                0 => "q0 - R".to_owned(),
+                _ => format!("q{i} - q{} - 2*R", i - 1),
+            };
+            format!("[[system.unilateral]]\nname = \"c{i}\"\ngap = \"{gap}\"\nrestitution = 1.0\n")
+        })
+        .collect();
+    let text = format!(
+        r#"
+saltus = 1
+[parameters]
+R = 0.005
+[system]
+coordinates = [{}]
+mass = [{}]
+force = [{}]
+{contacts}
+[initial]
+q = {{ {} }}
+[simulation]
+scheme = "event-driven"
+step = 0.001
+until = 0.135
+"#,
+        names.join(", "),
+        vec![format!("{mass:?}"); 10].join(", "),
+        vec![format!("{:?}", -9.81 * mass); 10].join(", "),
+        start.join(", "),
+    );
+    let model = model("bead-column-ed-lzb", &text);
+    // Ball on plane: 4/3 √R E*/2; ball on ball: 2/3 √(R/2) E*.
+    let mut stiffness = vec![1.0; 10];
+    stiffness[0] = 2.0_f64.sqrt();
+    let options = EventDrivenOptions {
+        impact_law: ImpactLaw::Energetic,
+        stiffness,
+        ..EventDrivenOptions::default()
+    };
+    let rows = rows(&model, options);
+    let first = rows.iter().position(|r| r.impulse > 0.0).unwrap();
+    let after = rows.iter().skip(first).find(|r| r.v[9] > 0.0).unwrap();
+    let times = peer.values("t");
+    let fall = (0.1_f64 / 9.81).sqrt();
+    assert!((after.t - fall).abs() < 1e-9, "{} {fall}", after.t);
+    let theirs = (0..times.len())
+        .rfind(|&k| (times[k] - fall).abs() < 1e-9)
+        .unwrap();
+    let mut worst = 0.0_f64;
+    for i in 0..10 {
+        let (ours, theirs) = (after.v[i], peer.values(&format!("v{i}"))[theirs]);
+        worst = worst.max((ours - theirs).abs());
+        assert!((ours - theirs).abs() < 2e-3, "v{i}: {ours} for {theirs}");
+    }
+    println!("bead-column-ed-lzb: ten velocities after the first impact within {worst:.1e}");
+}

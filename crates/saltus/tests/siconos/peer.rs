@@ -48,6 +48,14 @@ impl Peer {
         self
     }
 
+    /// The values of a column, as far as the steps are compared.
+    pub fn values(&self, name: &str) -> Vec<f64> {
+        let index = self.names.iter().position(|n| n == name).unwrap();
+        let rows = self.steps.iter().zip(&self.rows);
+        let compared = rows.take_while(|(step, _)| **step <= self.last);
+        compared.map(|(_, row)| row[index]).collect()
+    }
+
     /// The last value of a column.
     pub fn last(&self, name: &str) -> f64 {
         let index = self.names.iter().position(|n| n == name).unwrap();
