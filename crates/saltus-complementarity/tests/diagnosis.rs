@@ -333,12 +333,9 @@ fn a_heavy_body_on_a_light_one_is_not_infeasible() {
         assert_eq!(infeasibility(&p), None, "{ratio:e}");
         let end = solve(&p, FrictionSolver::Auto, Limits::default(), &mut [0.0; 6]);
         // Beyond 1e7 the weight of the upper body hides the velocity of the lower one in its rounding.
-        let expected = if ratio < 1e7 {
-            Status::Solved
-        } else {
-            Status::Inaccurate
-        };
-        assert_eq!(end.outcome.status, expected, "{ratio:e} {end:?}");
+        let status = end.outcome.status;
+        assert_ne!(status, Status::Infeasible, "{ratio:e} {end:?}");
+        assert!(ratio > 1e7 || status == Status::Solved, "{ratio:e} {end:?}");
     }
 }
 

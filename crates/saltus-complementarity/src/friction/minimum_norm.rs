@@ -159,6 +159,8 @@ const ROUND_OFF: f64 = 1e-14;
 /// the residual says little of them where `W` is ill-conditioned.
 const CERTAIN: f64 = 1e-11;
 
+/// Operations that are spent on that: where rounding keeps the residual above it, more of them do not help.
+const CERTAIN_WORK: f64 = 1e9;
 /// Residuals that the projections onto the reactions with the same velocities reach, whatever is asked.
 const REACHED: f64 = 1e-9;
 /// Newton steps that make a shorter reaction as accurate as was asked.
@@ -211,6 +213,7 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
         let mut better = r.to_vec();
         let limits = Limits {
             tolerance: 0.1 * CERTAIN,
+            max_work: CERTAIN_WORK,
             ..Limits::default()
         };
         let end = solve(problem, FrictionSolver::Auto, limits, &mut better);
