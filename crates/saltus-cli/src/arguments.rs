@@ -2,11 +2,14 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use saltus_complementarity::batch::Start;
 use saltus_integrators::Scheme;
 use saltus_model::Override;
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Simulates nonsmooth mechanical systems: impacts, unilateral and bilateral constraints.
 #[derive(Debug, Parser)]
@@ -23,15 +26,17 @@ Exit codes:
   1    the result could not be written to its end
   2    the input is wrong, nothing was run
   3    a step failed, what was computed is on disk
-  130  ended by Ctrl-C, what was computed is on disk";
+  130  ended by Ctrl-C or SIGTERM, what was computed is on disk";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
   saltus run cases/bouncing-ball/model.toml --report
   saltus run model.toml --step 1e-4 --until 2 --out results/fine
+  saltus run model.toml --set parameters.m=2 --out 'out/m={parameters.m}'
   saltus run model.toml --set parameters.m=2 --set system.unilateral.floor.restitution=0.5
   saltus run model.toml --archive-failures --out result
   saltus run model.toml --resume result/failed-step-7.checkpoint.json --out again
+  saltus run --resume out/model --until 20
   saltus run model.toml --scheme moreau-jean --set simulation.scheme.theta=0.7 --format npz --every 10
 
 The result is a directory with trajectory.csv, summary.json and what else was asked for. Where it already
@@ -54,12 +59,25 @@ writes. Exit code 0 means settled: solved, or proven to have no solution; 3 mean
 Of a folder, 0 means that its problems were tabulated, whether they were settled or not; files that cannot be
 read are listed and counted.";
 
+const SWEEP_EXAMPLES: &str = "\
+Examples:
+  saltus sweep model.toml --set parameters.k=1:10:20 --set simulation.step=[1e-3,1e-4]
+  saltus sweep model.toml --set parameters.k=1:10 --set parameters.e=0:1 --random 1000 --seed 7 --jobs 2
+  saltus sweep model.toml --set parameters.k=1:10:20 --collect energy.final --collect max.q.y --out k
+
+The result is a directory with runs.csv, a row per run: its number, the values of what varies, how it ended (end-reached,
+step-failed or refused), what is collected, and the reason where it did not reach its end. A sweep that was stopped goes on
+by the same command. The table is the same for any number of jobs.";
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Simulate a model and write the result
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
+    /// Run a model for many values and write one table of what came out
+    #[command(after_help = SWEEP_EXAMPLES)]
+    Sweep(SweepArguments),
     /// Check a model file and say everything that is wrong with it
     #[command(after_help = CHECK_EXAMPLES)]
     Check(ModelArguments),
@@ -70,6 +88,37 @@ pub enum Command {
     Schemes(SchemesArguments),
     /// Print the JSON schema of model files, for editors and other tools
     Schema,
+    /// Print the completions of a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArguments),
+    /// Print the manual page of the program, or of a command, for `man`
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManArguments),
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  saltus completions bash > ~/.local/share/bash-completion/completions/saltus
+  saltus completions fish > ~/.config/fish/completions/saltus.fish";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  saltus man run > saltus-run.1 && man ./saltus-run.1";
+
+/// A shell.
+#[derive(Debug, Args)]
+pub struct CompletionsArguments {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+/// A command.
+#[derive(Debug, Args)]
+pub struct ManArguments {
+    /// The command; the program itself where not given
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
 }
 
 /// A scheme, or all of them.
@@ -162,6 +211,12 @@ pub struct SolveArguments {
     pub profile: Option<PathBuf>,
 }
 
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse().ok().filter(|s: &f64| *s > 0.0);
+    let duration = number.and_then(|s| Duration::try_from_secs_f64(s).ok());
+    duration.ok_or_else(|| "expected a number of seconds above 0, such as 60".to_owned())
+}
+
 fn whole(text: &str) -> Result<u64, String> {
     let refused = |_| "expected a whole number that is not negative".to_owned();
     text.parse().map_err(refused)
@@ -180,16 +235,20 @@ fn number(text: &str) -> Result<f64, String> {
 /// A model file, what changes it, and what is written.
 #[derive(Debug, Args)]
 pub struct RunArguments {
+    /// The model file (.toml, .yaml, .yml or .json); with --resume DIR that of the run that was stopped, where not given
+    #[arg(value_name = "MODEL", required_unless_present = "resume")]
+    pub model: Option<PathBuf>,
+
     #[command(flatten)]
-    pub model: ModelArguments,
+    pub changes: Changes,
 
     /// Directory of the result; out/NAME where not given, NAME being the name of the model file, or of its
-    /// folder if the file is called model
-    #[arg(long, value_name = "DIR")]
+    /// folder if the file is called model. A path of the model in braces stands for its value: out/k={parameters.k}
+    #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
     /// Another format of the trajectory beside csv: npz, hdf5, or vtk for flexible parts; may be repeated
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, short, value_name = "FORMAT")]
     pub format: Vec<String>,
 
     /// Write every N-th step only; steps with impacts are always written
@@ -204,14 +263,25 @@ pub struct RunArguments {
     #[arg(long, short)]
     pub quiet: bool,
 
+    /// Print the summary of the run as JSON, summary.json with the `directory` it is in, and nothing else
+    #[arg(long, conflicts_with = "quiet")]
+    pub json: bool,
+
     /// Keep what is needed to look at a step that fails: its contact problem as failed-step-N.json, for
     /// `saltus solve`, and the state before it as failed-step-N.checkpoint.json, for --resume
     #[arg(long)]
     pub archive_failures: bool,
 
-    /// Go on from a checkpoint of the same model and scheme instead of the initial state
-    #[arg(long, value_name = "FILE")]
+    /// Go on with the result in a directory whose run was stopped, failed or has ended, to a later --until: all files are
+    /// appended to, as if there had been no stop. MODEL and flags are those of that run where not given. With a checkpoint
+    /// file of the same model and scheme: begin a result of its own there instead of at the initial state
+    #[arg(long, value_name = "DIR|FILE")]
     pub resume: Option<PathBuf>,
+
+    /// Write a checkpoint for --resume every so many seconds too, for runs that may be killed; at its end, by Ctrl-C and
+    /// SIGTERM too, a run always writes one
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = seconds)]
+    pub checkpoint_every: Option<Duration>,
 
     /// With --resume: go on although the model or the options of the scheme are not those of the checkpoint. Another step
     /// or tolerance needs no leave
@@ -223,26 +293,6 @@ pub struct RunArguments {
     pub force: bool,
 }
 
-impl RunArguments {
-    /// The changes of the model, in the order they are made.
-    pub fn overrides(&self) -> Vec<Override> {
-        let mut overrides = Vec::new();
-        if !self.format.is_empty() {
-            let names: Vec<String> = self.format.iter().map(|name| format!("{name:?}")).collect();
-            overrides.push(Override::flag(
-                "--format",
-                "output.formats",
-                format!("[{}]", names.join(", ")),
-            ));
-        }
-        if let Some(every) = &self.every {
-            overrides.push(Override::flag("--every", "output.every", every));
-        }
-        overrides.extend(self.model.overrides());
-        overrides
-    }
-}
-
 /// A model file and what changes it.
 #[derive(Debug, Args)]
 pub struct ModelArguments {
@@ -250,6 +300,85 @@ pub struct ModelArguments {
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
 
+    #[command(flatten)]
+    pub changes: Changes,
+}
+
+/// A model file, the values that it is run for, and what is collected.
+#[derive(Debug, Args)]
+pub struct SweepArguments {
+    /// The model file (.toml, .yaml, .yml or .json)
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+
+    /// What varies: PATH=a:b:n for n values from a to b, PATH=[x,y] for those, and PATH=VALUE for one in all runs; several
+    /// give every combination, the last one fastest
+    #[arg(long, value_name = "PATH=VALUES", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+
+    /// The scheme of all runs, instead of the one in the model (see `saltus schemes`)
+    #[arg(long, value_name = "NAME")]
+    pub scheme: Option<String>,
+
+    /// Time step of all runs in seconds, a number or a formula of parameters
+    #[arg(long, value_name = "H", allow_hyphen_values = true)]
+    pub step: Option<String>,
+
+    /// Time at which all runs end, in seconds
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub until: Option<String>,
+
+    /// Instead of every combination N runs with values drawn uniformly, from a to b or out of the list
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub random: Option<NonZeroUsize>,
+
+    /// What the random values begin with: the same seed draws the same values
+    #[arg(long, value_name = "S", default_value_t = 0, requires = "random")]
+    pub seed: u64,
+
+    /// Number of runs at a time; as many as there are processors where not given
+    #[arg(long, short, value_name = "J", value_parser = at_least_one)]
+    pub jobs: Option<NonZeroUsize>,
+
+    /// A number that is collected of each run, instead of the last coordinates, certificate, energies and impacts: a column of
+    /// trajectory.csv (its last value), max.COLUMN, min.COLUMN, or a path in summary.json such as events.impacts or
+    /// certificate.penetration; may be repeated
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub collect: Vec<String>,
+
+    /// Directory of the result; out/NAME-sweep where not given
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Another format of the table beside csv, of its numbers: npz or hdf5; may be repeated
+    #[arg(long, short, value_name = "FORMAT")]
+    pub format: Vec<String>,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// Replace another sweep in the directory
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl SweepArguments {
+    /// What changes the model in all runs.
+    pub fn changes(&self) -> Changes {
+        Changes {
+            scheme: self.scheme.clone(),
+            step: self.step.clone(),
+            until: self.until.clone(),
+            set: Vec::new(),
+        }
+    }
+}
+
+/// What changes a model.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Changes {
     /// The scheme, instead of the one in the model (see `saltus schemes`)
     #[arg(long, value_name = "NAME")]
     pub scheme: Option<String>,
@@ -268,7 +397,7 @@ pub struct ModelArguments {
     pub set: Vec<String>,
 }
 
-impl ModelArguments {
+impl Changes {
     /// The changes, in the order they are made: named flags first, so that `--set` has the last word.
     pub fn overrides(&self) -> Vec<Override> {
         let mut overrides = Vec::new();

@@ -3,14 +3,13 @@
 use crate::arguments::ModelArguments;
 use crate::progress::{patiently, unstable};
 use crate::run::refused;
-use crate::{WRONG_INPUT, words};
+use crate::{NOT_WRITTEN, WRONG_INPUT, print, render, words};
 use saltus_linear::{Dense, MinimumNorm, dot};
 use saltus_mechanics::flexible::NodeId;
 use saltus_model::number::general;
 use saltus_model::{Model, ModelErrors, Size};
 use saltus_system::{ContactSet, ForceKind, MassKind, Names, Reach};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::process::ExitCode;
 
 /// The audit takes a time that grows with the third power of the number of coordinates.
@@ -31,8 +30,10 @@ const MOST_LISTED: usize = 40;
 pub fn run(arguments: &ModelArguments) -> ExitCode {
     match checked(arguments) {
         Ok(model) => {
-            // A closed pipe does not make the model wrong.
-            let _ = std::io::stdout().write_all(description(&model).as_bytes());
+            if let Err(message) = print(&description(&model)) {
+                render::error(&message);
+                return ExitCode::from(NOT_WRITTEN);
+            }
             ExitCode::SUCCESS
         }
         Err(errors) => {
@@ -44,7 +45,8 @@ pub fn run(arguments: &ModelArguments) -> ExitCode {
 
 fn checked(arguments: &ModelArguments) -> Result<Model, ModelErrors> {
     patiently("reading the model", false, || {
-        let model = Model::load_telling(&arguments.model, &arguments.overrides(), &announce)?;
+        let model =
+            Model::load_telling(&arguments.model, &arguments.changes.overrides(), &announce)?;
         if model.system.dims().nv <= MOST_TRIED {
             model.ready()?;
         } else {

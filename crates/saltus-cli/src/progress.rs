@@ -3,7 +3,7 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use saltus::{Frame, Observer, ObserverError, RunInfo, Stop};
 use saltus_model::number::general;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::ops::ControlFlow;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Length of the bar of a run whose number of steps is not known.
 const PER_MILLE: u64 = 1000;
+/// In a log a line is written about this often.
+const LINES: Duration = Duration::from_secs(10);
 /// The bar moves about this often.
 const INTERVAL: Duration = Duration::from_millis(60);
 
@@ -38,14 +40,18 @@ pub fn patiently<R>(word: &'static str, quiet: bool, work: impl FnOnce() -> R) -
     })
 }
 
-/// Shows how far a run has come, if standard error is a terminal.
+/// Shows how far a run has come: a bar on a terminal, else a line every ten seconds.
 pub struct Progress {
     quiet: bool,
-    wanted: bool,
+    /// Whether there is a terminal for a bar.
+    terminal: bool,
     bar: Option<ProgressBar>,
     started: Instant,
     drawn: Instant,
+    looked: Instant,
+    /// Steps of the whole run, and those before it began.
     steps: u64,
+    first: u64,
     /// Begin and end of the run \[s\], where the number of its steps is not known.
     span: Option<(f64, f64)>,
     /// Steps between looks at the clock, and steps until the next one.
@@ -57,14 +63,15 @@ impl Progress {
     /// A bar that appears where there is someone to see it, unless `quiet`.
     pub fn new(quiet: bool) -> Self {
         let now = Instant::now();
-        let wanted = !quiet && std::io::stderr().is_terminal();
         Self {
             quiet,
-            wanted,
+            terminal: std::io::stderr().is_terminal(),
             bar: None,
             started: now,
             drawn: now,
+            looked: now,
             steps: 0,
+            first: 0,
             span: None,
             stride: 1,
             left: 1,
@@ -73,14 +80,21 @@ impl Progress {
 
     fn look(&mut self, step: u64, t: f64) {
         let now = Instant::now();
-        let since = now - self.drawn;
-        self.drawn = now;
+        let since = now - self.looked;
+        self.looked = now;
         self.stride = if since < INTERVAL / 2 {
             self.stride.saturating_mul(2)
         } else {
             (self.stride / 2).max(1)
         };
         self.left = self.stride;
+        if !self.terminal {
+            if now - self.drawn >= LINES {
+                self.drawn = now;
+                self.write_line(step, t);
+            }
+            return;
+        }
         if now - self.started < PATIENCE {
             return;
         }
@@ -113,6 +127,30 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// One line of a log.
+    fn write_line(&self, step: u64, t: f64) {
+        #[allow(clippy::cast_precision_loss)]
+        let share = match self.span {
+            Some((begin, end)) => (t - begin) / (end - begin),
+            None => {
+                step.saturating_sub(self.first) as f64
+                    / self.steps.saturating_sub(self.first).max(1) as f64
+            }
+        };
+        let of = match self.span {
+            Some(_) => String::new(),
+            None => format!(" of {}", self.steps),
+        };
+        let passed = self.started.elapsed().as_secs_f64();
+        let left = general((passed * (1.0 - share) / share).round());
+        let percent = 100.0 * share;
+        let t = general(t);
+        let line = format!("{percent:.1} %: {step}{of} steps, t = {t} s, {left} s left");
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
+}
+
 /// What is to be said of a step \[s\] beyond the largest stable one.
 pub fn unstable(step: f64, limit: f64) -> Option<String> {
     (step > limit).then(|| {
@@ -137,13 +175,14 @@ impl Observer for Progress {
             crate::render::note(&warning);
         }
         self.started = Instant::now();
-        self.drawn = self.started;
+        (self.drawn, self.looked) = (self.started, self.started);
+        self.first = plan.first;
         Ok(())
     }
 
     #[inline]
     fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
-        if self.wanted {
+        if !self.quiet {
             self.left -= 1;
             if self.left == 0 {
                 self.look(frame.step, frame.state.t);
@@ -157,5 +196,66 @@ impl Observer for Progress {
             bar.finish_and_clear();
         }
         Ok(())
+    }
+}
+
+/// Shows how many of many things are done: a bar on a terminal, else a line every ten seconds.
+pub struct Counter {
+    quiet: bool,
+    noun: &'static str,
+    bar: Option<ProgressBar>,
+    total: usize,
+    first: usize,
+    started: Instant,
+    drawn: Instant,
+}
+
+impl Counter {
+    /// Of `total`, `done` are there at the start.
+    pub fn new(quiet: bool, noun: &'static str, done: usize, total: usize) -> Self {
+        let now = Instant::now();
+        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+            let target = ProgressDrawTarget::stderr();
+            let bar = ProgressBar::with_draw_target(Some(total as u64), target);
+            let template =
+                format!("{{bar:40}} {{percent:>3}} %  {{pos}}/{{len}} {noun}  {{eta}} left");
+            if let Ok(style) = ProgressStyle::with_template(&template) {
+                bar.set_style(style);
+            }
+            bar.set_position(done as u64);
+            bar.reset_eta();
+            bar
+        });
+        Self {
+            quiet,
+            noun,
+            bar,
+            total,
+            first: done,
+            started: now,
+            drawn: now,
+        }
+    }
+
+    /// So many are done.
+    pub fn set(&mut self, done: usize) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(done as u64);
+        } else if !self.quiet && self.drawn.elapsed() >= LINES {
+            self.drawn = Instant::now();
+            let passed = self.started.elapsed().as_secs_f64();
+            #[allow(clippy::cast_precision_loss)]
+            let each = passed / (done - self.first).max(1) as f64;
+            #[allow(clippy::cast_precision_loss)]
+            let left = general((each * (self.total - done) as f64).round());
+            let line = format!("{done} of {} {}, {left} s left", self.total, self.noun);
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
+    }
+
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }

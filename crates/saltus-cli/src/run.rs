@@ -2,9 +2,13 @@
 
 use crate::arguments::RunArguments;
 use crate::progress::{Progress, patiently};
-use crate::{INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, foreign, render, words};
-use saltus::observe::StopFlag;
-use saltus::output::{Format, OutputError, ResultDirectory, ResultWriter, RunCard};
+use crate::request::{self, Begin, Request};
+use crate::{
+    INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, foreign, print, render, signals, words,
+};
+use saltus::output::{
+    Format, OutputError, ResultDirectory, ResultWriter, Resumption, RunCard, SavedRun,
+};
 use saltus::{
     Checkpoint, DriveError, Fields, Identity, RunError, Selection, Simulation, Stop, fingerprint,
 };
@@ -13,59 +17,89 @@ use saltus_integrators::{FailedProblem, StepError};
 use saltus_linear::Dense;
 use saltus_model::document::OutputFormat;
 use saltus_model::{Model, ModelErrors};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub fn run(arguments: &RunArguments) -> ExitCode {
-    let model = match model(arguments) {
+    let refused_with = |message: &str| {
+        render::error(&format!("{message}; nothing was run"));
+        ExitCode::from(WRONG_INPUT)
+    };
+    let begin = match Begin::of(arguments) {
+        Ok(begin) => begin,
+        Err(message) => return refused_with(&message),
+    };
+    let quiet = arguments.quiet || arguments.json;
+    let model = match model(&begin.request, quiet) {
         Ok(model) => model,
         Err(errors) => {
-            refused(&arguments.model.model, &errors);
+            refused(&begin.request.model, &errors);
             return ExitCode::from(WRONG_INPUT);
         }
     };
-    if !arguments.quiet {
+    if !quiet {
         model.notes.iter().for_each(|note| render::note(note));
     }
-    let resumed = arguments
-        .resume
-        .as_deref()
-        .map(|path| checkpoint(path, &model, arguments.allow_changes));
-    let resumed = match resumed.transpose() {
-        Ok(checkpoint) => checkpoint,
-        Err(message) => {
-            render::error(&format!("{message}; nothing was run"));
-            return ExitCode::from(WRONG_INPUT);
-        }
-    };
-    let mut files = match directory(arguments, &model) {
+    if let Some((path, saved)) = &begin.from
+        && let Err(message) = fits(path, &saved.checkpoint, &model, arguments.allow_changes)
+    {
+        return refused_with(&message);
+    }
+    let mut files = match directory(arguments, &begin, &model) {
         Ok(files) => files,
-        Err(error) => {
-            render::error(&format!("{error}; nothing was run"));
-            return ExitCode::from(WRONG_INPUT);
-        }
+        Err(message) => return refused_with(&message),
     };
-    let stop = stop_on_interrupt();
+    let stop = signals::stop_on_interrupt();
+    signals::full_disk_is_an_error();
     let simulation = Simulation::new(&*model.system, model.scheme.clone())
         .identity(identity(&model))
         .allow_changes(arguments.allow_changes)
         .step(model.plan.step)
         .until(model.plan.until);
-    let simulation = match resumed {
-        Some(checkpoint) => simulation.resume(checkpoint),
+    let simulation = match &begin.from {
+        Some((_, saved)) => simulation.resume(saved.checkpoint.clone()),
         None => simulation.start(model.initial.clone()),
     };
-    let mut progress = Progress::new(arguments.quiet);
+    let mut progress = Progress::new(quiet);
     let outcome = simulation.run(&mut [&mut files, &mut progress, &mut stop.clone()]);
+    let kept = files.keep(match &outcome {
+        Ok(run) => Some(run.checkpoint.clone()),
+        Err(RunError::Step { checkpoint, .. }) => checkpoint.as_deref().cloned(),
+        Err(_) => None,
+    });
     if arguments.archive_failures {
-        archive(&outcome, &model, &mut files);
+        archive(&outcome, &model, &begin.request, &mut files);
     }
-    if !arguments.quiet && files.outcome().is_some() {
-        // A closed pipe does not make the result worse.
-        let _ = std::io::stdout().write_all(words::summary(&model, &files).as_bytes());
+    let told = tell(arguments, &model, &files);
+    let code = exit_code(outcome, &files);
+    match kept.map_err(|error| error.to_string()).and(told) {
+        Err(message) => {
+            render::error(&message);
+            let failed = [STEP_FAILED, WRONG_INPUT]
+                .map(ExitCode::from)
+                .contains(&code);
+            if failed {
+                code
+            } else {
+                ExitCode::from(NOT_WRITTEN)
+            }
+        }
+        Ok(()) => code,
     }
-    exit_code(outcome, &files)
+}
+
+/// Prints what happened, where there is something to tell.
+fn tell(arguments: &RunArguments, model: &Model, files: &ResultWriter) -> Result<(), String> {
+    if arguments.quiet || files.outcome().is_none() {
+        return Ok(());
+    }
+    if !arguments.json {
+        return print(&words::summary(model, files));
+    }
+    let mut summary = files.summary().unwrap_or_default();
+    summary["directory"] = files.path().display().to_string().into();
+    let text = serde_json::to_string_pretty(&summary).map_err(|e| e.to_string())?;
+    print(&(text + "\n"))
 }
 
 /// Says what is wrong with a model, or what the file is where it is none.
@@ -77,25 +111,41 @@ pub fn refused(path: &Path, errors: &ModelErrors) {
 }
 
 /// The model, checked, for a scheme that can run it.
-fn model(arguments: &RunArguments) -> Result<Model, ModelErrors> {
-    patiently("reading the model", arguments.quiet, || {
-        let model = Model::load(&arguments.model.model, &arguments.overrides())?;
+fn model(request: &Request, quiet: bool) -> Result<Model, ModelErrors> {
+    patiently("reading the model", quiet, || {
+        let model = Model::load(&request.model, &request.overrides())?;
         model.ready()?;
         Ok(model)
     })
 }
 
 /// The directory of the result, writable and free of results of other models.
-fn directory(arguments: &RunArguments, model: &Model) -> Result<ResultWriter, OutputError> {
-    let path = arguments
-        .out
-        .clone()
-        .unwrap_or_else(|| PathBuf::from("out").join(&model.name));
+fn directory(
+    arguments: &RunArguments,
+    begin: &Begin,
+    model: &Model,
+) -> Result<ResultWriter, String> {
+    let goes_on = begin.result();
+    let path = match (&arguments.out, goes_on) {
+        (_, Some((path, _))) => path.to_owned(),
+        (Some(out), None) => match out.to_str() {
+            Some(template) => {
+                let filled = model.fill(template);
+                PathBuf::from(filled.map_err(|reason| format!("--out: {reason}"))?)
+            }
+            None => out.clone(),
+        },
+        (None, None) => PathBuf::from("out").join(&model.name),
+    };
+    let command = match goes_on {
+        Some(_) => begin.request.command(&path, None),
+        None => request::command(),
+    };
     let card = RunCard {
         title: model.title.clone(),
         description: model.description.clone(),
         parameters: model.parameters.clone(),
-        command: Some(command()),
+        command: Some(command),
         notes: model.notes.clone(),
         ..RunCard::new(&model.name, &model.scheme)
     };
@@ -107,11 +157,30 @@ fn directory(arguments: &RunArguments, model: &Model) -> Result<ResultWriter, Ou
         OutputFormat::Hdf5 => Format::Hdf5,
         OutputFormat::Vtk => Format::Vtk,
     }));
+    let resumption = Resumption {
+        every: arguments.checkpoint_every,
+    };
+    let (mut every, mut report) = (model.output.every, begin.request.report);
+    // What is written stays as it was, unless that is asked for.
+    if let Some((_, saved)) = goes_on {
+        if arguments.format.is_empty() {
+            let named = saved.formats.iter().filter_map(|name| name.parse().ok());
+            formats = named.collect();
+        }
+        if arguments.every.is_none() {
+            every = saved.every;
+        }
+        report |= saved.has_report();
+    }
     let mut plan = ResultDirectory::new(path, card)
         .formats(&formats)
-        .every(model.output.every)
-        .report(arguments.report)
+        .every(every)
+        .report(report)
+        .checkpoints(identity(model), begin.request.kept(), resumption)
         .force(arguments.force);
+    if let Some((_, saved)) = goes_on {
+        plan = plan.go_on(saved.clone());
+    }
     let mut selection = Selection::default();
     if let Some(columns) = &model.columns {
         selection.positions = Some(columns.positions.clone());
@@ -126,63 +195,7 @@ fn directory(arguments: &RunArguments, model: &Model) -> Result<ResultWriter, Ou
     if let Some(assembly) = &model.assembly {
         plan = plan.shapes(assembly.clone());
     }
-    plan.open()
-}
-
-/// The command that repeats this run.
-fn command() -> String {
-    let arguments = std::env::args_os().skip(1);
-    line(arguments.map(|argument| argument.to_string_lossy().into_owned()))
-}
-
-/// The command that goes on from `checkpoint` as this run would have, its result in `out`.
-fn command_from(checkpoint: &Path, out: &Path) -> String {
-    let mut kept = Vec::new();
-    let mut arguments = std::env::args_os().skip(1);
-    while let Some(argument) = arguments.next() {
-        let argument = argument.to_string_lossy().into_owned();
-        let other = ["--out", "--resume"];
-        if other.contains(&argument.as_str()) {
-            let _ = arguments.next();
-        } else if !other.iter().any(|o| argument.starts_with(&format!("{o}="))) {
-            kept.push(argument);
-        }
-    }
-    let path = |path: &Path| path.display().to_string();
-    kept.extend(["--out".to_owned(), path(out)]);
-    kept.extend(["--resume".to_owned(), path(checkpoint)]);
-    line(kept.into_iter())
-}
-
-/// A command line, as a shell reads it.
-fn line(arguments: impl Iterator<Item = String>) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
-    let quote = |argument: String| {
-        if !argument.is_empty() && argument.chars().all(plain) {
-            argument
-        } else {
-            format!("'{}'", argument.replace('\'', r"'\''"))
-        }
-    };
-    std::iter::once("saltus".to_owned())
-        .chain(arguments.map(quote))
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-/// A flag that Ctrl-C raises; a second Ctrl-C ends the program at once.
-fn stop_on_interrupt() -> StopFlag {
-    let flag = StopFlag::new();
-    let raised = flag.clone();
-    let handler = move || {
-        if raised.is_raised() {
-            std::process::exit(i32::from(INTERRUPTED));
-        }
-        raised.raise();
-    };
-    // Without a handler Ctrl-C ends the program as it always does.
-    let _ = ctrlc::set_handler(handler);
-    flag
+    plan.open().map_err(|error: OutputError| error.to_string())
 }
 
 /// What is run, for checkpoints to tell from other models.
@@ -196,24 +209,19 @@ fn identity(model: &Model) -> Identity {
     }
 }
 
-/// Reads a checkpoint that a run of `model` can go on from.
-fn checkpoint(path: &Path, model: &Model, changed: bool) -> Result<Checkpoint, String> {
+/// Whether a run of `model` can go on from the checkpoint at `path`.
+fn fits(path: &Path, checkpoint: &Checkpoint, model: &Model, changed: bool) -> Result<(), String> {
     let scheme = model.scheme.name();
     let place = path.display();
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{place} cannot be read: {e}"))?;
-    let checkpoint: Checkpoint = serde_json::from_str(&text).map_err(|e| {
-        let what = foreign::instead_of_a_checkpoint(path).unwrap_or_else(|| e.to_string());
-        format!("{place} is not a checkpoint: {what}")
-    })?;
     if checkpoint.scheme != scheme {
-        let found = checkpoint.scheme;
+        let found = &checkpoint.scheme;
         return Err(format!(
             "{place} was written by scheme `{found}`, this run uses `{scheme}`; add --scheme {found}"
         ));
     }
-    match checkpoint.check(&*model.system, &identity(model), changed) {
-        Ok(()) => Ok(checkpoint),
-        Err(error) => {
+    checkpoint
+        .check(&*model.system, &identity(model), changed)
+        .map_err(|error| {
             let cure = match error {
                 RunError::Changed { .. } => {
                     "; run what it was written by, or add --allow-changes to go on all the same"
@@ -227,13 +235,17 @@ fn checkpoint(path: &Path, model: &Model, changed: bool) -> Result<Checkpoint, S
             } else {
                 format!(" (model `{of}`)")
             };
-            Err(format!("{place}{of} cannot be resumed: {error}{cure}"))
-        }
-    }
+            format!("{place}{of} cannot be resumed: {error}{cure}")
+        })
 }
 
 /// Writes the contact problem of a failed step and the state before it beside the result.
-fn archive(outcome: &Result<saltus::Run, RunError>, model: &Model, files: &mut ResultWriter) {
+fn archive(
+    outcome: &Result<saltus::Run, RunError>,
+    model: &Model,
+    request: &Request,
+    files: &mut ResultWriter,
+) {
     let Err(RunError::Step {
         step,
         t,
@@ -267,19 +279,16 @@ fn archive(outcome: &Result<saltus::Run, RunError>, model: &Model, files: &mut R
     if let Some(checkpoint) = checkpoint {
         let name = format!("failed-step-{step}.checkpoint.json");
         let path = files.path().join(&name);
-        let written = serde_json::to_string_pretty(checkpoint)
-            .map_err(std::io::Error::from)
-            .and_then(|text| std::fs::write(&path, text + "\n"));
-        match written {
+        match SavedRun::of((**checkpoint).clone()).write(&path) {
             Ok(()) => {
                 list(files, &name);
                 render::note(&format!(
                     "the state before the step is in {}; to take it again:\n    {}",
                     path.display(),
-                    command_from(&path, &beside(files.path(), *step)),
+                    request.command(&beside(files.path(), *step), Some(&path)),
                 ));
             }
-            Err(error) => render::error(&format!("{} cannot be written: {error}", path.display())),
+            Err(error) => render::error(&error.to_string()),
         }
     }
 }

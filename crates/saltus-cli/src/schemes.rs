@@ -4,7 +4,6 @@ use crate::arguments::SchemesArguments;
 use saltus_integrators::{Scheme, SchemeInfo};
 use serde_json::Value;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::process::ExitCode;
 
 pub fn run(arguments: &SchemesArguments) -> ExitCode {
@@ -13,11 +12,7 @@ pub fn run(arguments: &SchemesArguments) -> ExitCode {
         .iter()
         .find(named)
         .map_or_else(table, description);
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+    crate::answer(&text)
 }
 
 /// What a scheme with its default options can do.

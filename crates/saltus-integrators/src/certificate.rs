@@ -216,6 +216,11 @@ impl WorstCertificate {
         }
     }
 
+    /// Sets what [`iter`](Self::iter) told of an entry.
+    pub fn set(&mut self, entry: Entry, worst: f64, at: f64) {
+        (self.worst[entry as usize], self.at[entry as usize]) = (worst, at);
+    }
+
     /// Entry, worst value and time \[s\] of everything that applied in some step.
     pub fn iter(&self) -> impl Iterator<Item = (Entry, f64, f64)> + '_ {
         Entry::ALL

@@ -1,8 +1,9 @@
 //! The loop around every integrator: step, look, repeat.
 
 use crate::certificate::Guarantees;
-use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
+use crate::integrator::{Counts, Event, Integrator, Reactions, StepError, StepReport};
 use saltus_system::{Names, State, System};
+use std::fmt;
 use std::ops::ControlFlow;
 
 /// When to start, how far to step, when to stop.
@@ -113,6 +114,33 @@ pub struct Frame<'a> {
     pub reactions: Reactions<'a>,
     /// What happened to contacts in the step, as far as the scheme knows it.
     pub events: &'a [Event],
+    /// What the scheme counted in the step.
+    pub counts: Counts,
+    /// What the scheme remembers, for whoever writes a checkpoint.
+    pub memory: Memory<'a>,
+}
+
+/// What a scheme remembers between two steps.
+#[derive(Clone, Copy, Default)]
+pub struct Memory<'a>(Option<&'a dyn Integrator>);
+
+impl Memory<'_> {
+    /// That of a frame which no integrator made.
+    pub const NONE: Self = Self(None);
+
+    /// Writes it to `memory`, as [`Integrator::save`] does.
+    pub fn save(&self, memory: &mut Vec<f64>) {
+        memory.clear();
+        if let Some(integrator) = self.0 {
+            integrator.save(memory);
+        }
+    }
+}
+
+impl fmt::Debug for Memory<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.map_or("none", Integrator::name))
+    }
 }
 
 /// What an observer could not do, e.g. write a file.
@@ -226,6 +254,8 @@ pub fn drive(
         report: &report,
         reactions: integrator.reactions(),
         events: integrator.events(),
+        counts: Counts::default(),
+        memory: Memory(Some(&*integrator)),
     };
     for observer in observers.iter_mut() {
         observer
@@ -274,6 +304,8 @@ pub fn drive(
             report: &report,
             reactions: integrator.reactions(),
             events: integrator.events(),
+            counts: integrator.counts(),
+            memory: Memory(Some(&*integrator)),
         };
         k += 1;
         let mut interrupted = false;

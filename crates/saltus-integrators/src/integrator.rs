@@ -3,6 +3,7 @@
 use crate::certificate::{Certificate, Guarantees};
 use saltus_complementarity::{BlockState, ContactArchive};
 use saltus_system::{ConstraintKind, ContactId, ContactSet, State, System};
+use serde::{Deserialize, Serialize};
 
 /// Energy of a state \[J\].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -22,7 +23,8 @@ impl Energy {
 }
 
 /// What a contact or a joint with friction does at the end of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ContactState {
     /// It carries nothing.
     #[default]
@@ -60,7 +62,8 @@ impl From<BlockState> for ContactState {
 }
 
 /// What happened to a contact in a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum EventKind {
     /// A velocity jumped.
     Impact,
@@ -146,6 +149,22 @@ pub struct StepReport {
     pub certificate: Certificate,
 }
 
+/// What a scheme counted in a step: impacts it located, steps it took although their error was too large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// What each number counts, as `summary.json` has it.
+    pub names: &'static [&'static str],
+    /// As many numbers as names.
+    pub values: [u64; 5],
+}
+
+impl Counts {
+    /// Every name with its number.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.names.iter().copied().zip(self.values)
+    }
+}
+
 /// Constraints and contacts at the end of the last step.
 ///
 /// Forces are empty where a scheme has none.
@@ -155,6 +174,8 @@ pub struct Reactions<'a> {
     pub bilateral_gap: &'a [f64],
     /// `G v + ∂g/∂t` (ng).
     pub bilateral_velocity: &'a [f64],
+    /// `∂g/∂t` (ng), or empty where no constraint moves.
+    pub bilateral_rate: &'a [f64],
     /// Total impulse over the step (ng) [N·s].
     pub bilateral_impulse: &'a [f64],
     /// Non-impulsive part (ng) \[N\], or empty.
@@ -188,6 +209,7 @@ impl<'a> Reactions<'a> {
         Self {
             bilateral_gap: &[],
             bilateral_velocity: &[],
+            bilateral_rate: &[],
             bilateral_impulse: &[],
             bilateral_force: &[],
             contacts,
@@ -614,6 +636,11 @@ pub trait Integrator: Send {
     /// What happened to contacts in the last step, in the order of time, where the scheme knows it.
     fn events(&self) -> &[Event] {
         &[]
+    }
+
+    /// What the scheme counted in the last step, beyond what its report says.
+    fn counts(&self) -> Counts {
+        Counts::default()
     }
 
     /// Whether the scheme chooses its own step: [`step`](Self::step) then takes any step up to `h` and says in its report how long it was.

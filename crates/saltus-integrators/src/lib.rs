@@ -25,7 +25,7 @@ mod splitting;
 
 pub use adaptive::{AdaptiveMoreauJean, AdaptiveMoreauJeanOptions, ErrorOrder};
 pub use certificate::{Certificate, Entry, Guarantees, PROOF, WorstCertificate};
-pub use drive::{DriveError, Frame, Observer, ObserverError, Plan, RunInfo, Stop, drive};
+pub use drive::{DriveError, Frame, Memory, Observer, ObserverError, Plan, RunInfo, Stop, drive};
 pub use event_driven::{Accumulation, EventDriven, EventDrivenOptions, ImpactLaw};
 pub use generalized_alpha::{
     Coefficients, GeneralizedAlpha, GeneralizedAlphaOptions, Impacts, Inactive, Levels,
@@ -40,8 +40,8 @@ pub use higher_order::{
     HigherOrder, HigherOrderCounts, HigherOrderOptions, Method as HigherOrderMethod,
 };
 pub use integrator::{
-    ContactState, Energy, Event, EventKind, FailedContactProblem, FailedProblem, Integrator,
-    Reactions, StepError, StepReport,
+    ContactState, Counts, Energy, Event, EventKind, FailedContactProblem, FailedProblem,
+    Integrator, Reactions, StepError, StepReport,
 };
 pub use moreau_jean::{
     BilateralPoint, Evaluation, Explicit, Forecast, MoreauJean, MoreauJeanOptions, Variant,

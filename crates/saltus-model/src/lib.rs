@@ -21,6 +21,7 @@
 //! assert!(errors.to_string().starts_with("ball.toml:5:10: "), "{errors}");
 //! ```
 
+mod axis;
 mod build;
 pub mod definition;
 mod diagnostic;
@@ -34,17 +35,21 @@ mod friction;
 mod initial;
 mod model;
 pub mod number;
+mod placeholders;
 mod read;
 mod schema;
 mod set;
 mod suggest;
+mod template;
 pub mod tree;
 mod validate;
 
+pub use axis::{Axis, Values};
 pub use diagnostic::{Diagnostic, Location, ModelErrors, SourceText};
 pub use document::{Document, schema};
 pub use flexible::{Columns, Size};
 pub use formula_system::FormulaSystem;
 pub use model::Model;
 pub use set::Override;
+pub use template::Template;
 pub use tree::Format;

@@ -10,10 +10,9 @@ use crate::flexible::{self, Columns, Size};
 use crate::friction;
 use crate::initial::{self, Start};
 use crate::number::general;
-use crate::read;
-use crate::set::{self, Override};
-use crate::tree::{Format, Node, Path, Value};
-use crate::validate::{self, Validated};
+use crate::set::Override;
+use crate::template::Template;
+use crate::tree::{Format, Node, Path};
 use saltus_integrators::consistent::Projection;
 use saltus_integrators::{Plan, Scheme, StepError};
 use saltus_mechanics::flexible::{Assembly, NodeId};
@@ -59,7 +58,7 @@ pub struct Model {
     /// The document with the overrides applied.
     pub document: Document,
     /// The document, with places.
-    tree: Node,
+    pub(crate) tree: Node,
     /// The texts the places point into.
     sources: Vec<SourceText>,
     /// What is right by itself, but not solved by the scheme.
@@ -103,21 +102,7 @@ impl Model {
         overrides: &[Override],
         told: Option<&dyn Fn(Size)>,
     ) -> Result<Self, ModelErrors> {
-        let source = path.display().to_string();
-        match read::read(path) {
-            Ok((text, format)) => {
-                let folder = path.parent().unwrap_or(FilePath::new(""));
-                let name = read::name_of(path);
-                Self::parse_in(folder, &name, &source, text, format, overrides, told)
-            }
-            Err(diagnostic) => Err(ModelErrors::new(
-                vec![SourceText {
-                    name: source,
-                    text: String::new(),
-                }],
-                vec![diagnostic],
-            )),
-        }
+        Template::read(path)?.assemble(overrides, told)
     }
 
     /// Checks and assembles the model written in `text`; `source` is what messages call the text. Files that it
@@ -133,79 +118,10 @@ impl Model {
         overrides: &[Override],
     ) -> Result<Self, ModelErrors> {
         let folder = FilePath::new("");
-        Self::parse_in(folder, name, source, text, format, overrides, None)
+        Template::parse(folder, name, source, text, format)?.assemble(overrides, None)
     }
 
-    /// As [`parse`](Self::parse), with the files that the model names in `folder`.
-    fn parse_in(
-        folder: &FilePath,
-        name: &str,
-        source: &str,
-        text: String,
-        format: Format,
-        overrides: &[Override],
-        told: Option<&dyn Fn(Size)>,
-    ) -> Result<Self, ModelErrors> {
-        let (root, mut diagnostics) = format.parse(&text, 0);
-        let mut sources = vec![SourceText {
-            name: source.to_owned(),
-            text,
-        }];
-        let Some(mut root) = root else {
-            return Err(ModelErrors::new(sources, diagnostics));
-        };
-        if is_empty(&root) {
-            let diagnostic = Diagnostic::new("the file is empty, expected a model").help(
-                "a model begins with saltus = 1 and has the tables [system] and [simulation]",
-            );
-            return Err(ModelErrors::new(sources, vec![diagnostic]));
-        }
-        let applied = set::apply(&mut root, overrides, &mut sources);
-        diagnostics.extend(applied.diagnostics);
-        diagnostics.extend(version(&root));
-        let Validated {
-            tree,
-            diagnostics: found,
-            mended,
-        } = validate::validate(&root, &document::schema());
-        diagnostics.extend(found);
-        let document: Document = match serde_json::from_value(tree.to_json()) {
-            Ok(document) => document,
-            Err(error) => {
-                // The schema says all that the types do, so this is the last resort.
-                if diagnostics.is_empty() {
-                    diagnostics.push(Diagnostic::new(format!(
-                        "the document cannot be read: {error}"
-                    )));
-                }
-                return Err(ModelErrors::new(sources, diagnostics));
-            }
-        };
-        let mut findings = Findings::new(&tree, &sources, mended, diagnostics).telling(told);
-        let parts = Parts::of(&document, folder, &mut findings);
-        let Findings {
-            mut diagnostics,
-            refusals,
-            ..
-        } = findings;
-        match parts {
-            Some(parts) if diagnostics.is_empty() => Ok(Self::assembled(
-                name,
-                parts,
-                document,
-                applied.notes,
-                refusals,
-                tree,
-                sources,
-            )),
-            _ => {
-                diagnostics.extend(refusals);
-                Err(ModelErrors::new(sources, diagnostics))
-            }
-        }
-    }
-
-    fn assembled(
+    pub(crate) fn assembled(
         name: &str,
         parts: Parts,
         document: Document,
@@ -336,7 +252,7 @@ impl Model {
 }
 
 /// What is assembled from a document.
-struct Parts {
+pub(crate) struct Parts {
     system: Arc<dyn System>,
     assembly: Option<Arc<Assembly>>,
     columns: Option<Columns>,
@@ -350,7 +266,11 @@ struct Parts {
 
 impl Parts {
     /// `None` where something is missing; what and why is in `findings`.
-    fn of(document: &Document, folder: &FilePath, findings: &mut Findings<'_>) -> Option<Self> {
+    pub(crate) fn of(
+        document: &Document,
+        folder: &FilePath,
+        findings: &mut Findings<'_>,
+    ) -> Option<Self> {
         match (&document.system, one_of_two(document, findings)?) {
             (Some(system), Kind::Formulas) => Self::of_formulas(document, system, findings),
             _ => Self::of_flexible(document, folder, findings),
@@ -471,35 +391,6 @@ fn one_of_two(document: &Document, findings: &mut Findings<'_>) -> Option<Kind> 
             findings.at(&Path::default(), diagnostic);
             None
         }
-    }
-}
-
-fn is_empty(root: &Node) -> bool {
-    match &root.value {
-        Value::Null => true,
-        Value::Table(entries) => entries.is_empty(),
-        _ => false,
-    }
-}
-
-/// A version that is not the one this code reads.
-fn version(root: &Node) -> Option<Diagnostic> {
-    let node = &root.entry("saltus")?.node;
-    match node.value {
-        Value::Integer(found) if found != document::VERSION => {
-            let diagnostic = Diagnostic::new(format!(
-                "the file has format version {found}, this program reads version {}",
-                document::VERSION
-            ))
-            .at(node.location)
-            .label(format!("expected {}", document::VERSION));
-            Some(if found > document::VERSION {
-                diagnostic.help("a newer saltus reads it")
-            } else {
-                diagnostic
-            })
-        }
-        _ => None,
     }
 }
 

@@ -31,9 +31,33 @@ pub fn general(value: f64) -> String {
     }
 }
 
+/// `value` with the fewest digits that read back to the same number; very large and very small ones with a power of ten.
+#[must_use]
+pub fn shortest(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 || (1e-4..1e15).contains(&size) || !value.is_finite() {
+        value.to_string()
+    } else {
+        format!("{value:e}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::general;
+    use super::{general, shortest};
+
+    #[test]
+    fn the_shortest_digits_read_back() {
+        for (value, text) in [
+            (2.0, "2"),
+            (0.1, "0.1"),
+            (1e-5, "1e-5"),
+            (-2.5e20, "-2.5e20"),
+        ] {
+            assert_eq!(shortest(value), text);
+            assert_eq!(text.parse(), Ok(value));
+        }
+    }
 
     #[test]
     fn six_digits_are_enough_for_people() {

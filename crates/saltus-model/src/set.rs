@@ -344,12 +344,12 @@ fn is_map(path: &Path) -> bool {
     matches!(path.0.as_slice(), [Step::Key(key)] if key == "parameters" || key == "tables")
 }
 
-fn name_of(node: &Node) -> Option<&str> {
+pub(crate) fn name_of(node: &Node) -> Option<&str> {
     node.entry("name")?.node.text()
 }
 
 /// The entry of a list by its name, or by its number.
-fn position_of(items: &[Node], key: &str) -> Option<usize> {
+pub(crate) fn position_of(items: &[Node], key: &str) -> Option<usize> {
     items
         .iter()
         .position(|item| name_of(item) == Some(key))

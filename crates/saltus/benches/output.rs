@@ -13,7 +13,7 @@ use saltus::{
     ContactId, ContactLaw, ContactSet, Frame, Names, Observer, Plan, Recorder, RunInfo, Scheme,
     Simulation, State, Stop,
 };
-use saltus_integrators::{Certificate, Energy, Entry, Guarantees, Reactions, StepReport};
+use saltus_integrators::{Certificate, Energy, Entry, Guarantees, Memory, Reactions, StepReport};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -85,6 +85,7 @@ impl Frames {
         let reactions = Reactions {
             bilateral_gap: &[],
             bilateral_velocity: &[],
+            bilateral_rate: &[],
             bilateral_impulse: &[],
             bilateral_force: &[],
             contacts: &self.set,
@@ -99,6 +100,8 @@ impl Frames {
             report: &self.report,
             reactions,
             events: &[],
+            counts: saltus_integrators::Counts::default(),
+            memory: Memory::NONE,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::simulation::RunError;
 use saltus_integrators::Scheme;
-use saltus_system::{State, System};
+use saltus_system::{Names, State, System};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 /// Everything needed to go on: the time grid, the state, and what the scheme remembers.
 ///
 /// Written to JSON and read back it is the same, to the last bit, with a JSON library that writes and
-/// reads shortest round-trip numbers (`serde_json` with its feature `float_roundtrip`).
+/// reads shortest round-trip numbers (`serde_json` with its feature `float_roundtrip`). In a file, with a checksum, it is a
+/// [`SavedRun`](crate::output::SavedRun).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
-    /// Version of this format; 2.
+    /// Version of this format; 3.
     pub format: u32,
     /// Name of the scheme whose memory this is.
     pub scheme: String,
@@ -30,10 +31,13 @@ pub struct Checkpoint {
     /// Time of the state \[s\].
     pub t: f64,
     /// Positions (nq).
+    #[serde(with = "crate::exact::list")]
     pub q: Vec<f64>,
     /// Velocities (nv).
+    #[serde(with = "crate::exact::list")]
     pub v: Vec<f64>,
     /// What the scheme remembers.
+    #[serde(with = "crate::exact::list")]
     pub memory: Vec<f64>,
     /// Contacts that carried an impulse in the last step: they do not impact when the run goes on.
     pub closed: Vec<u64>,
@@ -41,7 +45,7 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// The format written by this version.
-    pub const FORMAT: u32 = 2;
+    pub const FORMAT: u32 = 3;
 
     /// Time after `steps` steps of `step` from `start` \[s\].
     #[allow(clippy::cast_precision_loss)]
@@ -91,7 +95,9 @@ impl Checkpoint {
                 });
             }
         }
-        let differences = self.identity.differences(&identity.clone().of(system));
+        let differences = self
+            .identity
+            .differences(&identity.clone().of(&system.names()));
         if changed || differences.is_empty() {
             return Ok(());
         }
@@ -147,9 +153,8 @@ impl Identity {
         }
     }
 
-    /// The same, of `system`.
-    pub(crate) fn of(mut self, system: &dyn System) -> Self {
-        let names = system.names();
+    /// The same, of a system with these names.
+    pub(crate) fn of(mut self, names: &Names) -> Self {
         let lists = [&names.positions, &names.velocities, &names.bilateral];
         let text: Vec<String> = lists.iter().map(|list| list.join(",")).collect();
         self.coordinates = fingerprint(&text.join(";"));

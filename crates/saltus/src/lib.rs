@@ -10,6 +10,7 @@
 pub mod analysis;
 mod checkpoint;
 mod columns;
+mod exact;
 pub mod observe;
 pub mod output;
 mod report;

@@ -307,7 +307,7 @@ impl<'a> Simulation<'a> {
         let mut checkpoint = Checkpoint {
             format: Checkpoint::FORMAT,
             scheme: integrator.name().to_owned(),
-            identity: self.identity.of(system),
+            identity: self.identity.of(&system.names()),
             start: plan.start,
             step: plan.step,
             steps: plan.first,

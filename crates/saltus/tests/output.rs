@@ -94,6 +94,7 @@ fn every_format_reads_back_to_the_same_bits() {
         );
     }
 
+    drop(files);
     let mut found: Vec<_> = fs::read_dir(&path)
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())
@@ -442,6 +443,7 @@ fn a_result_of_another_model_is_not_overwritten_unasked() {
         .open()
         .unwrap();
     lecture(&LECTURE).until(0.1).run(&mut [&mut files]).unwrap();
+    drop(files);
     let other = || {
         saltus::output::ResultDirectory::new(
             &path,
@@ -524,6 +526,7 @@ fn a_run_that_is_killed_leaves_a_directory_of_its_own() {
         assert!(key == "stop" || ended[key] == *value, "{key}");
     }
     assert_eq!(running["step"], 1e-3);
+    drop(files);
     // Killed there, the next run of the model goes ahead, that of another one does not.
     fs::write(path.join("summary.json"), running.to_string()).unwrap();
     assert!(directory(&path).open().is_ok());
@@ -660,6 +663,7 @@ fn reported_events_are_written_with_their_numbers() {
     ] {
         assert!(html.contains(part), "no {part}");
     }
+    drop(files);
     // A scheme that reports nothing leaves no such file, and removes that of an earlier run.
     let mut files = directory(&path).open().unwrap();
     lecture(&LECTURE).run(&mut [&mut files]).unwrap();

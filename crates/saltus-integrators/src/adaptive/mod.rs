@@ -24,7 +24,7 @@ mod options;
 pub use options::{AdaptiveMoreauJeanOptions, ErrorOrder};
 
 use crate::certificate::Guarantees;
-use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
+use crate::integrator::{Counts, Event, Integrator, Reactions, StepError, StepReport};
 use crate::moreau_jean::MoreauJean;
 use crate::scheme::OptionsError;
 use estimate::{Estimate, has_jump, violation_increment};
@@ -58,6 +58,8 @@ struct Own {
     h_min: f64,
     /// Length of the next attempt \[s\].
     proposal: f64,
+    /// Whether the last step was taken only because there is no shorter one.
+    is_forced: bool,
     /// Hidden variables at the start of the step.
     memory: Vec<f64>,
     start: State,
@@ -118,6 +120,7 @@ impl Integrator for AdaptiveMoreauJean {
             h_max,
             h_min,
             proposal,
+            is_forced: false,
             memory: Vec::new(),
             start: state.clone(),
             middle: state.clone(),
@@ -158,11 +161,10 @@ impl Integrator for AdaptiveMoreauJean {
                 Ok(done) if done.estimate.error <= 1.0 || is_shortest => {
                     own.propose(length, options.factor(done.estimate));
                     copy(&own.end, state);
-                    let too_wrong =
-                        u32::from(done.estimate.error > 1.0 || done.estimate.error.is_nan());
+                    own.is_forced = done.estimate.error > 1.0 || done.estimate.error.is_nan();
                     return Ok(StepReport {
                         rejected,
-                        remedies: done.report.remedies + too_wrong,
+                        remedies: done.report.remedies + u32::from(own.is_forced),
                         ..done.report
                     });
                 }
@@ -218,6 +220,14 @@ impl Integrator for AdaptiveMoreauJean {
 
     fn events(&self) -> &[Event] {
         self.own.as_ref().map_or(&[], |own| &own.halves.events)
+    }
+
+    fn counts(&self) -> Counts {
+        let forced = self.own.as_ref().is_some_and(|own| own.is_forced);
+        Counts {
+            names: &["accepted_at_shortest_step"],
+            values: [u64::from(forced), 0, 0, 0, 0],
+        }
     }
 
     fn chooses_step(&self) -> bool {

@@ -24,9 +24,12 @@ impl Engine {
             .with(Entry::QuaternionNorm, tolerance);
         let positions = formulation.has_corrections() || formulation == Formulation::Position;
         if positions {
-            g = g
-                .with(Entry::BilateralPosition, tolerance)
-                .with(Entry::Penetration, gap);
+            g = g.with(Entry::BilateralPosition, tolerance);
+        }
+        // Printed as it is, the position of a contact is held to `ν* − r g` with the memory of the filter in it.
+        let literal = formulation.has_memory() && !star;
+        if positions && !literal {
+            g = g.with(Entry::Penetration, gap);
         }
         if formulation.has_jumps() || formulation == Formulation::Velocity {
             g = g.with(Entry::BilateralVelocity, tolerance);

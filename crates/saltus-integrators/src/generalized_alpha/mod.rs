@@ -62,7 +62,7 @@ pub use options::{
 pub use settings::{Impacts, Inactive, LinearSolve, Prediction};
 
 use crate::certificate::Guarantees;
-use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
+use crate::integrator::{Counts, Event, Integrator, Reactions, StepError, StepReport};
 use crate::scheme::OptionsError;
 use engine::Engine;
 use saltus_system::{State, System};
@@ -148,6 +148,7 @@ impl Engine {
         Reactions {
             bilateral_gap: &self.rows.gap[..ng],
             bilateral_velocity: &self.start.velocity[..ng],
+            bilateral_rate: &self.start.rate[..ng],
             bilateral_impulse: &self.impulse[..ng],
             bilateral_force: force.get(..ng).unwrap_or(&[]),
             contacts: &self.rows.set,
@@ -235,6 +236,9 @@ macro_rules! integrator {
             }
             fn events(&self) -> &[Event] {
                 &self.0.search.events
+            }
+            fn counts(&self) -> Counts {
+                self.0.counts()
             }
             fn save(&self, memory: &mut Vec<f64>) {
                 self.0.save(memory);

@@ -17,7 +17,7 @@ pub(crate) struct Stage {
     /// The contacts of the step, evaluated here.
     pub(crate) contacts: ContactSet,
     jacobian: RowCollector,         // G (ng × nv)
-    rate: Vec<f64>,                 // ∂g/∂t (ng)
+    pub(super) rate: Vec<f64>,      // ∂g/∂t (ng)
     friction: RowCollector,         // T (rows of friction in joints × nv)
     friction_rate: Vec<f64>,        // (rows of friction in joints)
     friction_coefficient: Vec<f64>, // force or coefficient (elements of friction in joints)

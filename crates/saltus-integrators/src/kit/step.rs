@@ -440,6 +440,7 @@ impl Step {
         Reactions {
             bilateral_gap: &self.bilateral_gap,
             bilateral_velocity: &self.bilateral_velocity,
+            bilateral_rate: &self.start.rate,
             bilateral_impulse: &self.reactions.bilateral,
             gap_velocity: &self.gap_velocity,
             impulse: &self.reactions.normal,

@@ -389,6 +389,7 @@ impl Integrator for MoreauJean {
             state: &self.contact.state[..states],
             bilateral_gap: &self.bilateral.gap,
             bilateral_velocity: &self.bilateral.velocity,
+            bilateral_rate: &self.bilateral.rate,
             bilateral_impulse: &self.bilateral.impulse,
             bilateral_force: &[],
             contacts: &self.contact.set,

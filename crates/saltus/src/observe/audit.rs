@@ -5,6 +5,7 @@ use crate::observe::{EventLog, Events, Rest};
 use saltus_integrators::{
     Energy, Frame, Guarantees, Observer, ObserverError, Plan, RunInfo, Stop, WorstCertificate,
 };
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -16,17 +17,20 @@ pub const NOTICED: f64 = 1e-6;
 pub const RINGING: u64 = 10;
 
 /// What became of the energy \[J\].
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct EnergyAudit {
     /// At the start.
+    #[serde(with = "energy")]
     pub initial: Energy,
     /// At the end.
+    #[serde(with = "energy")]
     pub last: Energy,
     /// Largest gain of total energy in a step beyond the work of all forces without a potential,
     /// `max(ΔE − W_ext)`, at least 0. Impacts with `e ≤ 1` and constraints at rest do not gain energy; what
     /// a moving constraint or a potential that depends on time brings in counts as a gain.
     pub max_gain: f64,
     /// When that was \[s\]; NaN if no step gained.
+    #[serde(with = "crate::exact")]
     pub max_gain_at: f64,
     /// Steps with an impact, or up to `RINGING` after one, that gained more than `NOTICED` of the largest kinetic
     /// energy so far and more than any step away from impacts did. Where `e ≤ 1` and no contact moves by
@@ -35,15 +39,18 @@ pub struct EnergyAudit {
     /// Largest such gain, 0 if there is none.
     pub impact_gain: f64,
     /// When that was \[s\]; NaN if there is none.
+    #[serde(with = "crate::exact")]
     pub impact_gain_at: f64,
     /// Sum of the work of all forces without a potential, damping included.
+    #[serde(with = "crate::exact")]
     pub work_external: f64,
     /// Sum of the work of contact impulses and bilateral reactions.
+    #[serde(with = "crate::exact")]
     pub work_contact: f64,
 }
 
 /// Correction solves of the Newton loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Iterations {
     /// Sum over all steps.
     pub total: u64,
@@ -53,7 +60,7 @@ pub struct Iterations {
 
 /// Lengths of the steps that a scheme chose \[s\]. The last step of a run that reached its end is cut to end there and does
 /// not count, unless it is the only one.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StepRange {
     /// The shortest.
     pub shortest: f64,
@@ -137,16 +144,26 @@ impl Outcome {
 }
 
 /// Keeps the books of a run; costs a few nanoseconds per step.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Audit {
+    #[serde(skip)]
     info: Option<(&'static str, Plan, Guarantees)>,
+    /// Time at which the run began \[s\].
+    began: f64,
+    /// Whether the books are those of a run that goes on.
+    #[serde(skip)]
+    goes_on: bool,
+    #[serde(skip)]
     chooses_step: bool,
     stable_step: Option<f64>,
+    #[serde(skip)]
     before: Option<Vec<u64>>,
     log: EventLog,
     rest: RestWatch,
+    #[serde(with = "certificate")]
     certificate: WorstCertificate,
     energy: EnergyAudit,
+    #[serde(with = "crate::exact")]
     total: f64,
     iterations: Iterations,
     max_active: u32,
@@ -157,16 +174,80 @@ pub struct Audit {
     /// Lengths of all steps but the last.
     range: Option<StepRange>,
     t: f64,
+    #[serde(skip)]
     started: Option<Instant>,
+    /// Wall time of what was run before.
     wall: Duration,
+    #[serde(skip)]
     impact: bool,
     /// Steps since the last impact.
     quiet: Option<u64>,
+    #[serde(with = "crate::exact")]
     liveliest: f64,
     /// Largest gain of a step away from impacts \[J\].
+    #[serde(with = "crate::exact")]
     smooth_gain: f64,
     h: Option<f64>,
+    #[serde(skip)]
     stop: Option<Stop>,
+}
+
+/// Kinetic and potential energy.
+mod energy {
+    use super::Energy;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Pair(#[serde(with = "crate::exact::list")] Vec<f64>);
+
+    pub(super) fn serialize<S: Serializer>(e: &Energy, serializer: S) -> Result<S::Ok, S::Error> {
+        Pair(vec![e.kinetic, e.potential]).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Energy, D::Error> {
+        match Pair::deserialize(d)?.0[..] {
+            [kinetic, potential] => Ok(Energy { kinetic, potential }),
+            _ => Err(serde::de::Error::custom("an energy has two numbers")),
+        }
+    }
+}
+
+/// The entries that apply, each with its worst value and time.
+mod certificate {
+    use super::WorstCertificate;
+    use saltus_integrators::Entry;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Worst(
+        String,
+        #[serde(with = "crate::exact")] f64,
+        #[serde(with = "crate::exact")] f64,
+    );
+
+    pub(super) fn serialize<S: Serializer>(
+        certificate: &WorstCertificate,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let entry = |(entry, worst, at): (Entry, f64, f64)| Worst(entry.name().into(), worst, at);
+        serializer.collect_seq(certificate.iter().map(entry))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<WorstCertificate, D::Error> {
+        let mut certificate = WorstCertificate::default();
+        for Worst(name, worst, at) in Vec::<Worst>::deserialize(deserializer)? {
+            let entry = Entry::ALL.into_iter().find(|entry| entry.name() == name);
+            let Some(entry) = entry else {
+                return Err(serde::de::Error::custom(format!(
+                    "there is no entry {name}"
+                )));
+            };
+            certificate.set(entry, worst, at);
+        }
+        Ok(certificate)
+    }
 }
 
 impl Audit {
@@ -182,6 +263,32 @@ impl Audit {
             before: Some(closed),
             ..Self::default()
         }
+    }
+
+    /// The books so far, for a run that goes on from here.
+    pub(crate) fn save(&self) -> Self {
+        Self {
+            wall: self.wall_so_far(),
+            ..self.clone()
+        }
+    }
+
+    /// Takes up what [`save`](Self::save) gave: books of one run, though it was stopped.
+    pub(crate) fn going_on(saved: Self) -> Self {
+        Self {
+            goes_on: true,
+            ..saved
+        }
+    }
+
+    /// Start and step of the whole run, with the end of the present plan.
+    pub(crate) fn plan(&self, plan: Plan) -> Plan {
+        Plan::new(self.began, plan.step, plan.until)
+    }
+
+    fn wall_so_far(&self) -> Duration {
+        let now = self.started.map(|started| started.elapsed());
+        self.wall + now.unwrap_or_default()
     }
 
     /// The event log.
@@ -239,8 +346,15 @@ impl Audit {
 
 impl Observer for Audit {
     fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
+        if std::mem::take(&mut self.goes_on) {
+            self.info = Some((info.scheme, self.plan(info.plan), info.guarantees));
+            self.chooses_step = info.chooses_step;
+            self.started = Some(Instant::now());
+            return Ok(());
+        }
         *self = Self {
             before: self.before.take(),
+            began: info.plan.begin(),
             ..Self::default()
         };
         self.info = Some((info.scheme, info.plan, info.guarantees));
@@ -306,9 +420,8 @@ impl Observer for Audit {
     }
 
     fn end(&mut self, stop: &Stop) -> Result<(), ObserverError> {
-        self.wall = self
-            .started
-            .map_or(Duration::ZERO, |started| started.elapsed());
+        self.wall = self.wall_so_far();
+        self.started = None;
         self.stop = Some(stop.clone());
         Ok(())
     }

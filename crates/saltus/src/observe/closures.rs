@@ -2,6 +2,7 @@
 
 use saltus_integrators::{EventKind, Frame};
 use saltus_system::ContactId;
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
 /// What changed at a contact.
@@ -14,13 +15,16 @@ pub(crate) enum Change {
 }
 
 /// The contacts of the last step and whether each was closed, i.e. carried an impulse.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Closures {
+    #[serde(with = "crate::exact::ids")]
     ids: Vec<ContactId>,
     closed: Vec<bool>,
     /// Closed at the start because it touched at rest, not because of an impulse.
     resting: bool,
+    #[serde(skip)]
     spare_ids: Vec<ContactId>,
+    #[serde(skip)]
     spare_closed: Vec<bool>,
 }
 

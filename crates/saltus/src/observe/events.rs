@@ -17,6 +17,7 @@ use crate::observe::Closures;
 use crate::observe::closures::Change;
 use saltus_integrators::{ContactState, EventKind, Frame, RunInfo};
 use saltus_system::ContactId;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Steps after which a closed contact is persistent.
@@ -27,22 +28,26 @@ const KEPT: usize = 1000;
 const FOLLOWED: usize = 4096;
 
 /// One event, as it is listed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// Number of the step.
     pub step: u64,
     /// When \[s\]: as reported by the scheme, else the end of the step.
     pub t: f64,
     /// The contact.
+    #[serde(with = "crate::exact::id")]
     pub contact: ContactId,
     /// What happened.
     pub kind: EventKind,
     /// Normal impulse \[N·s\]: as reported, else that of the step.
+    #[serde(with = "crate::exact")]
     pub impulse: f64,
     /// Normal relative velocity \[m/s\]: just before, as reported, else at the start of the step; NaN if the contact was not
     /// near.
+    #[serde(with = "crate::exact")]
     pub velocity_before: f64,
     /// Normal relative velocity \[m/s\]: just after, as reported, else at the end of the step; NaN if the contact is not near.
+    #[serde(with = "crate::exact")]
     pub velocity_after: f64,
 }
 
@@ -68,7 +73,7 @@ impl Family {
 }
 
 /// What happened at one contact of fixed identity.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ContactStatistics {
     /// Its name.
     pub name: String,
@@ -91,7 +96,7 @@ pub struct ContactStatistics {
 }
 
 /// All events of a run, counted; the first of them, kept.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Events {
     /// Whether impacts and closings are those that the scheme reported, not inferred from the frames.
     pub reported: bool,
@@ -131,7 +136,7 @@ impl Events {
 }
 
 /// Successive impacts of one contact.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Chain {
     /// Impacts in a row whose intervals do not grow.
     length: u32,
@@ -162,19 +167,45 @@ impl Chain {
     }
 }
 
+/// The chains in the order of their contacts.
+mod chains {
+    use super::{Chain, ContactId, HashMap};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        chains: &HashMap<ContactId, Chain>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut list: Vec<(u64, &Chain)> = chains.iter().map(|(id, c)| (id.0, c)).collect();
+        list.sort_unstable_by_key(|(id, _)| *id);
+        serializer.collect_seq(list)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<HashMap<ContactId, Chain>, D::Error> {
+        let list = Vec::<(u64, Chain)>::deserialize(deserializer)?;
+        Ok(list.into_iter().map(|(id, c)| (ContactId(id), c)).collect())
+    }
+}
+
 /// Follows the contacts of a run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct EventLog {
     closures: Closures,
+    #[serde(with = "chains")]
     chains: HashMap<ContactId, Chain>,
     /// Contacts that closed at the end of a chain and may stay closed: with the impact.
     pending: Vec<Event>,
     /// Normal relative velocities at the end of the last step.
+    #[serde(with = "crate::exact::list")]
     velocity: Vec<f64>,
+    #[serde(with = "crate::exact::ids")]
     velocity_ids: Vec<ContactId>,
     /// What each of these contacts did in the last step; empty where none has friction.
     state: Vec<ContactState>,
     /// Impacts of the last step: contact and time \[s\].
+    #[serde(skip)]
     impacts: Vec<(ContactId, f64)>,
     /// Families of which the scheme has reported an event.
     reported: [bool; 3],

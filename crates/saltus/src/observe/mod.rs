@@ -3,6 +3,7 @@
 mod audit;
 mod closures;
 mod events;
+mod extremes;
 mod recorder;
 mod rest;
 mod stop_flag;
@@ -12,6 +13,7 @@ mod thinning;
 
 pub use audit::{Audit, EnergyAudit, Iterations, Outcome, StepRange};
 pub use events::{ContactStatistics, Event, EventLog, Events};
+pub use extremes::{Extremes, ExtremesWatch};
 pub use recorder::Recorder;
 pub use rest::Rest;
 pub use saltus_integrators::EventKind;

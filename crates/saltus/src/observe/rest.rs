@@ -18,6 +18,7 @@
 //! The system is at rest during a step if it is at rest at both of its ends.
 
 use saltus_integrators::{Energy, Frame, Reactions};
+use serde::{Deserialize, Serialize};
 
 /// A velocity this much smaller than its largest value is zero.
 const RELATIVE: f64 = 1e-6;
@@ -34,7 +35,7 @@ const DISPLACEMENT: f64 = 1e-9;
 const LANES: usize = 8;
 
 /// When the system was at rest.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Rest {
     /// Total time of the steps at both ends of which nothing moved \[s\]; never less than the time from
     /// `since` to the end.
@@ -45,7 +46,7 @@ pub struct Rest {
 }
 
 /// Follows the velocities of a run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct RestWatch {
     /// Largest absolute value of each velocity so far (nv).
     largest: Vec<f64>,

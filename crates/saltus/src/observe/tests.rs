@@ -5,7 +5,7 @@
 use crate::observe::rest::RestWatch;
 use crate::observe::{EventKind, EventLog, Events, Rest};
 use saltus_integrators::{
-    Certificate, Energy, Frame, Guarantees, Plan, Reactions, RunInfo, StepReport,
+    Certificate, Energy, Frame, Guarantees, Memory, Plan, Reactions, RunInfo, StepReport,
 };
 use saltus_system::{ContactId, ContactLaw, ContactSet, Names, State};
 
@@ -56,6 +56,7 @@ fn with_reports<T>(
     let reactions = Reactions {
         bilateral_gap: &[],
         bilateral_velocity: &[],
+        bilateral_rate: &[],
         bilateral_impulse: &[],
         bilateral_force: &[],
         contacts: &set,
@@ -70,6 +71,8 @@ fn with_reports<T>(
         report: &report,
         reactions,
         events: reported,
+        counts: saltus_integrators::Counts::default(),
+        memory: Memory::NONE,
     })
 }
 

@@ -49,6 +49,17 @@ impl Thinning {
         }
     }
 
+    /// The last row, if it was not kept.
+    pub(crate) fn pending(&self) -> Option<&[f64]> {
+        self.is_pending.then_some(self.pending.as_slice())
+    }
+
+    /// Goes on after a row that was not kept, if there was one.
+    pub(crate) fn go_on(&mut self, pending: Option<Vec<f64>>) {
+        self.is_pending = pending.is_some();
+        self.pending = pending.unwrap_or_default();
+    }
+
     /// The last row of the run, if it was not kept yet.
     pub(crate) fn finish(&mut self) -> Option<&[f64]> {
         std::mem::take(&mut self.is_pending).then_some(self.pending.as_slice())

@@ -1,23 +1,20 @@
-//! The directory of a result: checked before the run, filled while it goes on, complete at its end.
+//! The directory of a result, checked before the run.
 
+use crate::checkpoint::Identity;
 use crate::columns::Selection;
-use crate::observe::{Audit, Outcome};
-use crate::output::events::{EVENTS, EventWriter};
-use crate::output::spool::beside;
-use crate::output::summary::{model, running};
-use crate::output::vtk::{self, VtkWriter};
-use crate::output::{CsvWriter, Format, OutputError, RowStream, RunCard, SpooledWriter, summary};
-use crate::report::Report;
-use saltus_integrators::{Frame, Observer, ObserverError, RunInfo, Stop};
+use crate::output::checkpoints::CHECKPOINT;
+use crate::output::events::EVENTS;
+use crate::output::files::{PARTIAL, beside};
+use crate::output::summary::model;
+use crate::output::writer::{REPORT, SUMMARY};
+use crate::output::{
+    DirectoryLock, Format, OutputError, ResultWriter, Resumption, RunCard, SavedResult,
+};
 use saltus_mechanics::flexible::Assembly;
 use serde_json::Value;
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-const SUMMARY: &str = "summary.json";
-const REPORT: &str = "report.html";
 
 /// Where and in which forms a result is to be written.
 ///
@@ -36,14 +33,16 @@ const REPORT: &str = "report.html";
 /// ```
 #[derive(Debug, Clone)]
 pub struct ResultDirectory {
-    path: PathBuf,
-    card: RunCard,
-    formats: Vec<Format>,
-    every: u64,
-    report: bool,
+    pub(super) path: PathBuf,
+    pub(super) card: RunCard,
+    pub(super) formats: Vec<Format>,
+    pub(super) every: u64,
+    pub(super) report: bool,
     force: bool,
-    selection: Selection,
-    shapes: Option<Arc<Assembly>>,
+    pub(super) selection: Selection,
+    pub(super) shapes: Option<Arc<Assembly>>,
+    pub(super) keeper: Option<(Identity, Value, Resumption)>,
+    pub(super) saved: Option<SavedResult>,
 }
 
 impl ResultDirectory {
@@ -59,6 +58,8 @@ impl ResultDirectory {
             force: false,
             selection: Selection::default(),
             shapes: None,
+            keeper: None,
+            saved: None,
         }
     }
 
@@ -106,9 +107,29 @@ impl ResultDirectory {
         self
     }
 
-    /// Creates the directory, if need be, and makes sure that it can be written and holds no result of
-    /// another model, nor a file of the name of a result that is none. Nothing in it is touched before the
-    /// run begins.
+    /// Writes `checkpoint.json` at the end of the run, and meanwhile where `resumption` says so; with `identity`, what is run,
+    /// and `request`, what was asked for in the terms of the program that runs. Needs the format [`Format::Csv`].
+    #[must_use]
+    pub fn checkpoints(
+        mut self,
+        identity: Identity,
+        request: Value,
+        resumption: Resumption,
+    ) -> Self {
+        self.keeper = Some((identity, request, resumption));
+        self
+    }
+
+    /// Goes on with the result that is there, of which a checkpoint holds `saved`. Formats and rows are as they were.
+    #[must_use]
+    pub fn go_on(mut self, saved: SavedResult) -> Self {
+        self.saved = Some(saved);
+        self
+    }
+
+    /// Creates the directory, if need be, and makes sure that it can be written, that nobody else writes to it as long as the
+    /// writer is there, and that it holds no result of another model, nor a file of the name of a result that is none. Nothing
+    /// in it is touched before the run begins.
     ///
     /// # Errors
     /// [`OutputError`], before anything runs.
@@ -120,13 +141,61 @@ impl ResultDirectory {
             return Err(OutputError::NotADirectory { path: self.path });
         }
         fs::create_dir_all(&self.path).map_err(OutputError::io("create", &self.path))?;
+        let lock = DirectoryLock::take(&self.path)?;
         if !self.force {
             self.check_owner()?;
         }
-        let probe = self.path.join(".saltus-probe");
-        fs::write(&probe, b"").map_err(OutputError::io("write to", &self.path))?;
-        fs::remove_file(&probe).map_err(OutputError::io("write to", &self.path))?;
-        Ok(ResultWriter::new(self))
+        if let Some(saved) = &self.saved {
+            self.check_saved(saved)?;
+        }
+        Ok(ResultWriter::new(self, lock))
+    }
+
+    /// Whether everything is there that the run goes on with.
+    fn check_saved(&self, saved: &SavedResult) -> Result<(), OutputError> {
+        let refused = |reason: String| {
+            Err(OutputError::Unresumable {
+                path: self.path.clone(),
+                reason,
+            })
+        };
+        let formats: Vec<&str> = self.formats.iter().map(|f| f.name()).collect();
+        if saved.formats != formats || !self.formats.contains(&Format::Csv) {
+            let was = saved.formats.join(", ");
+            return refused(format!(
+                "it has the formats {was}, this run is to write {}; choose the same",
+                formats.join(", ")
+            ));
+        }
+        if saved.every.max(1) != self.every.max(1) {
+            return refused(format!(
+                "it has every {} rows, this run is to write every {}; choose the same",
+                saved.every, self.every
+            ));
+        }
+        if self.report && !saved.has_report() {
+            return refused(
+                "it has no report, and one of the rest would not be of the whole run; leave `--report` away, or begin again"
+                    .to_owned(),
+            );
+        }
+        let rows = (Format::Csv.file_name(), Some(saved.rows));
+        for (name, length) in [rows, (EVENTS, saved.events)] {
+            let Some(length) = length else { continue };
+            let path = self.path.join(name);
+            let partial = fs::metadata(beside(&path, PARTIAL));
+            let found = partial.or_else(|_| fs::metadata(&path)).map(|m| m.len());
+            match found {
+                Ok(found) if found >= length => {}
+                Ok(found) => {
+                    return refused(format!(
+                        "`{name}` has {found} bytes and had {length} when the checkpoint was written; begin the run again"
+                    ));
+                }
+                Err(_) => return refused(format!("`{name}` is gone; begin the run again")),
+            }
+        }
+        Ok(())
     }
 
     /// Whatever a result consists of is of an earlier run of the same model, finished or not.
@@ -152,211 +221,15 @@ impl ResultDirectory {
 }
 
 /// Every file that a result may consist of.
-fn result_files(directory: &Path) -> impl Iterator<Item = PathBuf> {
+pub(super) fn result_files(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let trajectories = Format::ALL.map(Format::file_name);
-    let names = [SUMMARY, REPORT, EVENTS].into_iter().chain(trajectories);
+    let names = [SUMMARY, REPORT, EVENTS, CHECKPOINT]
+        .into_iter()
+        .chain(trajectories);
     names.map(|name| directory.join(name))
 }
 
 /// Whether two models are the same by name, or by the file they are paths of.
 fn same_model(a: &str, b: &str) -> bool {
     a == b || fs::canonicalize(a).is_ok_and(|a| fs::canonicalize(b).is_ok_and(|b| a == b))
-}
-
-/// The observer that writes a result.
-pub struct ResultWriter {
-    path: PathBuf,
-    card: RunCard,
-    formats: Vec<Format>,
-    rows: RowStream,
-    drawing: Option<VtkWriter>,
-    events: EventWriter,
-    audit: Audit,
-    report: Option<Report>,
-    files: Vec<String>,
-    outcome: Option<Outcome>,
-}
-
-impl ResultWriter {
-    fn new(plan: ResultDirectory) -> Self {
-        let ResultDirectory {
-            path,
-            card,
-            formats,
-            every,
-            report,
-            selection,
-            shapes,
-            ..
-        } = plan;
-        let at_nodes = selection.fields.is_some();
-        let mut rows = RowStream::new(&card.model).every(every).select(selection);
-        let mut drawing = None;
-        let mut spooled = Vec::new();
-        for format in &formats {
-            let file = path.join(format.file_name());
-            match format {
-                Format::Csv => rows = rows.to(CsvWriter::new(file)),
-                Format::Vtk => {
-                    drawing = shapes
-                        .clone()
-                        .map(|assembly| VtkWriter::new(assembly, file, every, at_nodes));
-                }
-                other => spooled.push((*other, file)),
-            }
-        }
-        if !spooled.is_empty() {
-            rows = rows.to(SpooledWriter::new(spooled));
-        }
-        let report = report.then(Report::new);
-        Self {
-            events: EventWriter::new(path.join(EVENTS)),
-            path,
-            card,
-            formats,
-            rows,
-            drawing,
-            audit: Audit::new(),
-            report,
-            files: Vec::new(),
-            outcome: None,
-        }
-    }
-
-    /// The directory.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// What was written, after the run.
-    #[must_use]
-    pub fn files(&self) -> Vec<PathBuf> {
-        self.files.iter().map(|name| self.path.join(name)).collect()
-    }
-
-    /// Lists one more file that was written to the directory after the run, in the summary too.
-    ///
-    /// # Errors
-    /// Where the summary cannot be written.
-    pub fn list(&mut self, name: &str) -> Result<(), OutputError> {
-        if self.files.iter().any(|file| file == name) {
-            return Ok(());
-        }
-        self.files.push(name.to_owned());
-        match &self.outcome {
-            Some(outcome) => self.write_summary(&summary(&self.card, outcome, &self.files)),
-            None => Ok(()),
-        }
-    }
-
-    /// How the run went; `None` before it has ended.
-    #[must_use]
-    pub fn outcome(&self) -> Option<&Outcome> {
-        self.outcome.as_ref()
-    }
-
-    /// Says whose directory this is before anything else is written, so that a run that is killed leaves a
-    /// directory that the next one may use, and removes the files of an earlier result: what a run leaves
-    /// behind belongs together.
-    fn claim(&self, info: &RunInfo<'_>) -> Result<(), OutputError> {
-        self.write_summary(&running(&self.card, info))?;
-        let summary = self.path.join(SUMMARY);
-        for file in result_files(&self.path).filter(|file| *file != summary) {
-            match fs::remove_file(&file) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(OutputError::io("remove", &file)(error));
-                }
-                _ => (),
-            }
-        }
-        vtk::clear(&self.path.join(vtk::FOLDER))
-    }
-
-    fn write_summary(&self, summary: &Value) -> Result<(), OutputError> {
-        let path = self.path.join(SUMMARY);
-        let mut text =
-            serde_json::to_string_pretty(summary).map_err(|e| OutputError::encode(&path, e))?;
-        text.push('\n');
-        write_whole(&path, text.as_bytes())
-    }
-
-    /// Writes report and summary.
-    fn conclude(&mut self) -> Result<(), OutputError> {
-        let Some(outcome) = self.audit.outcome() else {
-            return Ok(());
-        };
-        self.files = self
-            .formats
-            .iter()
-            .map(|f| f.file_name().to_owned())
-            .collect();
-        if self.events.has_written() {
-            self.files.push(EVENTS.to_owned());
-        }
-        if self.report.is_some() {
-            self.files.push(REPORT.to_owned());
-        }
-        self.files.push(SUMMARY.to_owned());
-        if let Some(report) = &mut self.report {
-            let html = report.html(&self.card, &outcome, &self.files);
-            write_whole(&self.path.join(REPORT), html.as_bytes())?;
-        }
-        let summary = summary(&self.card, &outcome, &self.files);
-        self.outcome = Some(outcome);
-        self.write_summary(&summary)
-    }
-}
-
-/// Writes a file under another name first, so that a file of the final name is always complete.
-fn write_whole(path: &Path, content: &[u8]) -> Result<(), OutputError> {
-    let partial = beside(path, "partial");
-    fs::write(&partial, content)
-        .and_then(|()| fs::rename(&partial, path))
-        .map_err(OutputError::io("write", path))
-}
-
-impl Observer for ResultWriter {
-    fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
-        self.claim(info)?;
-        self.audit.begin(info, first)?;
-        self.events.open(info);
-        let columns = self.rows.open(info, first)?;
-        if let Some(drawing) = &mut self.drawing {
-            drawing.open()?;
-            drawing.take(first, true)?;
-        }
-        if let Some(report) = &mut self.report {
-            report.begin(info, first, &columns, self.rows.last_row());
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
-        let flow = self.audit.frame(frame)?;
-        let impact = self.audit.impact();
-        self.rows.take(frame, impact)?;
-        self.events.take(frame)?;
-        if let Some(drawing) = &mut self.drawing {
-            drawing.take(frame, impact)?;
-        }
-        if let Some(report) = &mut self.report {
-            let impacts = self.audit.log().latest_impacts();
-            report.push(frame, self.rows.last_row(), impact, impacts);
-        }
-        Ok(flow)
-    }
-
-    fn end(&mut self, stop: &Stop) -> Result<(), ObserverError> {
-        self.audit.end(stop)?;
-        let rows = self.rows.close();
-        let events = self.events.close();
-        let drawing = self.drawing.as_mut().map_or(Ok(()), VtkWriter::close);
-        let conclusion = self.conclude();
-        rows?;
-        events?;
-        drawing?;
-        Ok(conclusion?)
-    }
 }

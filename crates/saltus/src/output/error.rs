@@ -39,6 +39,49 @@ pub enum OutputError {
         /// The file.
         path: PathBuf,
     },
+    /// Somebody else writes to the directory.
+    #[error(
+        "`{}` is being written by {owner}; wait until that has ended, or choose another directory with `--out`",
+        path.display()
+    )]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+        /// Process and host.
+        owner: String,
+    },
+    /// A checkpoint that cannot be trusted.
+    #[error(
+        "`{}` is damaged: {reason}; begin the run again without `--resume`, or go on from another checkpoint",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// How one sees that.
+        reason: String,
+    },
+    /// A checkpoint of another version.
+    #[error(
+        "`{}` is of {found}, this version goes on from format {expected}; begin the run again without `--resume`",
+        path.display()
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: String,
+        /// The format that is read.
+        expected: u32,
+    },
+    /// A result that a run cannot go on with.
+    #[error("the result in `{}` cannot go on: {reason}", path.display())]
+    Unresumable {
+        /// The directory.
+        path: PathBuf,
+        /// Why, and what helps.
+        reason: String,
+    },
     /// The path is a file.
     #[error("`{}` is a file, expected a directory; choose another path with `--out`", path.display())]
     NotADirectory {

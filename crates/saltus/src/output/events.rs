@@ -12,7 +12,8 @@
 //! | `energy_lost` | energy that the contact took out of the motion \[J\] |
 //! | `energy.kinetic`, `energy.potential`, `energy.total` | at the end of the step \[J\] |
 //!
-//! The file appears with the first event: there is none where the scheme reports nothing.
+//! The file appears with the first event, as `events.csv.partial` until the run ends: there is none where the scheme reports
+//! nothing.
 
 use crate::output::OutputError;
 use crate::output::lines::{Lines, push_number, push_text};
@@ -60,6 +61,27 @@ impl EventWriter {
         let most = info.tangents.iter().copied().max().unwrap_or(0);
         self.directions = usize::from(most.min(2));
         self.written = false;
+    }
+
+    /// Goes on after `length` bytes, or before the first event.
+    pub(crate) fn go_on(
+        &mut self,
+        info: &RunInfo<'_>,
+        length: Option<u64>,
+    ) -> Result<(), OutputError> {
+        self.open(info);
+        match length {
+            Some(length) => {
+                self.written = true;
+                self.lines.go_on(length)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The file and its lines.
+    pub(crate) fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
     }
 
     /// Writes the events of a step.

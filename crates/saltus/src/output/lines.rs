@@ -1,11 +1,13 @@
 //! A file of comma-separated lines that grows while a run goes on.
 //!
-//! Only whole lines reach the file, at least once per second, so that it can be read meanwhile.
+//! It is called `NAME.partial` until it is complete. Only whole lines reach it, at least once per second, so that it can be
+//! read meanwhile.
 
 use crate::output::OutputError;
-use std::fs::File;
-use std::io::Write;
-use std::path::PathBuf;
+use crate::output::files::{PARTIAL, beside};
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Bytes collected before they are written.
@@ -16,8 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Collects lines and writes them in blocks.
 #[derive(Debug)]
 pub(crate) struct Lines {
+    /// Its name when it is complete, and until then.
     path: PathBuf,
+    partial: PathBuf,
     file: Option<File>,
+    /// Bytes in the file.
+    written: u64,
     text: Vec<u8>,
     clock: Clock,
 }
@@ -26,10 +32,12 @@ impl Lines {
     /// Lines for the file `path`, which is not touched before [`create`](Self::create).
     pub(crate) fn new(path: PathBuf) -> Self {
         Self {
+            partial: beside(&path, PARTIAL),
             path,
             file: None,
+            written: 0,
             text: Vec::new(),
-            clock: Clock::new(),
+            clock: Clock::new(PATIENCE),
         }
     }
 
@@ -44,15 +52,46 @@ impl Lines {
         names: impl Iterator<Item = &'a str>,
         length: usize,
     ) -> Result<(), OutputError> {
-        self.file = Some(File::create(&self.path).map_err(OutputError::io("create", &self.path))?);
+        let file = File::create(&self.partial).map_err(OutputError::io("create", &self.path))?;
+        (self.file, self.written) = (Some(file), 0);
         self.text = Vec::with_capacity(BLOCK + length);
         for name in names {
             push_text(&mut self.text, name);
             self.text.push(b',');
         }
         self.break_line();
-        self.clock = Clock::new();
+        self.clock = Clock::new(PATIENCE);
         self.flush()
+    }
+
+    /// Goes on with the file as it was when it had `length` bytes, whether it was completed afterwards or not.
+    pub(crate) fn go_on(&mut self, length: u64) -> Result<(), OutputError> {
+        let wrong = OutputError::io("go on with", &self.path);
+        let open = || {
+            if !self.partial.exists() {
+                fs::rename(&self.path, &self.partial)?;
+            }
+            let mut file = File::options().write(true).open(&self.partial)?;
+            file.set_len(length)?;
+            file.seek(SeekFrom::End(0))?;
+            Ok(file)
+        };
+        (self.file, self.written) = (Some(open().map_err(wrong)?), length);
+        self.text.clear();
+        self.clock = Clock::new(PATIENCE);
+        Ok(())
+    }
+
+    /// Where the file is until it is complete.
+    pub(crate) fn partial(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Bytes of all lines so far, those that wait to be written included; `None` where there is no file.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.file
+            .as_ref()
+            .map(|_| self.written + self.text.len() as u64)
     }
 
     /// What the present line is appended to, every cell followed by a comma.
@@ -72,11 +111,15 @@ impl Lines {
         }
     }
 
-    /// Writes what is left and closes the file.
+    /// Writes what is left, closes the file and gives it its name.
     pub(crate) fn close(&mut self) -> Result<(), OutputError> {
-        let result = self.flush();
-        self.file = None;
-        result
+        self.flush()?;
+        match self.file.take() {
+            Some(_) => {
+                fs::rename(&self.partial, &self.path).map_err(OutputError::io("write", &self.path))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The comma behind the last cell becomes the end of the line.
@@ -87,13 +130,32 @@ impl Lines {
         }
     }
 
-    fn flush(&mut self) -> Result<(), OutputError> {
-        if let Some(file) = &mut self.file {
-            file.write_all(&self.text)
-                .map_err(OutputError::io("write", &self.path))?;
+    /// Writes the lines that wait. Where that fails, the file keeps those it has, closed, under its other name.
+    pub(crate) fn flush(&mut self) -> Result<(), OutputError> {
+        let text = std::mem::take(&mut self.text);
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        match file.write_all(&text) {
+            Ok(()) => self.written += text.len() as u64,
+            Err(error) => {
+                let _ = file.set_len(self.written);
+                self.file = None;
+                if self.written == 0 {
+                    let _ = fs::remove_file(&self.partial);
+                }
+                return Err(OutputError::io("write", &self.path)(error));
+            }
         }
+        self.text = text;
         self.text.clear();
         Ok(())
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        let _ = self.flush(); // the lines of a run that was given up
     }
 }
 
@@ -119,9 +181,10 @@ pub(crate) fn push_text(text: &mut Vec<u8>, cell: &str) {
     text.push(b'"');
 }
 
-/// Says about once per second that it is time, and looks at the clock far less often than it is asked.
+/// Says about once per period that it is time, and looks at the clock far less often than it is asked.
 #[derive(Debug)]
-struct Clock {
+pub(crate) struct Clock {
+    period: Duration,
     last_due: Instant,
     last_look: Instant,
     asked: u32,
@@ -130,9 +193,10 @@ struct Clock {
 }
 
 impl Clock {
-    fn new() -> Self {
+    pub(crate) fn new(period: Duration) -> Self {
         let now = Instant::now();
         Self {
+            period,
             last_due: now,
             last_look: now,
             asked: 0,
@@ -141,7 +205,7 @@ impl Clock {
     }
 
     #[inline]
-    fn is_due(&mut self) -> bool {
+    pub(crate) fn is_due(&mut self) -> bool {
         self.asked += 1;
         if self.asked < self.stride {
             return false;
@@ -153,12 +217,12 @@ impl Clock {
         let now = Instant::now();
         let passed = now - self.last_look;
         (self.asked, self.last_look) = (0, now);
-        if passed < PATIENCE / 100 {
+        if passed < self.period.min(PATIENCE) / 100 {
             self.stride = (2 * self.stride).min(1 << 16);
-        } else if passed > PATIENCE / 10 {
+        } else if passed > self.period.min(PATIENCE) / 10 {
             self.stride = (self.stride / 8).max(1);
         }
-        let due = now - self.last_due >= PATIENCE;
+        let due = now - self.last_due >= self.period;
         if due {
             self.last_due = now;
         }

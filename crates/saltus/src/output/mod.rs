@@ -1,23 +1,31 @@
 //! Results on disk: the directory of a run, its formats and its summary.
 
+mod checkpoints;
 mod csv;
 mod directory;
 mod error;
 mod events;
+mod files;
 mod hdf5;
 mod lines;
+mod lock;
 mod npz;
 mod rows;
 mod spool;
 mod summary;
 mod vtk;
+mod writer;
 
+pub use checkpoints::{Resumption, SavedResult, SavedRun};
 pub use csv::{CsvWriter, read_csv};
-pub use directory::{ResultDirectory, ResultWriter};
+pub use directory::ResultDirectory;
 pub use error::OutputError;
+pub use files::write_whole;
+pub use lock::DirectoryLock;
 pub use rows::{Header, RowSink, RowStream};
 pub use spool::SpooledWriter;
 pub use summary::{RunCard, SUMMARY_FORMAT, summary};
+pub use writer::ResultWriter;
 
 use std::fmt;
 use std::str::FromStr;

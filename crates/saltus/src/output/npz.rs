@@ -6,7 +6,7 @@
 use crate::output::spool::Spool;
 use crate::output::{Header, OutputError};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -14,7 +14,8 @@ use zip::{CompressionMethod, ZipWriter};
 /// Writes the columns of `spool` to the file `path`.
 pub(crate) fn write(path: &Path, header: &Header, spool: &mut Spool) -> Result<(), OutputError> {
     let file = File::create(path).map_err(OutputError::io("create", path))?;
-    let mut archive = ZipWriter::new(BufWriter::with_capacity(1 << 16, file));
+    let file = BufWriter::with_capacity(1 << 16, file);
+    let mut archive = ZipWriter::new(Once::new(file));
     let rows = spool.len();
     // Members above 4 GiB, header included, need 64-bit sizes.
     let large = rows as u64 * 8 + 1024 >= u64::from(u32::MAX);
@@ -38,6 +39,66 @@ pub(crate) fn write(path: &Path, header: &Header, spool: &mut Spool) -> Result<(
     file.flush().map_err(OutputError::io("write", path))
 }
 
+/// A file that complains once and then pretends to be written: an archive that is given up completes itself, and says on the
+/// terminal what fails in that.
+struct Once<W> {
+    /// `None` after a complaint.
+    file: Option<W>,
+    /// Where the next byte goes, and how many there are.
+    at: u64,
+    end: u64,
+}
+
+impl<W> Once<W> {
+    fn new(file: W) -> Self {
+        Self {
+            file: Some(file),
+            at: 0,
+            end: 0,
+        }
+    }
+
+    fn with<R>(
+        &mut self,
+        instead: R,
+        act: impl FnOnce(&mut W) -> std::io::Result<R>,
+    ) -> std::io::Result<R> {
+        let Some(file) = &mut self.file else {
+            return Ok(instead);
+        };
+        let result = act(file);
+        if result.is_err() {
+            self.file = None;
+        }
+        result
+    }
+}
+
+impl<W: Write> Write for Once<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.with(bytes.len(), |file| file.write(bytes))?;
+        self.at += written as u64;
+        self.end = self.end.max(self.at);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.with((), Write::flush)
+    }
+}
+
+impl<W: Seek> Seek for Once<W> {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        let place = match to {
+            SeekFrom::Start(at) => at,
+            SeekFrom::Current(by) => self.at.saturating_add_signed(by),
+            SeekFrom::End(by) => self.end.saturating_add_signed(by),
+        };
+        self.at = self.with(place, |file| file.seek(SeekFrom::Start(place)))?;
+        Ok(self.at)
+    }
+}
+
 /// The header of a one-dimensional array of `rows` little-endian 64-bit numbers.
 fn npy_header(rows: usize) -> Vec<u8> {
     let mut text = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows},), }}");
@@ -54,7 +115,28 @@ fn npy_header(rows: usize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+    use std::io::Cursor;
+
+    /// An archive that is given up at any byte tells of it once, and does not panic.
+    #[test]
+    fn a_full_disk_is_told_once() {
+        for room in 0..400 {
+            let mut place = vec![0; room];
+            let mut archive = ZipWriter::new(Once::new(Cursor::new(&mut place[..])));
+            let options =
+                SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+            let filled = (|| -> std::io::Result<()> {
+                for name in ["t.npy", "q.npy"] {
+                    archive.start_file(name, options)?;
+                    archive.write_all(&[1; 100])?;
+                }
+                archive.finish().map(|_| ()).map_err(Into::into)
+            })();
+            assert!(filled.is_err(), "{room} bytes");
+        }
+    }
 
     #[test]
     fn the_header_is_aligned_and_says_its_length() {

@@ -2,7 +2,8 @@
 
 use crate::columns::{Column, Layout, Selection};
 use crate::observe::{Closures, Thinning};
-use crate::output::OutputError;
+use crate::output::csv::Table;
+use crate::output::{CsvWriter, OutputError};
 use saltus_integrators::{Frame, Observer, ObserverError, RunInfo, Stop};
 use std::ops::ControlFlow;
 
@@ -48,7 +49,34 @@ pub struct RowStream {
     row: Vec<f64>,
     thinning: Thinning,
     closures: Closures,
-    sinks: Vec<Box<dyn RowSink>>,
+    files: Files,
+}
+
+/// Where rows go.
+#[derive(Default)]
+struct Files {
+    /// The table that a run goes on with.
+    table: Option<CsvWriter>,
+    others: Vec<Box<dyn RowSink>>,
+}
+
+impl Files {
+    fn each(&mut self) -> impl Iterator<Item = &mut dyn RowSink> {
+        let table = self.table.as_mut().map(|t| t as &mut dyn RowSink);
+        let others = self.others.iter_mut().map(|s| &mut **s as &mut dyn RowSink);
+        table.into_iter().chain(others)
+    }
+
+    #[inline]
+    fn row(&mut self, row: &[f64]) -> Result<(), OutputError> {
+        if let Some(table) = &mut self.table {
+            table.row(row)?;
+        }
+        for sink in &mut self.others {
+            sink.row(row)?;
+        }
+        Ok(())
+    }
 }
 
 impl RowStream {
@@ -62,7 +90,7 @@ impl RowStream {
             row: Vec::new(),
             thinning: Thinning::new(1),
             closures: Closures::default(),
-            sinks: Vec::new(),
+            files: Files::default(),
         }
     }
 
@@ -83,8 +111,26 @@ impl RowStream {
     /// Adds a file.
     #[must_use]
     pub fn to(mut self, sink: impl RowSink + 'static) -> Self {
-        self.sinks.push(Box::new(sink));
+        self.files.others.push(Box::new(sink));
         self
+    }
+
+    /// Adds the table from which the others are filled again where a run goes on.
+    pub(crate) fn table(mut self, table: CsvWriter) -> Self {
+        self.files.table = Some(table);
+        self
+    }
+
+    /// Bytes of the table so far, and the last row where it is not in it.
+    pub(crate) fn so_far(&mut self) -> Option<(u64, Option<Vec<f64>>)> {
+        let length = self.files.table.as_mut()?.lines().length()?;
+        Some((length, self.thinning.pending().map(<[f64]>::to_vec)))
+    }
+
+    /// Writes the rows of the table that wait.
+    pub(crate) fn flush(&mut self) -> Result<(), OutputError> {
+        let table = self.files.table.as_mut();
+        table.map_or(Ok(()), |table| table.lines().flush())
     }
 
     /// The last row that was seen, kept or not.
@@ -98,20 +144,53 @@ impl RowStream {
         info: &RunInfo<'_>,
         first: &Frame<'_>,
     ) -> Result<Vec<Column>, OutputError> {
-        let (layout, columns) = Layout::new(info, &self.selection);
-        self.layout = layout;
-        self.row = vec![0.0; self.layout.width()];
-        let header = Header {
-            columns,
-            model: self.model.clone(),
-            scheme: info.scheme.to_owned(),
-            step: info.plan.step,
-        };
-        for sink in &mut self.sinks {
+        let header = self.header(info);
+        for sink in self.files.each() {
             sink.begin(&header)?;
         }
         self.take(first, true)?; // the first row is always kept
         Ok(header.columns)
+    }
+
+    /// The columns of a run to come.
+    pub(crate) fn header(&mut self, info: &RunInfo<'_>) -> Header {
+        let (layout, columns) = Layout::new(info, &self.selection);
+        self.layout = layout;
+        self.row = vec![0.0; self.layout.width()];
+        Header {
+            columns,
+            model: self.model.clone(),
+            scheme: info.scheme.to_owned(),
+            step: info.plan.step,
+        }
+    }
+
+    /// Goes on after `length` bytes of the table and `pending`, a last row that is not in it; fills the other files with the
+    /// rows of the table.
+    pub(crate) fn go_on(
+        &mut self,
+        header: &Header,
+        length: u64,
+        pending: Option<Vec<f64>>,
+    ) -> Result<(), OutputError> {
+        self.thinning.go_on(pending);
+        let Some(table) = &mut self.files.table else {
+            return Ok(());
+        };
+        table.go_on(header, length)?;
+        if self.files.others.is_empty() {
+            return Ok(());
+        }
+        let mut rows = Table::open(table.lines().partial(), length)?;
+        for sink in &mut self.files.others {
+            sink.begin(header)?;
+        }
+        while let Some(row) = rows.next()? {
+            for sink in &mut self.files.others {
+                sink.row(row)?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes a frame; `impact` says whether a contact closed in it.
@@ -121,14 +200,14 @@ impl RowStream {
             layout,
             row,
             thinning,
-            sinks,
+            files,
             ..
         } = self;
         layout.fill(frame, row);
         if thinning.keeps_all() {
-            return give(sinks, row);
+            return files.row(row);
         }
-        thinning.take(frame.step, impact, row, |row| give(sinks, row))
+        thinning.take(frame.step, impact, row, |row| files.row(row))
     }
 
     /// Completes all files and returns the first complaint.
@@ -136,8 +215,8 @@ impl RowStream {
         let mut outcome = self
             .thinning
             .finish()
-            .map_or(Ok(()), |row| give(&mut self.sinks, row));
-        for sink in &mut self.sinks {
+            .map_or(Ok(()), |row| self.files.row(row));
+        for sink in self.files.each() {
             let result = sink.end();
             if outcome.is_ok() {
                 outcome = result;
@@ -145,13 +224,11 @@ impl RowStream {
         }
         outcome
     }
-}
 
-fn give(sinks: &mut [Box<dyn RowSink>], row: &[f64]) -> Result<(), OutputError> {
-    for sink in sinks {
-        sink.row(row)?;
+    /// Leaves the files as they are.
+    pub(crate) fn abandon(&mut self) {
+        self.files = Files::default();
     }
-    Ok(())
 }
 
 impl Observer for RowStream {

@@ -5,6 +5,7 @@
 //! scratch file beside the result. At the end a column is read back block by block.
 
 use crate::columns::Column;
+use crate::output::files::{beside, through_partial};
 use crate::output::{Format, Header, OutputError, RowSink, hdf5, npz};
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -209,24 +210,13 @@ impl RowSink for SpooledWriter {
             return Ok(());
         };
         for (format, path) in &self.targets {
-            // Written under another name first: a file of the final name is always complete.
-            let partial = beside(path, "partial");
-            match format {
-                Format::Hdf5 => hdf5::write(&partial, &self.header, &mut spool)?,
-                _ => npz::write(&partial, &self.header, &mut spool)?,
-            }
-            fs::rename(&partial, path).map_err(OutputError::io("write", path))?;
+            through_partial(path, |partial| match format {
+                Format::Hdf5 => hdf5::write(partial, &self.header, &mut spool),
+                _ => npz::write(partial, &self.header, &mut spool),
+            })?;
         }
         Ok(())
     }
-}
-
-/// `NAME.suffix` beside the file `NAME`.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".");
-    name.push(suffix);
-    path.with_file_name(name)
 }
 
 /// Columns become members of an archive: names must be unique, without `/` and NUL.

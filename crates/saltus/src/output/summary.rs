@@ -16,14 +16,14 @@
 //! | `events` | counts of `impacts`, `closings`, `openings`, `stick`, `slip`, `accumulation`, as reported by the scheme or, where it reports none, inferred from the frames; `first_impact`, `last_impact` \[s\], or null; the `accumulations` with `contact` and `t` \[s\] |
 //! | `rest` | `total` time at rest \[s\]; time `since` which nothing moved until the end \[s\], or null |
 //! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond the work of forces without a potential; it contains what moving constraints and a potential that depends on time bring in) and its time `max_gain_at` \[s\], or null, `impacts_that_gain` (steps with an impact, or up to ten after one, that gained more than 1e-6 of the largest kinetic energy and more than any step away from impacts), the largest such gain `impact_gain` and its time `impact_gain_at`, `work_external`, `work_contact` \[J\] |
-//! | `stop` | `running`, `end-reached`, `interrupted` or `step-failed`; then `error` says why and `failed_step`, `failed_at` which |
+//! | `stop` | `running`, `end-reached`, `interrupted`, `step-failed` (then `error` says why and `failed_step`, `failed_at` which) or `not-written`: a file could not be written, `error` says which and why |
 //! | `files` | what was written beside this file |
 //!
 //! From the start of a run to its end the file says `"stop": "running"` and holds what is known before the
-//! first step: everything down to `start`, and no `steps`.
+//! first step: everything down to `start`, and no `steps`; so it does where `stop` is `not-written`.
 
 use crate::observe::Outcome;
-use saltus_integrators::{Entry, Plan, RunInfo, Scheme, Stop};
+use saltus_integrators::{Entry, Plan, Scheme, Stop};
 use serde_json::{Map, Value, json};
 
 /// Version of the format of `summary.json`.
@@ -100,10 +100,18 @@ pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
 }
 
 /// The content of `summary.json` while a run goes on.
-pub(crate) fn running(card: &RunCard, info: &RunInfo<'_>) -> Value {
-    let mut root = head(card, info.scheme, info.plan);
+pub(crate) fn running(card: &RunCard, scheme: &str, plan: Plan) -> Value {
+    let mut root = head(card, scheme, plan);
     root.insert("stop".into(), json!("running"));
     Value::Object(root)
+}
+
+/// The content of `summary.json` of a run that was `running` until something could not be written.
+pub(crate) fn not_written(running: &Value, error: &str) -> Value {
+    let mut summary = running.clone();
+    summary["stop"] = json!("not-written");
+    summary["error"] = json!(error);
+    summary
 }
 
 /// The model of a summary, if it is one.

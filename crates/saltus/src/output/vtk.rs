@@ -10,13 +10,15 @@
 //!
 //! What a node or an element does not have is not a number.
 
-use crate::output::OutputError;
+use crate::output::{OutputError, write_whole};
 use saltus_integrators::Frame;
 use saltus_mechanics::flexible::{Assembly, Cell, NodeId, NodeKind};
 use saltus_mechanics::rotation;
 use saltus_system::ContactId;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,14 +45,19 @@ pub(super) struct VtkWriter {
 }
 
 /// What is drawn of a frame.
-#[derive(Debug, Clone, Default)]
-struct Snapshot {
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Snapshot {
     step: u64,
     t: f64,
+    #[serde(with = "crate::exact::list")]
     q: Vec<f64>,
+    #[serde(with = "crate::exact::list")]
     v: Vec<f64>,
-    /// Contact and its impulse.
-    impulses: Vec<(ContactId, f64)>,
+    /// Contacts and their impulses.
+    #[serde(with = "crate::exact::ids")]
+    contacts: Vec<ContactId>,
+    #[serde(with = "crate::exact::list")]
+    impulses: Vec<f64>,
 }
 
 impl VtkWriter {
@@ -86,6 +93,37 @@ impl VtkWriter {
         Ok(())
     }
 
+    /// Goes on after `steps` steps, whose last frame, where it was not to be written, is `pending`.
+    pub fn go_on(&mut self, steps: u64, pending: Option<Snapshot>) -> Result<(), OutputError> {
+        let folder = self.folder();
+        let entries = fs::read_dir(&folder).map_err(OutputError::io("read", &folder))?;
+        let mut frames: Vec<(u64, String)> = entries
+            .flatten()
+            .filter_map(|entry| {
+                let name = entry.file_name().into_string().ok()?;
+                let step = name.strip_prefix("frame-")?.strip_suffix(".vtu")?;
+                Some((step.parse().ok()?, name))
+            })
+            .collect();
+        frames.sort_unstable();
+        self.written.clear();
+        for (step, name) in frames {
+            let path = folder.join(&name);
+            if step > steps || (step == steps && pending.is_some()) {
+                fs::remove_file(&path).map_err(OutputError::io("remove", &path))?;
+            } else {
+                self.written.push((time_of(&path)?, name));
+            }
+        }
+        self.pending = pending;
+        Ok(())
+    }
+
+    /// The last frame, where it is not written.
+    pub fn pending(&self) -> Option<&Snapshot> {
+        self.pending.as_ref()
+    }
+
     /// Takes a frame; it is written where its step is a multiple of `every` or a contact closed in it.
     pub fn take(&mut self, frame: &Frame<'_>, impact: bool) -> Result<(), OutputError> {
         let mut snapshot = self.pending.take().unwrap_or_default();
@@ -93,11 +131,10 @@ impl VtkWriter {
         snapshot.t = frame.state.t;
         snapshot.q.clone_from(&frame.state.q);
         snapshot.v.clone_from(&frame.state.v);
-        snapshot.impulses.clear();
         let reactions = &frame.reactions;
-        for (id, &impulse) in reactions.contacts.id.iter().zip(reactions.impulse) {
-            snapshot.impulses.push((*id, impulse));
-        }
+        snapshot.contacts.clone_from(&reactions.contacts.id);
+        snapshot.impulses.clear();
+        snapshot.impulses.extend_from_slice(reactions.impulse);
         if impact || frame.step.is_multiple_of(self.every) {
             self.write(&snapshot)
         } else {
@@ -118,7 +155,7 @@ impl VtkWriter {
             let _ = writeln!(text, "<DataSet timestep=\"{t}\" file=\"{FOLDER}/{file}\"/>");
         }
         text.push_str("</Collection>\n</VTKFile>\n");
-        fs::write(&self.index, text).map_err(OutputError::io("write", &self.index))
+        write_whole(&self.index, text.as_bytes())
     }
 
     fn folder(&self) -> PathBuf {
@@ -128,7 +165,7 @@ impl VtkWriter {
     fn write(&mut self, snapshot: &Snapshot) -> Result<(), OutputError> {
         let file = format!("frame-{:08}.vtu", snapshot.step);
         let path = self.folder().join(&file);
-        fs::write(&path, self.frame(snapshot)).map_err(OutputError::io("write", &path))?;
+        write_whole(&path, self.frame(snapshot).as_bytes())?;
         self.written.push((snapshot.t, file));
         Ok(())
     }
@@ -221,6 +258,21 @@ impl VtkWriter {
     }
 }
 
+/// The time that a frame holds \[s\].
+fn time_of(path: &Path) -> Result<f64, OutputError> {
+    let file = fs::File::open(path).map_err(OutputError::io("read", path))?;
+    let mut head = Vec::new();
+    // The time stands in the first lines.
+    file.take(1024)
+        .read_to_end(&mut head)
+        .map_err(OutputError::io("read", path))?;
+    let head = String::from_utf8_lossy(&head);
+    let after = head.split_once("format=\"ascii\">").map(|(_, rest)| rest);
+    let text = after.and_then(|rest| rest.split_once('<'));
+    text.and_then(|(text, _)| text.parse().ok())
+        .ok_or_else(|| OutputError::encode(path, "it is no frame of this program"))
+}
+
 /// One value per cell.
 struct Cells {
     /// Number of the part.
@@ -237,6 +289,7 @@ pub(super) fn clear(folder: &Path) -> Result<(), OutputError> {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
+        let name = name.strip_suffix(".partial").unwrap_or(&name);
         if name.starts_with("frame-") && name.ends_with(".vtu") {
             let path = entry.path();
             fs::remove_file(&path).map_err(OutputError::io("remove", &path))?;
@@ -277,8 +330,8 @@ impl Points {
             }
             points.turn(assembly, snapshot, node, n, count);
         }
-        for &(contact, impulse) in &snapshot.impulses {
-            if let Some(node) = assembly.contact_node(contact) {
+        for (contact, impulse) in snapshot.contacts.iter().zip(&snapshot.impulses) {
+            if let Some(node) = assembly.contact_node(*contact) {
                 points.impulse[node.index()] += impulse;
             }
         }

@@ -19,8 +19,9 @@ pub use diagram::Diagram;
 use plot::Plot;
 use saltus_integrators::{Frame, RunInfo};
 use saltus_system::ContactId;
+use serde::{Deserialize, Serialize};
 use series::Curve;
-use timeline::Timeline;
+use timeline::{SavedTimeline, Timeline};
 
 /// Coordinates and constraints that are drawn; of a larger system, the first.
 const SHOWN: usize = 8;
@@ -36,6 +37,14 @@ pub(crate) struct Report {
     /// First and last time \[s\].
     time: (f64, f64),
     contacts: Timeline,
+}
+
+/// The curves of a run that goes on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SavedReport {
+    curves: Vec<Curve>,
+    time: (f64, f64),
+    contacts: SavedTimeline,
 }
 
 /// A column that is drawn.
@@ -156,6 +165,24 @@ impl Report {
                 _ => trace.curve.push(t, y),
             }
         }
+    }
+
+    /// What goes on in another process.
+    pub(crate) fn save(&self) -> SavedReport {
+        SavedReport {
+            curves: self.traces.iter().map(|t| t.curve.clone()).collect(),
+            time: self.time,
+            contacts: self.contacts.save(),
+        }
+    }
+
+    /// Takes up what [`save`](Self::save) gave, after `begin`.
+    pub(crate) fn load(&mut self, saved: SavedReport) {
+        for (trace, curve) in self.traces.iter_mut().zip(saved.curves) {
+            trace.curve = curve;
+        }
+        self.time = saved.time;
+        self.contacts.load(saved.contacts);
     }
 
     /// The page; `files` are the names of the files written with it.

@@ -5,6 +5,8 @@
 //! sample. A jump begins a new bucket, and a bucket does not merge across a jump, so that jumps
 //! stay vertical; when there are too many, the smallest are given up first.
 
+use serde::{Deserialize, Serialize};
+
 /// Buckets of a curve at most; a bucket is drawn by up to four points.
 const CAPACITY: usize = 512;
 
@@ -32,13 +34,55 @@ impl Start {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(into = "Packed", try_from = "Packed")]
 struct Bucket {
     start: Start,
     first: Sample,
     low: Sample,
     high: Sample,
     last: Sample,
+}
+
+/// A bucket in numbers: how it starts (0, 1 or 2), the size of its jump, and its samples.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+struct Packed(#[serde(with = "crate::exact::list")] Vec<f64>);
+
+impl From<Bucket> for Packed {
+    fn from(bucket: Bucket) -> Self {
+        let (kind, size) = match bucket.start {
+            Start::Line => (0.0, 0.0),
+            Start::Jump(size) => (1.0, size),
+            Start::Break => (2.0, 0.0),
+        };
+        let mut numbers = vec![kind, size];
+        for (t, y) in [bucket.first, bucket.low, bucket.high, bucket.last] {
+            numbers.extend([t, y]);
+        }
+        Self(numbers)
+    }
+}
+
+impl TryFrom<Packed> for Bucket {
+    type Error = &'static str;
+
+    fn try_from(packed: Packed) -> Result<Self, Self::Error> {
+        let [kind, size, a, b, c, d, e, f, g, h] = packed.0[..] else {
+            return Err("a bucket has ten numbers");
+        };
+        Ok(Self {
+            start: match kind {
+                1.0 => Start::Jump(size),
+                2.0 => Start::Break,
+                _ => Start::Line,
+            },
+            first: (a, b),
+            low: (c, d),
+            high: (e, f),
+            last: (g, h),
+        })
+    }
 }
 
 impl Bucket {
@@ -75,7 +119,7 @@ impl Bucket {
 }
 
 /// A curve in time.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Curve {
     buckets: Vec<Bucket>,
     /// Samples of a full bucket.

@@ -10,6 +10,7 @@ use crate::report::plot::Axis;
 use crate::report::{Figure, Section};
 use saltus_integrators::{ContactState, Frame, RunInfo};
 use saltus_system::ContactId;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Bins of a bar; at 1000 pixels one is a pixel.
@@ -62,6 +63,24 @@ pub(crate) struct Timeline {
     row_of: Vec<u8>,
     hidden: usize,
     rows: Vec<Row>,
+}
+
+/// The bars of a run that goes on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SavedTimeline {
+    time: (f64, f64),
+    width: f64,
+    row_of: Vec<u8>,
+    hidden: usize,
+    rows: Vec<SavedRow>,
+}
+
+/// A bar: of each bin that is not empty its number, 1 after an impact, and the times.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct SavedRow {
+    member: usize,
+    impacts: u64,
+    bins: Vec<f64>,
 }
 
 impl Timeline {
@@ -190,6 +209,56 @@ impl Timeline {
             }
             row.bins[BINS / 2..].fill(Bin::default());
         }
+    }
+
+    /// What goes on in another process.
+    pub(crate) fn save(&self) -> SavedTimeline {
+        let row = |row: &Row| {
+            let mut bins = Vec::new();
+            for (k, bin) in row.bins.iter().enumerate() {
+                if bin.impact || bin.time != [0.0; 3] {
+                    bins.extend([k as f64, f64::from(u8::from(bin.impact))]);
+                    bins.extend(bin.time);
+                }
+            }
+            SavedRow {
+                member: row.member,
+                impacts: row.impacts,
+                bins,
+            }
+        };
+        SavedTimeline {
+            time: self.time,
+            width: self.width,
+            row_of: self.row_of.clone(),
+            hidden: self.hidden,
+            rows: self.rows.iter().map(row).collect(),
+        }
+    }
+
+    /// Takes up what [`save`](Self::save) gave, after `begin`.
+    pub(crate) fn load(&mut self, saved: SavedTimeline) {
+        if saved.row_of.len() != self.names.len() {
+            return;
+        }
+        (self.time, self.width) = (saved.time, saved.width);
+        (self.row_of, self.hidden) = (saved.row_of, saved.hidden);
+        let row = |saved: SavedRow| {
+            let mut bins = vec![Bin::default(); BINS];
+            for bin in saved.bins.as_chunks::<5>().0 {
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                if let Some(place) = bins.get_mut(bin[0] as usize) {
+                    place.impact = bin[1] > 0.0;
+                    place.time = [bin[2], bin[3], bin[4]];
+                }
+            }
+            Row {
+                member: saved.member,
+                impacts: saved.impacts,
+                bins,
+            }
+        };
+        self.rows = saved.rows.into_iter().map(row).collect();
     }
 
     /// The bars with their legend, where there are named contacts or joints with friction.
@@ -380,7 +449,9 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use saltus_integrators::{Certificate, Energy, Guarantees, Plan, Reactions, StepReport};
+    use saltus_integrators::{
+        Certificate, Energy, Guarantees, Memory, Plan, Reactions, StepReport,
+    };
     use saltus_system::{ContactLaw, ContactSet, Names, State};
 
     /// The timeline of a run with steps of `h` in which the contacts that `closed` tells carry an impulse.
@@ -436,6 +507,8 @@ mod tests {
                     ..Reactions::of(&set)
                 },
                 events: &[],
+                counts: saltus_integrators::Counts::default(),
+                memory: Memory::NONE,
             };
             if k == 0 {
                 timeline.begin(&info, &frame);

@@ -17,7 +17,7 @@ mod strike;
 use super::coefficients::Coefficients;
 use super::engine::{Before, Engine, Start, is_unsolved};
 use super::settings::Location;
-use crate::integrator::{Event, EventKind, StepError, StepReport};
+use crate::integrator::{Counts, Event, EventKind, StepError, StepReport};
 use saltus_system::System;
 
 /// Gap that counts as none, relative to the place where it is.
@@ -57,8 +57,9 @@ impl Located {
 pub(in crate::generalized_alpha) struct Search {
     /// What happened in the step.
     pub(in crate::generalized_alpha) events: Vec<Event>,
-    /// What was done in the step, and in all accepted ones.
+    /// What was done in the step, in the last accepted one, and in all of them.
     now: Located,
+    last: Located,
     pub(in crate::generalized_alpha) total: Located,
     /// The start of the step, where it was left.
     origin: Start,
@@ -88,6 +89,7 @@ impl Default for Search {
         Self {
             events: Vec::new(),
             now: Located::default(),
+            last: Located::default(),
             total: Located::default(),
             origin: Start::default(),
             has_left: false,
@@ -142,7 +144,8 @@ impl Search {
 
     /// The step was accepted.
     pub(in crate::generalized_alpha) fn accept(&mut self) {
-        self.total.add(std::mem::take(&mut self.now));
+        self.last = std::mem::take(&mut self.now);
+        self.total.add(self.last);
     }
 
     /// The piece of the last step at `fraction` of it, and the fraction of the piece.
@@ -177,7 +180,28 @@ enum Next {
     AtOnce,
 }
 
+/// Names of what is counted.
+const COUNTS: [&str; 5] = [
+    "located_impacts",
+    "plastic_rebounds",
+    "fallbacks",
+    "renewed_memories",
+    "solves",
+];
+
 impl Engine {
+    /// What was counted in the last step, where impacts are located.
+    pub(in crate::generalized_alpha) fn counts(&self) -> Counts {
+        if self.settings.location.is_none() {
+            return Counts::default();
+        }
+        let l = &self.search.last;
+        Counts {
+            names: &COUNTS,
+            values: [l.impacts, l.plastic, l.fallbacks, l.renewals, l.solves],
+        }
+    }
+
     /// Whether the step at hand is part of one with an impact.
     pub(in crate::generalized_alpha) fn is_piece(&self) -> bool {
         self.search.is_piece

@@ -1,6 +1,11 @@
 //! `saltus run` from outside: exit codes, files, and what it says.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod completions;
+mod directory;
+mod resume;
+mod sweep;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -404,9 +409,10 @@ fn ctrl_c_leaves_valid_files() {
         .unwrap();
     // The run of 4e9 steps has begun once there is a table of steps.
     let table = folder.0.join("cut/trajectory.csv");
+    let growing = folder.0.join("cut/trajectory.csv.partial");
     let begun = (0..1000).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
-        table.is_file()
+        growing.is_file()
     });
     assert!(begun, "no table of steps after ten seconds");
     let sent = Command::new("kill")
@@ -490,4 +496,12 @@ fn schemes_and_schema_are_printed() {
     let schema: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(schema["properties"]["saltus"]["type"], "integer");
     assert_eq!(folder.saltus(&["--help"]).0, Some(0));
+}
+
+/// Whether a file is there within ten seconds.
+fn appears(path: &Path) -> bool {
+    (0..1000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        path.is_file()
+    })
 }
