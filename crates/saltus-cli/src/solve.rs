@@ -207,12 +207,6 @@ fn file(arguments: &SolveArguments, request: &Request) -> ExitCode {
     if solutions.iter().any(Solution::settled) {
         return ExitCode::SUCCESS;
     }
-    let finite = solutions
-        .iter()
-        .any(|s| s.applies() && s.status != "not-finite");
-    if let Some(text) = verdicts::existence(problem).filter(|_| finite) {
-        eprintln!("{text}");
-    }
     eprintln!("no solver settled the problem");
     let all = solver(arguments) == ALL || batch::solver_names(problem).len() == 1;
     for line in verdicts::advice(&solutions, all) {

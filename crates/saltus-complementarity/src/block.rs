@@ -1,7 +1,5 @@
 //! A square matrix of small square blocks in compressed rows: the Delassus operator.
 
-use crate::equilibrium::times_power;
-
 /// Block-sparse square matrix; block columns ascend in each row and the diagonal block is always there.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BlockMatrix {
@@ -200,21 +198,6 @@ impl BlockMatrix {
                 let f = factor(i, self.cols[k]);
                 for v in &mut m.values[k * size..(k + 1) * size] {
                     *v *= f;
-                }
-            }
-        }
-        m
-    }
-
-    /// Every block times `2^(k_row + k_column)`.
-    pub(crate) fn in_units(&self, powers: &[i32]) -> Self {
-        let size = self.dimension * self.dimension;
-        let mut m = self.clone();
-        for (i, a) in powers.iter().enumerate() {
-            for k in self.start[i]..self.start[i + 1] {
-                let power = a + powers[self.cols[k]];
-                for v in &mut m.values[k * size..(k + 1) * size] {
-                    *v = times_power(*v, power);
                 }
             }
         }

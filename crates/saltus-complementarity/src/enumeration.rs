@@ -9,7 +9,7 @@ use crate::equilibrium::{Balanced, Units};
 use crate::lcp::{Inequalities, PhaseOne};
 use crate::mlcp::Mlcp;
 use crate::outcome::Tolerance;
-use crate::verdict::Room;
+use crate::verdict::VerdictWorkspace;
 use saltus_linear::{Dense, Lu, MinimumNorm, RANK_TOLERANCE, dot, max_abs};
 
 /// Up to this many complementary pairs all active sets are tried.
@@ -148,7 +148,7 @@ struct Sets {
     rank: MinimumNorm,
     x: Vec<f64>,
     rhs: Vec<f64>,
-    room: Room,
+    workspace: VerdictWorkspace,
 }
 
 impl Sets {
@@ -168,7 +168,7 @@ impl Sets {
             rank: MinimumNorm::default(),
             x: Vec::new(),
             rhs: Vec::new(),
-            room: Room::default(),
+            workspace: VerdictWorkspace::default(),
         }
     }
 
@@ -260,7 +260,7 @@ impl Sets {
             // Not −0 either.
             *z = if *z > 0.0 { *z } else { 0.0 };
         }
-        let verdict = p.settle(&mut z, tolerance, &mut self.room);
+        let verdict = p.settle(&mut z, tolerance, &mut self.workspace);
         verdict.holds(tolerance).then_some(z)
     }
 

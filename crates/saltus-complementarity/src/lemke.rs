@@ -4,7 +4,8 @@
 //! a linear complementarity problem that is positive semidefinite whenever the mixed one is.
 //! Reference: Cottle, Pang, Stone, *The Linear Complementarity Problem* (1992), §4.4 and §4.9.
 
-use crate::returns::Returns;
+use crate::cycle::CycleDetector;
+use crate::mlcp::Mlcp;
 use saltus_linear::{Dense, max_abs};
 
 /// How the pivoting ended.
@@ -28,7 +29,7 @@ pub(crate) struct Lemke {
     /// Column of the unknown that is basic in each row.
     basis: Vec<usize>,
     pivot_row: Vec<f64>,
-    returns: Returns<usize>,
+    cycle: CycleDetector<usize>,
     /// Covering vector `d`.
     cover: Vec<f64>,
 }
@@ -39,6 +40,26 @@ const PIVOT: f64 = 1e-11;
 const FIRST_RENEWAL: u64 = 64;
 /// What a ray leaves over of its equations, relative to their terms.
 const CLOSED: f64 = 1e-7;
+
+/// Where the second zero block of a bimatrix game begins: `q < 0`, `M = [0 A; B 0]` with positive `A` and `B`. `None` of any other
+/// problem.
+pub(crate) fn bimatrix_split(problem: &Mlcp<'_>) -> Option<usize> {
+    let (m, q) = (problem.matrix, problem.q);
+    if problem.equalities > 0 || q.iter().any(|q| *q >= 0.0) {
+        return None;
+    }
+    let n = q.len();
+    let split = (0..n).find(|&j| m[(0, j)] != 0.0)?;
+    let fits = |i: usize, j: usize| {
+        if (i < split) == (j < split) {
+            m[(i, j)] == 0.0
+        } else {
+            m[(i, j)] > 0.0
+        }
+    };
+    let all = (0..n).all(|i| (0..n).all(|j| fits(i, j)));
+    (split > 0 && all).then_some(split)
+}
 
 impl Lemke {
     /// Solves `0 ≤ y ⟂ M y + q ≥ 0` (the first `e` rows equalities with free `y`). `cover` chooses
@@ -69,11 +90,11 @@ impl Lemke {
             return (LemkeEnd::Solved, 0);
         }
         let mut entering = artificial;
-        self.returns.begin(&[], FIRST_RENEWAL);
+        self.cycle.begin(&[], FIRST_RENEWAL);
         for pivots in 0..limit {
             let leaving = self.basis[row];
             self.pivot(row, entering);
-            if self.returns.seen(&self.basis) {
+            if self.cycle.seen(&self.basis) {
                 self.read(e, y);
                 return (LemkeEnd::Rounding, pivots + 1);
             }
@@ -100,6 +121,61 @@ impl Lemke {
             }
         }
         self.read(e, y);
+        (LemkeEnd::Limit, limit)
+    }
+
+    /// Lemke & Howson's path (Cottle, Pang & Stone 1992, §4.4) of a bimatrix game, a problem `q < 0` with positive blocks beside zero
+    /// ones that begin at `split`: complementary in all pairs but that of row `first`.
+    pub(crate) fn solve_game(
+        &mut self,
+        m: &Dense,
+        q: &[f64],
+        (split, first): (usize, usize),
+        limit: u32,
+        y: &mut [f64],
+    ) -> (LemkeEnd, u32) {
+        let n = q.len();
+        // The artificial unknown never enters.
+        self.fill(m, q, 0, 0);
+        let rhs = 2 * n + 1;
+        let (own, other) = if first < split {
+            (0..split, split..n)
+        } else {
+            (split..n, 0..split)
+        };
+        // The unknown of `first`, large enough for all rows that feel it; the one of the row that then holds with equality, large
+        // enough for the others.
+        let mut entering = n + first;
+        let mut leaving = n;
+        for rows in [other, own] {
+            let need = |i: &usize| self.table[(*i, rhs)] / self.table[(*i, entering)];
+            let Some(row) = rows.max_by(|a, b| need(a).total_cmp(&need(b))) else {
+                return (LemkeEnd::Rounding, 0);
+            };
+            leaving = self.basis[row];
+            self.pivot(row, entering);
+            entering = leaving + n;
+        }
+        self.cycle.begin(&[], FIRST_RENEWAL);
+        for pivots in 2..limit.max(2) {
+            if leaving == first || leaving == n + first {
+                self.read(0, y);
+                return (LemkeEnd::Solved, pivots);
+            }
+            entering = if leaving < n {
+                leaving + n
+            } else {
+                leaving - n
+            };
+            let Some(row) = self.blocking(entering) else {
+                return (LemkeEnd::Rounding, pivots);
+            };
+            leaving = self.basis[row];
+            self.pivot(row, entering);
+            if self.cycle.seen(&self.basis) {
+                return (LemkeEnd::Rounding, pivots);
+            }
+        }
         (LemkeEnd::Limit, limit)
     }
 

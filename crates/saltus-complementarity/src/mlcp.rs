@@ -8,11 +8,10 @@
 
 use crate::active_set::{ActiveSet, NewtonEnd};
 use crate::enumeration;
-use crate::equilibrium::{Balanced, Units, is_within_range};
 use crate::lemke::{Lemke, LemkeEnd};
 use crate::outcome::{Outcome, Status, Tolerance};
 use crate::small;
-use crate::verdict::{Room, Verdict, size_of_row};
+use crate::verdict::{Verdict, VerdictWorkspace, size_of_row};
 use saltus_linear::{Dense, MinimumNorm, dot, max_abs};
 
 /// Find `z` with `w = M z + q`, `w_i = 0` and `z_i` free in the first `equalities` rows,
@@ -47,36 +46,7 @@ impl Mlcp<'_> {
                 natural(d * z[i], w)
             };
             if !(r.is_finite() && w.is_finite()) {
-                return self.at_the_ends(z).0.residual;
-            }
-            largest = largest.max(r);
-        }
-        largest
-    }
-
-    /// The verdict and the residual in the unit of `z` where terms leave the range of numbers.
-    #[cold]
-    fn at_the_ends(&self, z: &[f64]) -> (Verdict, f64) {
-        self.far(z, &Tolerance::default(), &mut Room::default())
-    }
-
-    /// Residual of the natural map in the unit of `z`: the largest of `|w_i|/d_i` over the equalities and
-    /// `|min(z_i, w_i/d_i)|` over the others, `d_i` as in [`residual`](Self::residual). For contact this is an impulse
-    /// where that is a velocity.
-    #[must_use]
-    pub fn residual_impulse(&self, z: &[f64]) -> f64 {
-        let mut largest = 0.0_f64;
-        for (i, &q) in self.q.iter().enumerate() {
-            let row = self.matrix.row(i);
-            let d = if row[i] > 0.0 { row[i] } else { 1.0 };
-            let w = (dot(row, z) + q) / d;
-            let r = if i < self.equalities {
-                w.abs()
-            } else {
-                natural(z[i], w)
-            };
-            if !(r.is_finite() && w.is_finite()) {
-                return self.at_the_ends(z).1;
+                return f64::NAN;
             }
             largest = largest.max(r);
         }
@@ -127,7 +97,7 @@ pub struct MlcpSolver {
     lemke: Lemke,
     wide: Dense,
     rank: MinimumNorm,
-    room: Room,
+    workspace: VerdictWorkspace,
 }
 
 /// Weight of the identity that is added to the scaled matrix to choose among non-unique multipliers.
@@ -167,8 +137,10 @@ impl MlcpSolver {
     }
 
     fn general(&mut self, problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Outcome {
-        if !is_within_range(problem) {
-            return in_other_units(problem, z, tolerance);
+        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+        if !finite(problem.matrix.as_slice()) || !finite(problem.q) {
+            z.fill(0.0);
+            return failed(Status::NotFinite, 0, f64::NAN);
         }
         self.load(problem, z, true);
         self.search(problem, z, tolerance)
@@ -434,7 +406,7 @@ impl MlcpSolver {
         for i in 0..problem.equalities {
             self.w[i] = self.s[i] * self.trial[i];
         }
-        let verdict = problem.judge(&self.w, tolerance, &mut self.room);
+        let verdict = problem.judge(&self.w, tolerance, &mut self.workspace);
         let good = verdict.holds(tolerance);
         if good {
             self.y.clone_from(&self.trial);
@@ -453,54 +425,7 @@ impl MlcpSolver {
                     y
                 };
         }
-        problem.settle(z, tolerance, &mut self.room)
-    }
-}
-
-/// Data near the ends of the range of numbers, or none: solved in units in which they are near 1.
-#[cold]
-fn in_other_units(problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> Outcome {
-    let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
-    if !finite(problem.matrix.as_slice()) || !finite(problem.q) {
-        z.fill(0.0);
-        return failed(Status::NotFinite, 0, f64::NAN);
-    }
-    let balanced = Balanced::new(problem);
-    let mut inside = balanced.units.guess(z);
-    let mut solver = MlcpSolver::default();
-    let near = &balanced.problem();
-    solver.load(near, &inside, true);
-    let mut end = solver.search(near, &mut inside, tolerance);
-    bring_back(problem, (&balanced.units, &inside), tolerance, z, &mut end);
-    end
-}
-
-/// Leaves in `z` the point that was found in other units, and judges it in those of the data.
-pub(crate) fn bring_back(
-    problem: &Mlcp<'_>,
-    (units, inside): (&Units, &[f64]),
-    tolerance: Tolerance,
-    z: &mut [f64],
-    end: &mut Outcome,
-) {
-    units.leave(inside, z);
-    let verdict = problem.settle(z, &tolerance, &mut Room::default());
-    stand_by(verdict, tolerance, z, end);
-}
-
-/// What is said of a point that was found in other units and judged in those of the data.
-pub(crate) fn stand_by(verdict: Verdict, tolerance: Tolerance, z: &mut [f64], end: &mut Outcome) {
-    end.residual = verdict.residual;
-    end.status = match end.status {
-        _ if verdict.holds(&tolerance) => Status::Solved,
-        Status::Infeasible => Status::Infeasible,
-        // The solution, or what came nearest to one, leaves the range of numbers.
-        Status::Solved => Status::NotFinite,
-        _ if verdict.relative.is_nan() => Status::NotFinite,
-        other => other,
-    };
-    if verdict.relative.is_nan() {
-        z.fill(0.0);
+        problem.settle(z, tolerance, &mut self.workspace)
     }
 }
 

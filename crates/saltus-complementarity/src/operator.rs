@@ -1,7 +1,6 @@
 //! The matrix of a problem as far as a solver needs it: dense, block-sparse, or known by its products only.
 
 use crate::block::BlockMatrix;
-use crate::sparse::SparseMatrix;
 use saltus_linear::{Dense, dot};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -47,43 +46,6 @@ impl Product for Dense {
             to.copy_from_slice(&self.row(place * k + i)[place * k..][..k]);
         }
         true
-    }
-}
-
-impl Product for BlockMatrix {
-    fn size(&self) -> usize {
-        self.dimension() * self.blocks()
-    }
-
-    fn apply(&self, x: &[f64], y: &mut [f64]) {
-        Self::apply(self, x, y);
-    }
-
-    fn work(&self) -> f64 {
-        (2 * self.dimension() * self.dimension() * self.stored()) as f64
-    }
-
-    fn diagonal_block(&self, place: usize, k: usize, block: &mut [f64]) -> bool {
-        let fits = k == self.dimension();
-        if fits {
-            block.copy_from_slice(self.diagonal(place));
-        }
-        fits
-    }
-}
-
-impl Product for SparseMatrix {
-    fn size(&self) -> usize {
-        self.rows()
-    }
-
-    fn apply(&self, x: &[f64], y: &mut [f64]) {
-        y.fill(0.0);
-        self.apply_add(1.0, x, y);
-    }
-
-    fn work(&self) -> f64 {
-        2.0 * self.entries() as f64
     }
 }
 

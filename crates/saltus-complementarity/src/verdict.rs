@@ -12,9 +12,7 @@
 //! excuses no other. With `s_i` alone it is the componentwise backward error (Oettli & Prager, *Numer. Math.* 6 (1964) 405–409).
 //! A caller who knows `q` only up to round-off says so by [`Tolerance::floor`], in the unit of `w`.
 
-use crate::equilibrium::{Balanced, Units, exponent, times_power};
 use crate::mlcp::{Mlcp, natural};
-use crate::operator::Product;
 use crate::outcome::Tolerance;
 use saltus_linear::{Dense, dot};
 
@@ -25,12 +23,9 @@ const ROUND_OFF: f64 = 1e-14;
 /// Round-off above this share of the data of a row hides them.
 const HIDDEN: f64 = 1e-6;
 
-/// Terms of a row in this range have lost nothing.
-const WRITTEN: std::ops::Range<f64> = 1e-280..f64::INFINITY;
-
 /// Buffers of a verdict, kept from one to the next.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Room {
+pub(crate) struct VerdictWorkspace {
     /// `w`.
     pub w: Vec<f64>,
     /// `s_i`, the terms of each row.
@@ -100,7 +95,7 @@ pub(crate) fn column_of(matrix: &Dense, j: usize) -> impl Iterator<Item = (usize
         .filter(|e| e.1 != 0.0)
 }
 
-impl Room {
+impl VerdictWorkspace {
     /// `min(s_i, D_i)` from `s_i` and the data of each row. A row that is not `live` (at its bound with the right sign) asks for
     /// nothing. Where a live row has no data of its own, `ζ` comes from its neighbours, and so on; where the diagonal is not
     /// positive, it is the smallest that some live row asks of the unknown.
@@ -167,42 +162,6 @@ impl Room {
         self.cap();
     }
 
-    /// The same of a matrix that is known by its products: `Σ_j |M_ij| ζ_j` is probed by one product with factors of either sign,
-    /// once for the rows without data of their own and once for all.
-    pub fn scale_free(&mut self, m: &dyn Product, diagonal: &[f64], live: impl Fn(usize) -> bool) {
-        let n = self.sizes.len();
-        self.reach.clear();
-        for (j, (&q, &d)) in self.data.iter().zip(diagonal).enumerate() {
-            let asks = live(j) && d > 0.0;
-            self.reach.push(if asks { q / d } else { 0.0 });
-        }
-        for last in [false, true] {
-            let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-            self.other.clear();
-            for asked in &self.reach {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                let factor = 0.5 + 0.5 * (state >> 11) as f64 / (1_u64 << 53) as f64;
-                let sign = if state & 1 == 0 { 1.0 } else { -1.0 };
-                self.other.push(sign * factor * asked);
-            }
-            self.found.resize(n, 0.0);
-            m.apply(&self.other, &mut self.found);
-            if !last {
-                for (j, reach) in self.reach.iter_mut().enumerate() {
-                    if *reach == 0.0 && live(j) && diagonal[j] > 0.0 {
-                        *reach = self.found[j].abs() / diagonal[j];
-                    }
-                }
-            }
-        }
-        self.scales.clear();
-        let each = self.data.iter().zip(&self.found);
-        self.scales.extend(each.map(|(q, probe)| q + probe.abs()));
-        self.cap();
-    }
-
     /// `min(s_i, D_i)` where `scales` holds `D_i`.
     fn cap(&mut self) {
         for (scale, size) in self.scales.iter_mut().zip(&self.sizes) {
@@ -252,7 +211,12 @@ impl Room {
 
 impl Mlcp<'_> {
     /// Judges `z`. Most rows pass already by what is at hand; only where one does not are all sizes computed.
-    pub(crate) fn judge(&self, z: &[f64], tolerance: &Tolerance, room: &mut Room) -> Verdict {
+    pub(crate) fn judge(
+        &self,
+        z: &[f64],
+        tolerance: &Tolerance,
+        workspace: &mut VerdictWorkspace,
+    ) -> Verdict {
         let (mut residual, mut relative, mut doubtful) = (0.0, 0.0, false);
         for (i, (&q, &z_i)) in self.q.iter().zip(z).enumerate() {
             let row = self.matrix.row(i);
@@ -276,153 +240,80 @@ impl Mlcp<'_> {
         if !doubtful {
             return Verdict { residual, relative };
         }
-        if !self.sizes(z, room) {
-            return self.far(z, tolerance, room).0;
+        if !self.sizes(z, workspace) {
+            return Verdict {
+                residual: f64::NAN,
+                relative: f64::NAN,
+            };
         }
-        relative = self.relative(z, tolerance, room);
+        relative = self.relative(z, tolerance, workspace);
         Verdict { residual, relative }
     }
 
-    /// The terms of all rows; false where some leave the range of numbers, or come so near its lower end that they lose digits.
-    fn sizes(&self, z: &[f64], room: &mut Room) -> bool {
-        room.sizes.clear();
+    /// The terms of all rows; false where some are no numbers.
+    fn sizes(&self, z: &[f64], workspace: &mut VerdictWorkspace) -> bool {
+        workspace.sizes.clear();
         let sizes = self.q.iter().enumerate();
         let sizes = sizes.map(|(i, q)| size_of_row(self.matrix.row(i), *q, z));
-        room.sizes.extend(sizes);
-        let written = |s: &f64| *s == 0.0 || WRITTEN.contains(s);
-        room.sizes.iter().all(written)
-    }
-
-    /// The verdict, and the residual in the unit of `z`, from rows and unknowns in units in which the largest term of every
-    /// row is of the order of 1, for numbers near the ends of the range. The floor of the caller is not used. NaN where `z` or
-    /// `w` is no number.
-    pub(crate) fn far(&self, z: &[f64], tolerance: &Tolerance, room: &mut Room) -> (Verdict, f64) {
-        let nothing = Verdict {
-            residual: f64::NAN,
-            relative: f64::NAN,
-        };
-        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
-        if !finite(z) || !finite(self.q) || !finite(self.matrix.as_slice()) {
-            return (nothing, f64::NAN);
-        }
-        let (near, y) = self.at(z);
-        let inside = near.problem();
-        let strict = Tolerance {
-            floor: 0.0,
-            ..*tolerance
-        };
-        inside.sizes(&y, room);
-        let relative = inside.relative(&y, &strict, room);
-        let (mut residual, mut impulse) = (0.0, 0.0);
-        for (i, &z) in z.iter().enumerate() {
-            let w = inside.q[i] + dot(inside.matrix.row(i), &y);
-            let own = inside.matrix[(i, i)];
-            let out = near.units.velocity(i, w);
-            if !out.is_finite() {
-                return (nothing, f64::NAN);
-            }
-            // w/M_ii in the unit of z.
-            let (scaled, through) = if own > 0.0 {
-                let scaled = near.units.velocity(i, own * y[i]);
-                let exponent = near.units.column[i] + near.units.unit;
-                (scaled, times_power(w / own, exponent))
-            } else {
-                (z, out)
-            };
-            if i < self.equalities {
-                residual = worse(residual, out.abs());
-                impulse = worse(impulse, through.abs());
-            } else {
-                residual = worse(residual, natural(scaled, out));
-                impulse = worse(impulse, natural(z, through));
-            }
-        }
-        (Verdict { residual, relative }, impulse)
-    }
-
-    /// The problem and the point in units of the terms at `z`.
-    fn at(&self, z: &[f64]) -> (Balanced, Vec<f64>) {
-        let n = z.len();
-        let none = i32::MIN / 16;
-        let mut column: Vec<i32> = z.iter().map(|z| exponent(*z)).collect();
-        let mut size = vec![none; n];
-        for (i, size) in size.iter_mut().enumerate() {
-            *size = exponent(self.q[i]);
-            for (m, c) in self.matrix.row(i).iter().zip(&column) {
-                *size = (*size).max(exponent(*m).saturating_add(*c));
-            }
-        }
-        for (j, c) in column.iter_mut().enumerate().filter(|(_, c)| **c < none) {
-            let rows = (0..n).filter(|&i| size[i] > none && self.matrix[(i, j)] != 0.0);
-            let most = rows.map(|i| exponent(self.matrix[(i, j)]) - size[i]).max();
-            *c = -most.unwrap_or(0);
-        }
-        for (i, size) in size.iter_mut().enumerate().filter(|(_, s)| **s <= none) {
-            let terms = self.matrix.row(i).iter().zip(&column);
-            let most = terms.map(|(m, c)| exponent(*m).saturating_add(*c)).max();
-            *size = most.filter(|m| *m > none).unwrap_or(0);
-        }
-        let row = size.into_iter().map(|s| -s).collect();
-        let units = Units {
-            row,
-            column,
-            unit: 0,
-        };
-        let y = units.enter(z);
-        let near = Balanced::with(self, units);
-        (near, y)
+        workspace.sizes.extend(sizes);
+        workspace.sizes.iter().all(|s| s.is_finite())
     }
 
     /// Judges `z`; where it fails, once more without what is round-off in it: an unknown whose terms are lost among those of
     /// some row is noise, and rows that consist of noise alone (`x₀ + x₁ = 0` beside large numbers) hold only without it.
     /// `z` keeps what was judged better.
-    pub(crate) fn settle(&self, z: &mut [f64], tolerance: &Tolerance, room: &mut Room) -> Verdict {
-        let verdict = self.judge(z, tolerance, room);
-        if verdict.holds(tolerance) || verdict.relative.is_nan() || !self.sizes(z, room) {
+    pub(crate) fn settle(
+        &self,
+        z: &mut [f64],
+        tolerance: &Tolerance,
+        workspace: &mut VerdictWorkspace,
+    ) -> Verdict {
+        let verdict = self.judge(z, tolerance, workspace);
+        if verdict.holds(tolerance) || verdict.relative.is_nan() || !self.sizes(z, workspace) {
             return verdict;
         }
-        let mut kept = std::mem::take(&mut room.other);
+        let mut kept = std::mem::take(&mut workspace.other);
         kept.clear();
         kept.extend(z.iter().enumerate().map(|(j, &x)| {
-            let lost = |(k, m): (usize, f64)| (m * x).abs() <= NOISE * room.sizes[k];
+            let lost = |(k, m): (usize, f64)| (m * x).abs() <= NOISE * workspace.sizes[k];
             let noise = x != 0.0 && column_of(self.matrix, j).any(lost);
             if noise { 0.0 } else { x }
         }));
         let mut better = verdict;
         if kept != z {
-            let again = self.judge(&kept, tolerance, room);
+            let again = self.judge(&kept, tolerance, workspace);
             if again.holds(tolerance) {
                 z.copy_from_slice(&kept);
                 better = again;
             }
         }
-        room.other = kept;
+        workspace.other = kept;
         better
     }
 
     /// The largest miss of a row, given the sizes; what is within `tolerance` need not be exact.
-    fn relative(&self, z: &[f64], tolerance: &Tolerance, room: &mut Room) -> f64 {
-        room.w.clear();
-        room.data.clear();
+    fn relative(&self, z: &[f64], tolerance: &Tolerance, workspace: &mut VerdictWorkspace) -> f64 {
+        workspace.w.clear();
+        workspace.data.clear();
         for (i, &q) in self.q.iter().enumerate() {
-            room.w.push(dot(self.matrix.row(i), z) + q);
-            room.data.push(q.abs());
+            workspace.w.push(dot(self.matrix.row(i), z) + q);
+            workspace.data.push(q.abs());
         }
-        let w = std::mem::take(&mut room.w);
+        let w = std::mem::take(&mut workspace.w);
         let column = |j: usize| column_of(self.matrix, j);
-        room.scale(column, |i| {
+        workspace.scale(column, |i| {
             i < self.equalities || z[i] != 0.0 || w[i] <= 0.0
         });
-        room.w = w;
+        workspace.w = w;
         let mut largest = 0.0;
         for (i, &z) in z.iter().enumerate() {
             let none = || f64::INFINITY;
             let part = if i < self.equalities {
-                room.miss(i, tolerance, none, none)
+                workspace.miss(i, tolerance, none, none)
             } else {
-                let below = || room.weight(column(i), z.max(0.0));
-                let outside = room.weight(column(i), (-z).max(0.0));
-                worse(room.miss(i, tolerance, below, none), outside)
+                let below = || workspace.weight(column(i), z.max(0.0));
+                let outside = workspace.weight(column(i), (-z).max(0.0));
+                worse(workspace.miss(i, tolerance, below, none), outside)
             };
             largest = worse(largest, part);
         }
@@ -443,11 +334,11 @@ impl Mlcp<'_> {
             residual: 0.0,
             ..Tolerance::default()
         };
-        let mut room = Room::default();
-        if self.sizes(z, &mut room) {
-            self.relative(z, &exact, &mut room)
+        let mut workspace = VerdictWorkspace::default();
+        if self.sizes(z, &mut workspace) {
+            self.relative(z, &exact, &mut workspace)
         } else {
-            self.far(z, &exact, &mut room).0.relative
+            f64::NAN
         }
     }
 }

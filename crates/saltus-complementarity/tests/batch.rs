@@ -438,9 +438,9 @@ fn tables_tell_failures_from_what_was_not_tried() {
     std::fs::remove_dir_all(root).unwrap();
 }
 
-/// Where no multipliers prove it, the contacts are named whose cases are all refuted: a rod that jams, in global and in reduced form.
+/// Where no multipliers prove it, the contact is named that has no solution: a rod that jams, in global and in reduced form.
 #[test]
-fn refuted_problems_name_their_contacts() {
+fn refuted_problems_name_their_contact() {
     let w = BlockMatrix::from_triplets(2, 1, [(0, 0, 1.0), (0, 1, 2.0), (1, 0, 2.0), (1, 1, 4.0)]);
     let q = vec![-1.0, 10.0];
     let reduced = FrictionContact::new(w, q.clone(), vec![1.0], Vec::new()).unwrap();
@@ -452,13 +452,8 @@ fn refuted_problems_name_their_contacts() {
             let end = solve(&problem, name, &Request::default()).unwrap();
             assert_eq!(end.status, "infeasible", "{name}");
             assert!(end.certificate.is_none() && end.settled());
-            let refuted = end.refuted.as_ref().unwrap();
-            assert_eq!((&refuted.contacts[..], refuted.cases), (&[0][..], 4));
             let text = serde_json::to_string(&end).unwrap();
-            assert!(
-                text.contains(r#""refuted":{"contacts":[0],"cases":4}"#),
-                "{text}"
-            );
+            assert!(text.contains(r#""refuted":0"#), "{text}");
         }
     }
 }

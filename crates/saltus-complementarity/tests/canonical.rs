@@ -424,3 +424,33 @@ fn monotone_problems_have_a_shortest_solution() {
     let mut z = [1.0, 0.0];
     assert!(!canonical_solution(&p, 1e-10, &mut z) && z == [1.0, 0.0]);
 }
+
+/// The least reaction does not depend on how accurately the problem is to be solved.
+#[test]
+fn a_tighter_tolerance_gives_the_same_reaction() {
+    let mut random = Random::new(71);
+    let mut problems = vec![disc(8, 2.0, 0.5, 0.3, 0.01), disc(5, 1.0, 0.2, 0.0, 0.1)];
+    problems.extend((0..6).map(|_| planted(&mut random, 3, 6, 7, false).0));
+    for (place, p) in problems.iter().enumerate() {
+        let mut known: Option<Vec<f64>> = None;
+        for tolerance in [1e-6, 1e-8, 1e-10, 1e-12] {
+            let limits = Limits {
+                tolerance,
+                ..Limits::default()
+            };
+            let mut r = vec![0.0; p.free_velocity().len()];
+            let end = solve(p, FrictionSolver::Auto, limits, &mut r);
+            assert!(end.outcome.is_solved(), "{place} {tolerance:e}: {end:?}");
+            assert!(
+                canonical_reaction(p, tolerance, &mut r),
+                "{place} {tolerance:e}"
+            );
+            assert!(p.residual(&r).eta <= tolerance, "{place} {tolerance:e}");
+            let size = dot(&r, &r).sqrt();
+            let known = known.get_or_insert_with(|| r.clone());
+            let apart = r.iter().zip(known.iter()).map(|(a, b)| (a - b).powi(2));
+            let apart = apart.sum::<f64>().sqrt() / size;
+            assert!(apart < 1e-4, "{place} {tolerance:e}: {apart:.1e}");
+        }
+    }
+}

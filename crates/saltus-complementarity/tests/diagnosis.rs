@@ -5,12 +5,12 @@
 mod support;
 
 use saltus_complementarity::friction::{
-    DIAGNOSIS_LIMIT, Feasibility, FrictionContact, FrictionSolver, Limits, Measure,
-    canonical_reaction, feasibility, infeasibility, one_contact_solutions, solve, solve_convex,
+    FrictionContact, FrictionSolver, Limits, canonical_reaction, infeasibility,
+    one_contact_solutions, solve, unsolvable_contact,
 };
 use saltus_complementarity::{BlockMatrix, Status};
 use saltus_linear::dot;
-use support::{Random, disc, planted};
+use support::{Random, planted};
 
 /// A unit mass between two walls that face each other; normal velocities `q`, nothing tangential.
 fn between_walls(q: [f64; 2]) -> FrictionContact {
@@ -44,9 +44,7 @@ fn image(p: &FrictionContact, x: &[f64]) -> f64 {
 #[test]
 fn walls_that_close_in_are_infeasible() {
     let p = between_walls([-1.0, -1.0]);
-    let Some(Feasibility::Infeasible { certificate }) = feasibility(&p) else {
-        panic!("{:?}", feasibility(&p));
-    };
+    let certificate = infeasibility(&p).unwrap();
     let normals = [certificate[0], 0.0, 0.0, certificate[1], 0.0, 0.0];
     assert!(certificate.iter().all(|v| *v > 0.0));
     assert!(image(&p, &normals) < 1e-14 && dot(&normals, p.free_velocity()) < 0.0);
@@ -85,18 +83,6 @@ fn what_is_only_just_feasible_is_not_infeasible() {
         ("walls", between_walls([-1.0, 1.0])),
         ("passing by", passing_by()),
     ] {
-        let Some(Feasibility::Open { separating }) = feasibility(&p) else {
-            panic!("{name}: {:?}", feasibility(&p));
-        };
-        let proof = separating.expect("nothing is inside the dual cones, and that can be proven");
-        assert!(image(&p, &proof) < 1e-9, "{name}: {proof:?}");
-        assert!(dot(&proof, p.free_velocity()) <= 1e-7, "{name}: {proof:?}");
-        for (r, mu) in proof.chunks_exact(3).zip(p.friction()) {
-            assert!(
-                dot(&r[1..], &r[1..]).sqrt() <= mu * r[0] * (1.0 + 1e-12),
-                "{name}"
-            );
-        }
         assert!(infeasibility(&p).is_none(), "{name}");
         for (method, solver) in FrictionSolver::ALL {
             for max_work in [1e2, 1e7] {
@@ -116,53 +102,16 @@ fn what_is_only_just_feasible_is_not_infeasible() {
     }
 }
 
-#[test]
-fn strictly_feasible_problems_come_with_the_point() {
-    let mut random = Random::new(101);
-    let mut problems = vec![disc(8, 2.0, 0.5, 0.3, 0.01), between_walls([0.5, 0.6])];
-    problems.push(planted(&mut random, 5, 6, 31, false).0);
-    for p in problems {
-        let Some(Feasibility::Strict {
-            x,
-            margin,
-            solvable: true,
-        }) = feasibility(&p)
-        else {
-            panic!("{:?}", feasibility(&p));
-        };
-        let mut u = vec![0.0; x.len()];
-        p.velocity(&x, &mut u);
-        let (measure, d) = (Measure::new(&p), p.dimension());
-        let size = |x: &[f64]| dot(x, x).sqrt();
-        for (i, u) in u.chunks_exact(d).enumerate() {
-            let rolling = p.rolling().get(i).map_or(0.0, |c| c * size(&u[3..]));
-            let inside = u[0] - p.friction()[i] * size(&u[1..d.min(3)]) - rolling;
-            let unit = measure.scales()[i].sqrt() * measure.reference();
-            assert!(
-                inside >= margin * unit * (1.0 - 1e-9),
-                "{inside} {margin} {unit}"
-            );
-        }
-        assert!(margin > 0.0);
-    }
-    assert!(feasibility(&disc(DIAGNOSIS_LIMIT + 1, 1.0, 0.3, 0.0, 0.1)).is_none());
-}
-
 /// Problems made from a solution, most of them with singular `W`: none is called infeasible, whatever the limits.
 #[test]
 fn what_has_a_solution_is_never_infeasible() {
     let mut random = Random::new(103);
-    let mut counts = [0; 2];
     for case in 0..300 {
         let (d, n) = ([2, 3, 5][case % 3], 1 + random.below(8));
         let rank = 1 + random.below(n + 2);
         let (p, _) = planted(&mut random, d, n, rank, case % 2 == 0);
         assert!(infeasibility(&p).is_none(), "case {case}");
-        match feasibility(&p).unwrap() {
-            Feasibility::Infeasible { .. } => panic!("case {case}"),
-            Feasibility::Strict { .. } => counts[0] += 1,
-            _ => counts[1] += 1,
-        }
+        assert!(unsolvable_contact(&p).is_none(), "case {case}");
         let (name, solver) = FrictionSolver::ALL[case % FrictionSolver::ALL.len()];
         let limits = Limits {
             max_work: 1e4,
@@ -177,8 +126,6 @@ fn what_has_a_solution_is_never_infeasible() {
             "case {case}, {name}"
         );
     }
-    println!("strictly feasible {}, open {}", counts[0], counts[1]);
-    assert!(counts.iter().all(|c| *c > 10), "{counts:?}");
 }
 
 /// Singular, zero, unsymmetric and indefinite operators, no friction, tiny and huge numbers: a word for each, nothing that is
@@ -186,7 +133,7 @@ fn what_has_a_solution_is_never_infeasible() {
 #[test]
 fn fuzzed_problems_are_diagnosed() {
     let mut random = Random::new(109);
-    let (mut counts, mut replaced) = ([0; 4], 0);
+    let (mut refuted, mut replaced) = (0, 0);
     for case in 0..3000 {
         let (n, d) = (random.below(5), [2, 3, 5][case % 3]);
         let size = n * d;
@@ -214,28 +161,9 @@ fn fuzzed_problems_are_diagnosed() {
         let w = BlockMatrix::from_triplets(d, n, entries);
         let p = FrictionContact::new(w, q, mu, rolling).unwrap();
         let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
-        match feasibility(&p).unwrap() {
-            Feasibility::Strict { x, margin, .. } => {
-                assert!(finite(&x) && margin > 0.0, "case {case}");
-                counts[0] += 1;
-            }
-            Feasibility::Open { separating } => {
-                assert!(separating.is_none_or(|p| finite(&p)), "case {case}");
-                counts[1] += 1;
-            }
-            Feasibility::Infeasible { certificate } => {
-                assert!(finite(&certificate), "case {case}");
-                counts[2] += 1;
-            }
-            Feasibility::Refuted(refuted) => {
-                assert!(
-                    !refuted.contacts.is_empty() && refuted.cases > 1,
-                    "case {case}"
-                );
-                counts[3] += 1;
-            }
-            other => panic!("{other:?}"),
-        }
+        let proof = infeasibility(&p);
+        assert!(proof.as_deref().is_none_or(finite), "case {case}");
+        refuted += usize::from(proof.is_some() || unsolvable_contact(&p).is_some());
         let limits = Limits {
             max_work: 1e6,
             max_iterations: 2000,
@@ -254,48 +182,12 @@ fn fuzzed_problems_are_diagnosed() {
             );
         }
     }
-    println!(
-        "strict {}, open {}, infeasible {}, refuted {}; {replaced} canonical",
-        counts[0], counts[1], counts[2], counts[3]
-    );
-}
-
-/// The convex problems heed limits and cancelling, and refuse what does not fit.
-#[test]
-fn convex_problems_heed_their_limits() {
-    let mut random = Random::new(131);
-    let (p, _) = planted(&mut random, 3, 12, 20, false);
-    let zero = vec![0.0; 12];
-    let run = |s: &[f64], limits: Limits<'_>| {
-        let mut r = vec![0.0; 36];
-        let end = solve_convex(&p, s, limits, &mut r);
-        assert!(r.iter().all(|v| v.is_finite()));
-        end.status
-    };
-    assert_eq!(run(&zero, Limits::default()), Status::Solved);
-    assert_eq!(run(&zero[1..], Limits::default()), Status::Inconsistent);
-    assert_eq!(run(&[f64::NAN; 12], Limits::default()), Status::NotFinite);
-    let cancelled = std::sync::atomic::AtomicBool::new(true);
-    let tolerance = 1e-14;
-    let stopped = Limits {
-        tolerance,
-        cancel: Some(&cancelled),
-        ..Limits::default()
-    };
-    assert_eq!(run(&zero, stopped), Status::Cancelled);
-    for (max_iterations, max_work) in [(1, 1e10), (1_000_000, 1.0)] {
-        let limits = Limits {
-            tolerance,
-            max_iterations,
-            max_work,
-            ..Limits::default()
-        };
-        assert_eq!(run(&zero, limits), Status::IterationLimit);
-    }
+    println!("{refuted} refuted, {replaced} canonical");
+    assert!(refuted > 100 && replaced > 100);
 }
 
 /// Operators that are not positive semidefinite: a contact that its own reaction pulls in is infeasible, and said to be at
-/// once; velocities inside the dual cones do not promise a solution.
+/// once.
 #[test]
 fn what_reactions_make_worse_is_infeasible() {
     for d in [2, 3, 5] {
@@ -317,20 +209,12 @@ fn what_reactions_make_worse_is_infeasible() {
             assert!(end.outcome.iterations < 2000 && end.work < 1e6, "{place}");
             let certificate = infeasibility(&p).unwrap();
             assert!(certificate[0] > 0.0, "{place}");
-            assert!(matches!(
-                feasibility(&p),
-                Some(Feasibility::Infeasible { .. })
-            ));
         }
         // Friction may push it out: −1 + 0.4·5 > 0. But the slip that would, u_t < 0, it drives the other way.
         let p = problem(-1.0, 5.0, -0.1);
         assert!(infeasibility(&p).is_none());
-        match feasibility(&p) {
-            Some(Feasibility::Refuted(proof)) if d < 5 => assert_eq!(proof.contacts, [0]),
-            // With rolling the slips are not told apart.
-            Some(Feasibility::Strict { solvable, .. }) if d == 5 => assert!(!solvable),
-            other => panic!("{d}: {other:?}"),
-        }
+        // With rolling the slips are not told apart.
+        assert_eq!(unsolvable_contact(&p), (d < 5).then_some(0));
     }
 }
 
@@ -376,7 +260,7 @@ fn one_contact_without_a_solution_takes_little_work() {
             assert!(end.outcome.is_solved(), "{place}");
         }
     }
-    println!("solved, infeasible by multipliers, by cases: {counts:?}");
+    println!("solved, infeasible by multipliers, by all solutions: {counts:?}");
     assert!(counts.iter().all(|c| *c > 20), "{counts:?}");
 }
 
@@ -425,6 +309,47 @@ fn squeezing_is_proven_before_the_work_is_spent() {
                 end.work < 0.2 * Limits::default().max_work,
                 "{name} {n}: {end:?}"
             );
+        }
+    }
+}
+
+/// A heavy body on a light one nearly squeezes it; nothing is proven that the rounding of the data may have made.
+#[test]
+fn a_heavy_body_on_a_light_one_is_not_infeasible() {
+    for ratio in [1e4_f64, 1e6, 5e8, 1e9, 1e10, 1e12] {
+        let mut entries = Vec::new();
+        for k in 0..3 {
+            let pairs = [(k, k, 1.0), (3 + k, 3 + k, 1.0 + 1.0 / ratio)];
+            entries.extend(
+                pairs
+                    .into_iter()
+                    .chain([(k, 3 + k, -1.0), (3 + k, k, -1.0)]),
+            );
+        }
+        let w = BlockMatrix::from_triplets(3, 2, entries);
+        // Both fall with 0.01 m/s.
+        let q = vec![-0.01, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let p = FrictionContact::new(w, q, vec![0.5; 2], Vec::new()).unwrap();
+        assert_eq!(infeasibility(&p), None, "{ratio:e}");
+        let end = solve(&p, FrictionSolver::Auto, Limits::default(), &mut [0.0; 6]);
+        // Beyond 1e7 the weight of the upper body hides the velocity of the lower one in its rounding.
+        let status = end.outcome.status;
+        assert_ne!(status, Status::Infeasible, "{ratio:e} {end:?}");
+        assert!(ratio > 1e7 || status == Status::Solved, "{ratio:e} {end:?}");
+    }
+}
+
+/// Numbers beyond 1e±60 are refused, and nothing is tried.
+#[test]
+fn numbers_beyond_the_range_are_refused() {
+    for (w, q) in [(1e70, 1.0), (1e-70, 1.0), (1.0, 1e-70), (1.0, 1e70)] {
+        let w = BlockMatrix::from_triplets(2, 1, [(0, 0, w), (1, 1, w)]);
+        let p = FrictionContact::new(w, vec![-q, q], vec![0.5], Vec::new()).unwrap();
+        for (name, solver) in FrictionSolver::ALL {
+            let mut r = [1.0; 2];
+            let end = solve(&p, solver, Limits::default(), &mut r);
+            assert_eq!(end.outcome.status, Status::NotFinite, "{name}");
+            assert_eq!((end.outcome.iterations, r), (0, [0.0; 2]), "{name}");
         }
     }
 }

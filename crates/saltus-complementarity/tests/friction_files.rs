@@ -378,3 +378,29 @@ fn what_is_written_is_read_again() {
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// A table: file, status, eta, counted work, time.
+#[test]
+#[ignore = "measures time"]
+fn table_of_auto() {
+    let Some(list) = files() else { return };
+    let mut total = 0.0;
+    for path in &list {
+        let case = load(path);
+        let p = &case.reduced;
+        let mut r = vec![0.0; p.free_velocity().len()];
+        let start = std::time::Instant::now();
+        let end = solve(p, FrictionSolver::Auto, Limits::default(), &mut r);
+        let time = start.elapsed().as_secs_f64();
+        total += time;
+        println!(
+            "{:60} {:?} {:.1e} {:.2e} {:.2} ms",
+            case.name,
+            end.outcome.status,
+            end.residual.eta,
+            end.work,
+            1e3 * time
+        );
+    }
+    println!("{total:.2} s");
+}

@@ -6,7 +6,7 @@ mod support;
 
 use proptest::prelude::*;
 use saltus_complementarity::lcp::{self, LcpSolver};
-use saltus_complementarity::{Mlcp, MlcpSolver, SparseMatrix, Status, Tolerance, enumerate};
+use saltus_complementarity::{Mlcp, MlcpSolver, Status, Tolerance, enumerate};
 use saltus_linear::{Dense, max_abs};
 use support::{Random, dense, shared};
 
@@ -491,10 +491,6 @@ fn the_limit_that_is_spent_is_the_callers() {
             m[(i, i)] = m[(i, i)].abs() + 1e-3;
         }
         let q: Vec<f64> = (0..n).map(|_| random.signed() - 0.3).collect();
-        let entries: Vec<_> = (0..n * n)
-            .map(|k| (k / n, k % n, m.as_slice()[k]))
-            .collect();
-        let sparse = SparseMatrix::from_triplets(n, n, &entries);
         let tolerance = Tolerance {
             max_iterations: 3000,
             ..Tolerance::default()
@@ -506,21 +502,11 @@ fn the_limit_that_is_spent_is_the_callers() {
                 q: &q,
             };
             let end = lcp::solve(&problem, solver, tolerance, &mut vec![0.0; n]).outcome;
-            let operator = lcp::OperatorMlcp {
-                equalities: 0,
-                operator: lcp::LcpOperator::Sparse(&sparse),
-                q: &q,
-            };
-            let sparsely = operator
-                .solve(solver, tolerance, &mut vec![0.0; n])
-                .unwrap();
-            for end in [end, sparsely.outcome] {
-                *words
-                    .entry((name, format!("{:?}", end.status)))
-                    .or_insert(0) += 1;
-                if end.status == Status::IterationLimit {
-                    assert_eq!(end.iterations, 3000, "{name} {round}: {end:?}");
-                }
+            *words
+                .entry((name, format!("{:?}", end.status)))
+                .or_insert(0) += 1;
+            if end.status == Status::IterationLimit {
+                assert_eq!(end.iterations, 3000, "{name} {round}: {end:?}");
             }
         }
     }
@@ -555,4 +541,94 @@ fn pivoting_does_not_go_round_for_ever() {
     );
     assert_eq!(end.outcome.status, Status::Inaccurate);
     assert!(end.outcome.iterations < 1000, "{:?}", end.outcome);
+}
+
+/// Random bimatrix games, `0 ≤ x ⟂ A y − 1 ≥ 0`, `0 ≤ y ⟂ Bᵀ x − 1 ≥ 0` with positive costs: each has an equilibrium.
+#[test]
+fn bimatrix_games_are_solved() {
+    let mut random = Random::new(47);
+    for (rows, columns) in [
+        (1, 1),
+        (3, 3),
+        (5, 5),
+        (8, 4),
+        (10, 10),
+        (15, 15),
+        (20, 20),
+        (30, 30),
+    ] {
+        for case in 0..20 {
+            let n = rows + columns;
+            let mut m = Dense::zeros(n, n);
+            for i in 0..rows {
+                for j in 0..columns {
+                    m[(i, rows + j)] = 0.1 + random.unit();
+                    m[(rows + j, i)] = 0.1 + random.unit();
+                }
+            }
+            let q = vec![-1.0; n];
+            let p = Mlcp {
+                equalities: 0,
+                matrix: &m,
+                q: &q,
+            };
+            let mut z = vec![0.0; n];
+            let end = lcp::solve(&p, LcpSolver::Auto, Tolerance::default(), &mut z);
+            assert!(
+                end.outcome.is_solved(),
+                "{rows} x {columns}, {case}: {end:?}"
+            );
+            assert!(p.residual(&z) < 1e-12, "{rows} x {columns}, {case}");
+        }
+    }
+}
+
+/// A string over an obstacle: the exact contact set by sparse factors, of 2000 unknowns in a time that the dense ones of one set
+/// would take.
+#[test]
+fn an_obstacle_of_many_unknowns() {
+    let n = 2000;
+    let h = 1.0 / (n + 1) as f64;
+    let mut m = Dense::zeros(n, n);
+    for i in 0..n {
+        m[(i, i)] = 2.0 / (h * h);
+        if i + 1 < n {
+            m[(i, i + 1)] = -1.0 / (h * h);
+            m[(i + 1, i)] = -1.0 / (h * h);
+        }
+    }
+    // z = u − ψ with the load −8 and the flat obstacle −1/4: contact where |x − ½| < ½ − ¼.
+    let at = |i: usize| i as f64 * h;
+    let q: Vec<f64> = (1..=n)
+        .map(|i| {
+            let end = |k: usize| {
+                if k == 0 || k == n + 1 {
+                    0.25 / (h * h)
+                } else {
+                    0.0
+                }
+            };
+            8.0 - end(i - 1) - end(i + 1)
+        })
+        .collect();
+    let p = Mlcp {
+        equalities: 0,
+        matrix: &m,
+        q: &q,
+    };
+    for solver in [LcpSolver::Auto, LcpSolver::NewtonMin] {
+        let mut z = vec![0.0; n];
+        let end = lcp::solve(&p, solver, Tolerance::default(), &mut z);
+        assert!(end.outcome.is_solved(), "{end:?}");
+        for (i, z) in z.iter().enumerate() {
+            // −u'' = −8 from u = 0 with u' = 0 at the free boundary x = ¼: u + ¼ = 4 (x − ¼)².
+            let x = at(i + 1).min(1.0 - at(i + 1));
+            let exact = if x < 0.25 {
+                4.0 * (x - 0.25).powi(2)
+            } else {
+                0.0
+            };
+            assert!((z - exact).abs() < 4.0 * h, "{i}: {z} {exact}");
+        }
+    }
 }

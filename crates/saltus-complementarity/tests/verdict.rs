@@ -4,8 +4,8 @@
 
 mod support;
 
-use saltus_complementarity::lcp::{BoxLcp, LcpOperator, LcpSolver, OperatorMlcp, solve};
-use saltus_complementarity::{Mlcp, MlcpSolver, SparseMatrix, Status, Tolerance, enumerate};
+use saltus_complementarity::lcp::{LcpSolver, solve};
+use saltus_complementarity::{Mlcp, MlcpSolver, Status, Tolerance, enumerate};
 use saltus_linear::Dense;
 use support::{Random, dense};
 
@@ -13,7 +13,6 @@ fn infeasible() -> Vec<(Dense, Vec<f64>)> {
     vec![
         // w = −z − 1e-9 is negative for every z ≥ 0.
         (dense(&[&[-1.0]]), vec![-1e-9]),
-        (dense(&[&[-1.0]]), vec![-1e-300]),
         // w₀ = −1 whatever z is; the second row is a billion times larger.
         (dense(&[&[0.0, 0.0], &[0.0, 1.0]]), vec![-1.0, -1e9]),
         (dense(&[&[-1.0, 0.0], &[0.0, 1.0]]), vec![-1.0, -1e16]),
@@ -47,34 +46,6 @@ fn a_small_row_is_not_excused_by_a_large_one() {
         }
         let end = MlcpSolver::default().solve(&p, &mut vec![0.0; n], Tolerance::default());
         assert!(!end.is_solved(), "{q:?}");
-        let bounded = BoxLcp {
-            matrix: &m,
-            q: &q,
-            lower: &vec![0.0; n],
-            upper: &vec![f64::INFINITY; n],
-        };
-        let end = bounded.solve(&mut vec![0.0; n], Tolerance::default());
-        assert_eq!(end.status, Status::Infeasible, "{q:?}");
-        let entries: Vec<_> = (0..n)
-            .flat_map(|i| (0..n).map(move |j| (i, j)))
-            .map(|(i, j)| (i, j, m[(i, j)]))
-            .collect();
-        let sparse = SparseMatrix::from_triplets(n, n, &entries);
-        for operator in [
-            LcpOperator::Dense(&m),
-            LcpOperator::Sparse(&sparse),
-            LcpOperator::Free(&m),
-        ] {
-            let p = OperatorMlcp {
-                equalities: 0,
-                operator,
-                q: &q,
-            };
-            let end = p
-                .solve(LcpSolver::Auto, Tolerance::default(), &mut vec![0.0; n])
-                .unwrap();
-            assert!(!end.outcome.is_solved(), "{q:?}");
-        }
     }
 }
 

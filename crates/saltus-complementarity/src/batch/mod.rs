@@ -12,7 +12,7 @@ use crate::contact::{ContactArchiveError, ContactProblem};
 use crate::enumeration::{Enumeration, enumeration_refusal};
 use crate::friction::{
     self, FrictionContact, FrictionOutcome, FrictionSolver, GlobalFriction, Limits, ProblemError,
-    Refutation, Residual,
+    Residual,
 };
 use crate::lcp::{self, LcpSolver};
 use crate::mlcp::Mlcp;
@@ -159,9 +159,9 @@ pub struct Solution {
     /// Farkas' proof of infeasibility, if there is one: multipliers of the rows, or normal impulses of the contacts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<Vec<f64>>,
-    /// Contacts whose every combination of open, stick and slip is refuted, where that is what proves infeasibility.
+    /// A contact that acts on no other and has no solution, where that is what proves infeasibility.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub refuted: Option<Refutation>,
+    pub refuted: Option<usize>,
     /// What all active sets of a complementarity problem gave, where they were tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enumeration: Option<AllSets>,
@@ -433,7 +433,7 @@ fn solve_friction(
     p.velocity(&r, &mut u);
     let infeasible = end.outcome.status == Status::Infeasible;
     let certificate = infeasible.then(|| p.infeasibility()).flatten();
-    let refuted = (infeasible && certificate.is_none()).then(|| p.refutation());
+    let refuted = (infeasible && certificate.is_none()).then(|| friction::unsolvable_contact(p));
     Solution {
         time_s,
         certificate,
@@ -483,8 +483,6 @@ fn solve_global(
     // Methods that need `W` are timed without the time it takes to form it.
     let reduced = match method {
         FrictionSolver::ProximalNewtonBodies(_) | FrictionSolver::ProjectedGradient => None,
-        // The reduced form need not be one of numbers.
-        _ if p.is_far() => None,
         _ => Some(p.reduce()?),
     };
     let clock = Instant::now();
@@ -499,28 +497,22 @@ fn solve_global(
         _ => None,
     };
     let refuted = match (end.outcome.status, &certificate, &reduced) {
-        (Status::Infeasible, None, Some(reduced)) => reduced.refutation(),
-        (Status::Infeasible, None, None) => p.refutation()?,
+        (Status::Infeasible, None, Some(reduced)) => friction::unsolvable_contact(reduced),
+        (Status::Infeasible, None, None) => friction::unsolvable_contact(&p.matrix_free()?),
         _ => None,
     };
     let mut canonical = None;
     if wants_canonical(request, &end) {
         let reduced = match reduced {
-            None if !p.is_far() => Some(p.reduce()?),
-            given => given,
+            Some(reduced) => reduced,
+            None => p.reduce()?,
         };
         let clock = Instant::now();
-        let least = match &reduced {
-            Some(reduced) => friction::canonical_reaction(reduced, request.tolerance, &mut r),
-            None => p.canonical_reaction(request.tolerance, &mut r)?,
-        };
+        let least = friction::canonical_reaction(&reduced, request.tolerance, &mut r);
         time_s += clock.elapsed().as_secs_f64();
         canonical = Some(least);
         if least {
-            end.residual = match &reduced {
-                Some(reduced) => reduced.residual(&r),
-                None => p.residual(&r)?,
-            };
+            end.residual = reduced.residual(&r);
         }
     }
     let motion = p.motion(&r)?;

@@ -9,7 +9,7 @@
 use super::block::Block;
 use super::residual::View;
 use crate::block::BlockMatrix;
-use crate::cone::norm;
+
 use crate::friction::{self, FrictionContact, FrictionSolver, Limits};
 use crate::outcome::Status;
 use saltus_linear::{Dense, Lu, MinimumNorm, RANK_TOLERANCE, dot};
@@ -18,8 +18,6 @@ use saltus_linear::{Dense, Lu, MinimumNorm, RANK_TOLERANCE, dot};
 const EQUALITIES: usize = 3000;
 /// Rounds on the bounds of joints.
 const ROUNDS: u32 = 60;
-/// Rounding that a proof may miss by, relative to its terms.
-const PROOF: f64 = 1e-13;
 /// Bounds of joints that change by less than this, relative, are settled.
 const SETTLED: f64 = 1e-11;
 
@@ -68,8 +66,7 @@ pub(super) fn solve(
         let end = friction::solve(&reduced.problem, method, limits, &mut r);
         spent = spent.saturating_add(end.outcome.iterations.max(1));
         // With joints a proof would be one for the bounds of this round only.
-        let refuted =
-            end.outcome.status == Status::Infeasible && rounds == 1 && is_proven(&reduced.problem);
+        let refuted = end.outcome.status == Status::Infeasible && rounds == 1;
         status = if refuted {
             Status::Infeasible
         } else {
@@ -87,37 +84,6 @@ pub(super) fn solve(
     Some(Attempt {
         status,
         iterations: spent,
-    })
-}
-
-/// Whether the proof of infeasibility by multipliers holds to the last digits: `p ≥ 0` with `q·(p n) < 0` and `−(p n)ᵀ W` in the dual
-/// cones, which a heavy body on a light one satisfies nearly. Without multipliers the refutation of all cases stands.
-fn is_proven(problem: &FrictionContact) -> bool {
-    let Some(p) = friction::infeasibility(problem) else {
-        return friction::refutation(problem).is_some();
-    };
-    let (w, d) = (problem.delassus(), problem.dimension());
-    let mut pulled = vec![0.0; d * p.len()];
-    let mut terms = vec![0.0; d * p.len()];
-    for (i, &p) in p.iter().enumerate() {
-        for (&j, block) in w.cols(i).iter().zip(w.row(i).chunks_exact(d * d)) {
-            for c in 0..d {
-                pulled[d * j + c] += p * block[c];
-                terms[d * j + c] += (p * block[c]).abs();
-            }
-        }
-    }
-    (0..p.len()).all(|j| {
-        let own = &pulled[d * j..d * (j + 1)];
-        let rounding = terms[d * j..d * (j + 1)]
-            .iter()
-            .fold(0.0_f64, |m, t| m.max(*t));
-        let sideways = problem.friction()[j] * norm(&own[1..d.min(3)]);
-        let rolled = problem
-            .rolling()
-            .get(j)
-            .map_or(0.0, |l| l * norm(&own[3..]));
-        own[0] + sideways + rolled <= PROOF * rounding
     })
 }
 

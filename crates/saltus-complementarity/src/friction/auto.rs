@@ -1,109 +1,34 @@
-//! The method that chooses: first-order bursts, and Newton when counted work says that it pays.
+//! The method that chooses: several methods, each from its own point, and most of the work for the one that seems nearest to the
+//! end.
 //!
 //! Nothing here looks at a clock: the same problem takes the same path everywhere.
 
 use super::functions::NewtonFunction;
-use super::gradient::{self, Gradient};
-use super::measure::{ContactState, state};
+use super::gradient::Gradient;
+use super::interior_point;
 use super::modes;
-use super::nsgs::{Order, Sweeper};
+use super::nsgs::{Order, Sweeper, sweep_work};
 use super::proximal::{Newton, Weight};
 use super::scaled::total;
 use super::search::{Search, Stop};
-use super::splitting::admm_while;
-
-/// First-order methods that take turns.
-const ARMS: usize = 3;
-/// Round from which a new beginning is worth its work.
-const AFRESH: u32 = 8;
-/// Without progress in this share of the work, which has to be this many times that of ten Newton steps, there is nothing to hope
-/// for.
-const IDLE: f64 = 0.7;
-const PATIENCE: f64 = 300.0;
-/// What counts as progress: `η` is this many times smaller.
-const PROGRESS: f64 = 1.1;
-
-/// One first-order method with its own point.
-struct Arm<const D: usize> {
-    method: Method<D>,
-    eta: f64,
-    /// Decrease of `ln η` per operation in the last burst.
-    rate: f64,
-    bursts: u32,
-}
-
-enum Method<const D: usize> {
-    Sweeps(Sweeper, Vec<[f64; D]>),
-    Gradient(Box<Gradient<D>>),
-}
-
-impl<const D: usize> Arm<D> {
-    fn new(method: Method<D>, eta: f64) -> Self {
-        Self {
-            method,
-            eta,
-            rate: f64::INFINITY,
-            bursts: 0,
-        }
-    }
-
-    fn burst(&mut self, search: &mut Search<'_, D>, count: u64) {
-        let (work, before) = (search.work, self.eta);
-        self.eta = match &mut self.method {
-            Method::Sweeps(sweeper, r) => sweeper.burst(search, r, count),
-            Method::Gradient(gradient) => gradient.burst(search, count),
-        };
-        let spent = (search.work - work).max(1.0);
-        let gain = (before / self.eta).ln();
-        self.rate = if gain.is_finite() { gain / spent } else { -1.0 };
-        self.bursts += 1;
-    }
-
-    /// Starts from the best point where that is much better than its own.
-    fn catch_up(&mut self, search: &mut Search<'_, D>) {
-        if search.best_eta * 3.0 < self.eta || !self.eta.is_finite() {
-            let best = search.best.clone();
-            match &mut self.method {
-                Method::Sweeps(_, r) => r.copy_from_slice(&best),
-                Method::Gradient(gradient) => gradient.restart(search, &best),
-            }
-            self.eta = search.best_eta;
-        }
-    }
-}
-
-/// Open, stick or slip, of every contact at the best point.
-fn states<const D: usize>(search: &mut Search<'_, D>) -> Vec<ContactState> {
-    let p = search.p;
-    let best = search.best.clone();
-    p.velocity(&best, &mut search.u);
-    search.work += p.product_work();
-    (0..p.contacts())
-        .map(|i| state(&best[i], &search.u[i], 1.0, p.mu[i], p.rolling[i]))
-        .collect()
-}
+use super::splitting::Admm;
+use crate::cone::project;
 
 /// Solves one connected problem.
 pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    match compete(search) {
-        // η is relative: a point that runs away can look better than all others, and lead them astray. The
-        // method whose steps the curvature bounds goes on alone.
-        Stop::Diverging => {
-            search.forget();
-            let mut newton = Newton::default();
-            let predicted = 10.0 * newton.predict(search);
-            if let Some(stop) = begin_anew(search, 500, &mut newton) {
-                return stop;
-            }
-            let mut progress = Progress::new(search, predicted);
-            gradient::solve_while(search, |search| progress.goes_on(search))
+    if let Some(stop) = search.stop().or_else(|| one_contact(search)) {
+        return stop;
+    }
+    let mut portfolio = Portfolio::new(search);
+    loop {
+        if let Some(stop) = search.stop() {
+            return stop;
         }
-        stop => stop,
+        portfolio.next(search);
     }
 }
 
-/// Of one contact in two or three components all solutions are known. Where there are none, the others get one try: a solution
-/// within rounding may have been missed.
+/// Of one contact in two or three components all solutions are known.
 fn one_contact<const D: usize>(search: &mut Search<'_, D>) -> Option<Stop> {
     let solutions = match search.p.q.as_slice() {
         [q] => modes::of_contact(search.p.w.diagonal(0), q, search.p.mu[0])?,
@@ -113,237 +38,211 @@ fn one_contact<const D: usize>(search: &mut Search<'_, D>) -> Option<Stop> {
     for r in &solutions {
         search.evaluate(&[*r]);
     }
-    if solutions.is_empty() {
-        let stop = begin_anew(search, 500, &mut Newton::default());
-        return Some(stop.unwrap_or(Stop::Stalled));
-    }
-    search.stop()
+    let refuted = modes::has_no_solution(search.p.w.diagonal(0), &search.p.q[0], search.p.mu[0]);
+    search.stop().or(refuted.then_some(Stop::Refuted))
 }
 
-/// Whether there is something to hope for.
-struct Progress {
-    /// Least work before which it is not asked.
-    patience: f64,
-    eta: f64,
-    /// Work when that was reached.
-    work: f64,
+/// A method with what it remembers beside its point.
+enum Method<const D: usize> {
+    Sweeps(Sweeper),
+    Gradient(Box<Gradient<D>>),
+    Splitting(Option<Box<Admm<D>>>),
+    Proximal(NewtonFunction, Weight),
+    /// The same from the best point of all, with either function in turn.
+    FromBest([NewtonFunction; 2], Weight),
+    InteriorPoint,
 }
 
-impl Progress {
-    fn new<const D: usize>(search: &Search<'_, D>, predicted: f64) -> Self {
+/// Weights of the proximal term with which Newton's methods begin, in turn.
+const WEIGHTS: [f64; 3] = [1e-2, 1.0, 1e-4];
+/// A point as long as this, squared, has run away: the data are of the order of 1.
+const RUNAWAY: f64 = 1e20;
+/// Bursts without progress after which a method is restarted elsewhere.
+const PATIENCE: u32 = 4;
+/// What the rate of all bursts of a method counts beside that of the last.
+const MEMORY: f64 = 0.25;
+/// Each method has at least this share of the work.
+const LEAST_SHARE: f64 = 0.05;
+
+/// One method with its own point.
+struct Arm<const D: usize> {
+    method: Method<D>,
+    point: Vec<[f64; D]>,
+    /// Operations of the first burst.
+    unit: f64,
+    spent: f64,
+    /// Operations since it was restarted.
+    since: f64,
+    /// Bursts without progress, one after the other.
+    idle: u32,
+    /// Operations that seem to be left; before the first burst those of it.
+    remaining: f64,
+    /// How often it was restarted because it made no progress.
+    restarts: usize,
+}
+
+struct Portfolio<const D: usize> {
+    arms: Vec<Arm<D>>,
+    newton: Newton<D>,
+    /// Of the points at which methods are restarted.
+    random: u64,
+}
+
+impl<const D: usize> Portfolio<D> {
+    /// Sweeps go on from where they are, the others begin at zero.
+    fn new(search: &mut Search<'_, D>) -> Self {
+        let p = search.p;
+        let zero = vec![[0.0; D]; p.contacts()];
+        let mut newton = Newton::default();
+        let step = newton.predict(search);
+        let sweep = sweep_work(p);
+        let iteration = p.product_work() + (60 * D * p.contacts()) as f64;
+        let gradient = Box::new(Gradient::new(search, &zero));
+        let weight = Weight::new(WEIGHTS[0]);
+        let functions = [NewtonFunction::NaturalMap, NewtonFunction::AlartCurnier];
+        let methods = [
+            (
+                Method::Sweeps(Sweeper::new(1.0, Order::Forward)),
+                20.0 * sweep,
+            ),
+            (Method::Gradient(gradient), 40.0 * iteration),
+            (Method::Splitting(None), step + 120.0 * iteration),
+            (Method::Proximal(functions[0], weight), 30.0 * step),
+            (Method::FromBest(functions, Weight::new(1e-3)), 12.0 * step),
+            (Method::InteriorPoint, 40.0 * step),
+        ];
+        let each = methods.into_iter().map(|(method, unit)| Arm {
+            point: match method {
+                Method::Sweeps(_) => search.best.clone(),
+                _ => zero.clone(),
+            },
+            method,
+            unit,
+            spent: 0.0,
+            since: 0.0,
+            idle: 0,
+            remaining: unit,
+            restarts: 0,
+        });
         Self {
-            patience: PATIENCE * predicted,
-            eta: search.best_eta,
-            work: search.work,
+            arms: each.collect(),
+            newton,
+            random: 0x9e37_79b9_7f4a_7c15,
         }
     }
 
-    fn goes_on<const D: usize>(&mut self, search: &Search<'_, D>) -> bool {
-        if self.eta >= PROGRESS * search.best_eta {
-            (self.eta, self.work) = (search.best_eta, search.work);
-        }
-        search.work < self.patience || search.work - self.work < IDLE * search.work
-    }
-}
-
-/// Lets the methods take turns.
-fn compete<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    if let Some(stop) = search.stop() {
-        return stop;
-    }
-    let start = search.best.clone();
-    let mut first = Arm::new(
-        Method::Sweeps(Sweeper::new(1.0, Order::Forward), start.clone()),
-        search.best_eta,
-    );
-    // Where sweeps led here, two more tell how fast they go.
-    first.burst(search, if search.iterations >= 10 { 2 } else { 10 });
-    if let Some(stop) = search.stop() {
-        return stop;
-    }
-    if let Some(stop) = one_contact(search) {
-        return stop;
-    }
-    let gradient = Gradient::new(search, &start);
-    let eta = search.best_eta;
-    let mut arms: [Arm<D>; ARMS] = [
-        first,
-        Arm::new(Method::Gradient(Box::new(gradient)), eta),
-        Arm::new(
-            Method::Sweeps(Sweeper::new(1.0, Order::Symmetric), start),
-            f64::INFINITY,
-        ),
-    ];
-    arms[1].catch_up(search);
-    arms[1].burst(search, 20);
-    let mut newton = Newton::default();
-    let predicted = 10.0 * newton.predict(search);
-    // One factorisation and some sixty iterations: what ADMM needs where it converges well.
-    let splitting_predicted = 0.1 * predicted
-        + 60.0 * (4.0 * search.p.product_work() + (40 * D * search.p.contacts()) as f64);
-    // One factorisation and a few solves may do before Newton's many, and at once where Newton's cost more than
-    // the sweeps but these do not.
-    let pays_to_split = |remaining: f64| remaining < predicted && remaining > splitting_predicted;
-    let (rate, remaining) = outlook(search, &arms);
-    let mut split = pays_to_split(remaining);
-    if split {
-        admm_while(search, rate);
-    }
-    let (mut newton_work, mut wait_until) = (0.0, 0.0);
-    let mut tries = 0_u32;
-    let mut variants = [
-        (NewtonFunction::NaturalMap, Weight::new(1e-3)),
-        (NewtonFunction::AlartCurnier, Weight::new(1e-3)),
-    ];
-    let mut variant = 0;
-    let mut length = 16.0_f64;
-    let mut afresh = false;
-    let mut known = states(search);
-    let mut progress = Progress::new(search, predicted);
-    for round in 1_u32.. {
-        if let Some(stop) = search.stop() {
-            return stop;
-        }
-        if !progress.goes_on(search) && afresh {
-            return from_the_cases(search, &mut newton).unwrap_or(Stop::Stalled);
-        }
-        if total(&search.best) > 1e20 {
-            return Stop::Diverging;
-        }
-        if round >= AFRESH && !afresh && search.work >= 6.0 * predicted {
-            afresh = true;
-            let gradient = length as u64;
-            if let Some(stop) = begin_anew(search, gradient, &mut newton) {
-                return stop;
-            }
-        }
-        let (chosen, exploring) = choose(&arms, round);
-        arms[chosen].catch_up(search);
-        let count = if exploring { 0.5 * length } else { length };
-        let passes = if chosen == 2 { 0.5 } else { 1.0 };
-        arms[chosen].burst(search, ((count * passes) as u64).max(1));
-        for (k, arm) in arms.iter_mut().enumerate() {
-            // What an arm did at the beginning says less and less.
-            if k != chosen && arm.rate.is_finite() {
-                arm.rate *= 0.7;
-            }
-        }
-        length = (length * 1.6).min(3000.0);
-        if let Some(stop) = search.stop() {
-            return stop;
-        }
-        let now = states(search);
-        let changed = now.iter().zip(&known).filter(|(a, b)| a != b).count();
-        known = now;
-        let settled = changed * 100 < 3 * known.len() || round >= 3;
-        let (rate, remaining) = outlook(search, &arms);
-        let pays = remaining.is_nan() || remaining >= predicted;
-        if !split && (pays_to_split(remaining) || settled && remaining > 0.3 * predicted) {
-            split = true;
-            admm_while(search, rate);
-            if let Some(stop) = search.stop() {
-                return stop;
-            }
-        }
-        while settled
-            && pays
-            && search.work >= wait_until
-            && (newton_work <= 0.6 * search.work || tries == 0)
+    /// One burst of the method that seems nearest to the end, or of one that has had less than its share.
+    fn next(&mut self, search: &mut Search<'_, D>) {
+        let total: f64 = self.arms.iter().map(|arm| arm.spent).sum();
+        let starved = |arm: &&mut Arm<D>| arm.spent.max(arm.unit) < LEAST_SHARE * total;
+        let by = |key: fn(&Arm<D>) -> f64| {
+            move |a: &&mut Arm<D>, b: &&mut Arm<D>| key(a).total_cmp(&key(b))
+        };
+        let chosen = match self
+            .arms
+            .iter_mut()
+            .filter(starved)
+            .min_by(by(|arm| arm.spent))
         {
-            let (work, before) = (search.work, search.best_eta);
-            let (function, weight) = &mut variants[variant % 2];
-            let budget = (30.0 * 1.5_f64.powi(tries.min(20) as i32)) as u64;
-            let stop = newton.proximal(search, *function, weight, budget);
-            if let Some(stop) = search.stop() {
-                return stop;
-            }
-            if stop == Stop::Stalled {
-                *weight = Weight::new(if tries.is_multiple_of(2) { 1e-5 } else { 1e-3 });
-            }
-            let spent = search.work - work;
-            newton_work += spent;
-            tries += 1;
-            // As long as it gains more per operation than the others, it goes on.
-            let gain = (before / search.best_eta).ln() / spent.max(1.0);
-            if gain <= rate || stop == Stop::Stalled {
-                variant += 1;
-                wait_until = search.work + 0.7 * spent;
-            }
+            Some(arm) => Some(arm),
+            None => self.arms.iter_mut().min_by(by(|arm| arm.remaining)),
+        };
+        if let Some(arm) = chosen {
+            arm.burst(search, &mut self.newton, &mut self.random);
         }
     }
-    Stop::Iterations
 }
 
-/// The best rate of the arms, and the operations that are left at that rate.
-fn outlook<const D: usize>(search: &Search<'_, D>, arms: &[Arm<D>; ARMS]) -> (f64, f64) {
-    let rates = arms.iter().map(|arm| arm.rate).filter(|r| r.is_finite());
-    let rate = rates.fold(0.0_f64, f64::max);
-    (rate, (search.best_eta / search.tolerance).ln() / rate)
-}
-
-/// All may be held where the first sweeps led: tries `count` gradient steps and Newton's method from zero, and keeps the best
-/// point of before unless they find a better one.
-fn begin_anew<const D: usize>(
-    search: &mut Search<'_, D>,
-    count: u64,
-    newton: &mut Newton<D>,
-) -> Option<Stop> {
-    aside(search, |search| {
-        let zero = search.best.clone();
-        Gradient::new(search, &zero).burst(search, count);
-        if !search.solved() {
-            search.forget();
-            let mut weight = Weight::new(1e-2);
-            newton.proximal(search, NewtonFunction::AlartCurnier, &mut weight, 60);
+impl<const D: usize> Arm<D> {
+    /// Goes on for half as long as it has done; the best point of the search becomes its own only where that is better.
+    fn burst(&mut self, search: &mut Search<'_, D>, newton: &mut Newton<D>, random: &mut u64) {
+        let (best, eta) = (search.best.clone(), search.best_eta);
+        if !matches!(self.method, Method::FromBest(..)) {
+            search.best.copy_from_slice(&self.point);
+            search.best_eta = f64::INFINITY;
         }
-    })
-}
-
-/// Runs `method` from zero and keeps the best point of before unless it finds a better one.
-fn aside<'a, const D: usize>(
-    search: &mut Search<'a, D>,
-    method: impl FnOnce(&mut Search<'a, D>),
-) -> Option<Stop> {
-    let (best, eta) = (search.best.clone(), search.best_eta);
-    search.forget();
-    method(search);
-    if eta < search.best_eta {
-        search.best = best;
-        search.best_eta = eta;
+        search.evaluate(&self.point);
+        let before = search.best_eta;
+        let (limit, work) = (search.limits.max_work, search.work);
+        let length = self.unit.max(0.5 * self.since);
+        search.limits.max_work = limit.min(search.work + length);
+        let end = self.go_on(search, newton);
+        search.limits.max_work = limit;
+        let spent = (search.work - work).max(1.0);
+        self.spent += spent;
+        self.since += spent;
+        self.point.copy_from_slice(&search.best);
+        let reached = search.best_eta;
+        let needed = (reached / search.tolerance).ln();
+        // At the rate of this burst, or a share of that of all, if the search began at η = 1.
+        let rate = ((before / reached).ln() / spent).max(-MEMORY * reached.ln() / self.spent);
+        // What the interior point has done before its end is lost.
+        let lasts = rate > 0.0 && !matches!(self.method, Method::InteriorPoint);
+        self.remaining = if lasts { needed / rate } else { f64::INFINITY };
+        if let Method::FromBest(functions, weight) = &mut self.method
+            && reached > 0.1 * before
+        {
+            functions.swap(0, 1);
+            *weight = Weight::new(1e-3);
+        }
+        let ran_away = total(&self.point) > RUNAWAY;
+        if search.best_eta >= eta || search.best_eta.is_nan() || ran_away && !search.solved() {
+            search.best = best;
+            search.best_eta = eta;
+        }
+        self.idle = if reached > 0.9 * before {
+            self.idle + 1
+        } else {
+            0
+        };
+        let held = self.idle >= PATIENCE && !matches!(self.method, Method::FromBest(..));
+        if matches!(end, Stop::Stalled | Stop::Diverging) || ran_away || held {
+            self.restart(search, random);
+        }
     }
-    search.stop()
-}
 
-/// Where the trial of the cases came near a solution: a few sweeps and Newton's method from there.
-fn from_the_cases<const D: usize>(
-    search: &mut Search<'_, D>,
-    newton: &mut Newton<D>,
-) -> Option<Stop> {
-    let near = search.near()?;
-    aside(search, |search| {
-        search.evaluate(&near);
-        let mut r = near;
-        Sweeper::new(1.0, Order::Forward).burst(search, &mut r, 50);
-        let mut weight = Weight::new(1e-2);
-        newton.proximal(search, NewtonFunction::AlartCurnier, &mut weight, 60);
-    })
-}
+    fn go_on(&mut self, search: &mut Search<'_, D>, newton: &mut Newton<D>) -> Stop {
+        match &mut self.method {
+            Method::Sweeps(sweeper) => sweeper.run(search, &mut self.point),
+            Method::Gradient(gradient) => gradient.run(search),
+            Method::Splitting(admm) => {
+                if admm.is_none() {
+                    *admm = Admm::new(search).map(Box::new);
+                }
+                admm.as_mut().map_or(Stop::Stalled, |admm| admm.run(search))
+            }
+            Method::Proximal(function, weight) | Method::FromBest([function, _], weight) => {
+                let budget = search.left();
+                newton.proximal(search, *function, weight, budget)
+            }
+            Method::InteriorPoint => interior_point::solve(search),
+        }
+    }
 
-/// The arm with the best rate; now and then another, unless it is hopelessly slower, so that a change is noticed.
-/// Second: whether this is such an exploration.
-fn choose<const D: usize>(arms: &[Arm<D>; ARMS], round: u32) -> (usize, bool) {
-    let mut order = [0, 1, 2];
-    order.sort_by(|&a, &b| arms[b].rate.min(1e300).total_cmp(&arms[a].rate.min(1e300)));
-    // The symmetric sweeps have not been tried yet: they wait for their turn.
-    let fresh = arms[2].bursts == 0;
-    let mut ranked = order.into_iter().filter(|&k| !(fresh && k == 2));
-    let best = ranked.next().unwrap_or(0);
-    let second = ranked.next().unwrap_or(best);
-    match round {
-        2 => (second, true),
-        5 | 10 | 14 if arms[second].rate > 0.5 * arms[best].rate => (second, true),
-        _ if round.is_multiple_of(9) => (2, true),
-        _ if round.is_multiple_of(7) => (second, true),
-        _ => (best, false),
+    /// A pseudo-random point in the cones, of the size of the data or larger.
+    fn restart(&mut self, search: &mut Search<'_, D>, random: &mut u64) {
+        self.restarts += 1;
+        (self.since, self.idle) = (0.0, 0);
+        let again = !matches!(self.method, Method::InteriorPoint);
+        self.remaining = if again { self.spent } else { f64::INFINITY };
+        let size = 10.0_f64.powi((self.restarts % 3) as i32) / (self.point.len() as f64).sqrt();
+        for (i, r) in self.point.iter_mut().enumerate() {
+            for v in r.iter_mut() {
+                *random ^= *random << 13;
+                *random ^= *random >> 7;
+                *random ^= *random << 17;
+                *v = size * ((*random >> 11) as f64 / (1_u64 << 52) as f64 - 1.0);
+            }
+            r[0] = r[0].abs();
+            *r = project(r, search.p.mu[i], search.p.rolling[i]).0;
+        }
+        match &mut self.method {
+            Method::Gradient(gradient) => gradient.restart(search, &self.point),
+            Method::Splitting(admm) => *admm = None,
+            Method::Proximal(_, weight) | Method::FromBest(_, weight) => {
+                *weight = Weight::new(WEIGHTS[self.restarts % WEIGHTS.len()]);
+            }
+            Method::Sweeps(_) | Method::InteriorPoint => {}
+        }
     }
 }

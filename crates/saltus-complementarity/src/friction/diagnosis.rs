@@ -1,38 +1,34 @@
 //! Why a frictional problem has no solution, where that can be proven.
 
-use super::cases::{Answer, CASES_LIMIT, MOST_WORK, all_cases};
-use super::measure::{Measure, miss, norm_of, square};
+use super::measure::{Measure, miss, square};
+use super::modes;
 use super::problem::FrictionContact;
-use super::units::{Levelled, Range, Units};
 use crate::block::BlockMatrix;
+use crate::cone::norm;
 use crate::definite::{is_semidefinite, is_symmetric};
 use crate::lcp::{Inequalities, PhaseOne};
 use saltus_linear::{Dense, dot, max_abs};
-use serde::Serialize;
 
-/// Up to this many contacts Slater's condition is examined, and a matrix-free problem assembled for a proof.
-pub const DIAGNOSIS_LIMIT: usize = 60;
+/// Up to this many contacts a matrix-free problem is assembled for a proof, and the cones are taken into account where `W` is not
+/// symmetric and positive semidefinite.
+const SMALL: usize = 60;
 
 /// Up to this many contacts that act on each other a proof of infeasibility is looked for, when a solver has spent some work and
 /// when it has failed.
 pub const PROOF_LIMIT: usize = 300;
 
+/// Rounding of the data that a proof may miss by, relative to its terms.
+const ROUNDING: f64 = 1e-13;
+
 /// Normal impulses `p ≥ 0` (one per contact) with `q·(p n) < 0` and `(p n)ᵀ W r ≤ 0` for all reactions `r` in the cones: the
 /// velocities cannot all satisfy `u_n ≥ 0`. Where `W` is symmetric and positive semidefinite, `(p n)ᵀ W = 0`: the contacts with
 /// `p_i > 0` squeeze something rigid. Where it is not, reactions may pull as well (`W_nn < 0`).
 ///
-/// `None` where no connected part of at most [`PROOF_LIMIT`] contacts has such a proof. A matrix-free problem is assembled
-/// if it has at most [`DIAGNOSIS_LIMIT`].
+/// `None` where no connected part of at most [`PROOF_LIMIT`] contacts has such a proof that holds in spite of the rounding of its
+/// data: a heavy body on a light one nearly squeezes it. A matrix-free problem is assembled if it is small.
 #[must_use]
 pub fn infeasibility(problem: &FrictionContact) -> Option<Vec<f64>> {
-    match Range::of(problem) {
-        Range::Usual => search(problem, |_| true),
-        Range::Far => Units::new(problem).parts.iter().find_map(|part| {
-            // Impulses in any unit prove the same.
-            let inside = search(&part.problem, |_| true)?;
-            Some(part.normals(&inside, problem.contacts()))
-        }),
-    }
+    search(problem, |_| true)
 }
 
 /// Whether there is a proof among the connected parts that `r` does not solve to their share of `tolerance`.
@@ -55,71 +51,42 @@ pub(crate) fn is_infeasible<const D: usize>(
         each.sum::<f64>() <= goal
     };
     search(problem, |part| !solved(part)).is_some()
-        || refuted(problem, |part| !solved(part)).is_some()
+        || unsolvable(problem, |part| !solved(part)).is_some()
 }
 
-/// A connected part of a problem all of whose cases are refuted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Refutation {
-    /// Its contacts, ascending.
-    pub contacts: Vec<usize>,
-    /// Into how many cases what they may do was cut.
-    pub cases: u32,
-}
-
-/// The proof that the contacts of a connected part have no solution, whatever the others do: each of them is open, sticks, or
-/// slips in some direction, and every combination of that contradicts the signs of velocities and reactions (Farkas' lemma case
-/// by case, with cuts of the directions in space that are as fine as is needed). Only what reactions more than a billion times
-/// as large as the data ask for would do is left out, because rounding hides it.
-///
-/// `None`
-/// where no connected part of at most [`CASES_LIMIT`] contacts is refuted, in bounded work.
+/// A contact that acts on no other and has no solution, neither open nor sticking nor slipping: a rod that jams (Painlevé). It
+/// has two or three components, and none for velocities nearby either.
 #[must_use]
-pub fn refutation(problem: &FrictionContact) -> Option<Refutation> {
-    match Range::of(problem) {
-        Range::Usual => refuted(problem, |_| true),
-        Range::Far => Units::new(problem).parts.iter().find_map(|part| {
-            let mut found = refuted(&part.problem, |_| true)?;
-            let contacts = found.contacts.iter_mut();
-            contacts.for_each(|i| *i = part.members[*i]);
-            Some(found)
-        }),
-    }
+pub fn unsolvable_contact(problem: &FrictionContact) -> Option<usize> {
+    unsolvable(problem, |_| true)
 }
 
-/// The first part that is `suspect` and refuted.
-fn refuted(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Option<Refutation> {
-    match problem.dimension() {
-        2 => refuted_sized::<2>(problem, suspect),
-        3 => refuted_sized::<3>(problem, suspect),
-        _ => refuted_sized::<5>(problem, suspect),
+fn unsolvable(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Option<usize> {
+    if problem.is_matrix_free() && problem.contacts() > SMALL {
+        return None;
     }
-}
-
-fn refuted_sized<const D: usize>(
-    problem: &FrictionContact,
-    suspect: impl Fn(&[usize]) -> bool,
-) -> Option<Refutation> {
-    let mut left = MOST_WORK;
-    by_parts(problem, CASES_LIMIT, suspect, |part| {
-        let q = part.q.as_chunks::<D>().0;
-        let never = |_: &[[f64; D]]| f64::INFINITY;
-        let limits = (None, left);
-        let (answer, work) = all_cases(&part.w, q, &|i| part.cone(i), limits, never);
-        left -= work;
-        match answer {
-            Answer::Refuted(cases) => Some(Refutation {
-                contacts: part.contacts.to_vec(),
-                cases,
-            }),
-            _ => None,
-        }
+    let problem = &*problem.assembled();
+    let parts = problem.delassus().components().into_iter();
+    let mut alone = parts.filter(|part| part.len() == 1 && suspect(part));
+    alone.find_map(|part| {
+        let none = match problem.dimension() {
+            2 => has_no_solution::<2>(problem, part[0]),
+            3 => has_no_solution::<3>(problem, part[0]),
+            _ => false,
+        };
+        none.then_some(part[0])
     })
+}
+
+fn has_no_solution<const D: usize>(problem: &FrictionContact, i: usize) -> bool {
+    let q: Result<&[f64; D], _> = problem.free_velocity()[D * i..][..D].try_into();
+    let (w, mu) = (problem.delassus().diagonal(i), problem.friction()[i]);
+    q.is_ok_and(|q| modes::has_no_solution(w, q, mu))
 }
 
 /// The first proof among the connected parts that are `suspect` and not too large.
 fn search(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Option<Vec<f64>> {
-    by_parts(problem, PROOF_LIMIT, suspect, |part| {
+    by_parts(problem, suspect, |part| {
         let d = part.w.dimension();
         let proof = squeezed(&part.w, |a| part.q[d * a], |a| part.cone(a))?;
         let mut all = vec![0.0; part.of.contacts()];
@@ -149,23 +116,20 @@ impl Part<'_> {
     }
 }
 
-/// The first that `proof` finds among the connected parts of at most `limit` contacts that are `suspect`.
+/// The first that `proof` finds among the connected parts of at most [`PROOF_LIMIT`] contacts that are `suspect`.
 fn by_parts<T>(
     problem: &FrictionContact,
-    limit: usize,
     suspect: impl Fn(&[usize]) -> bool,
     mut proof: impl FnMut(&Part<'_>) -> Option<T>,
 ) -> Option<T> {
-    if problem.is_matrix_free() && problem.contacts() > DIAGNOSIS_LIMIT {
+    if problem.is_matrix_free() && problem.contacts() > SMALL {
         return None;
     }
     let problem = &*problem.assembled();
-    let levelled = Levelled::new(problem);
-    let problem = levelled.as_ref().map_or(problem, |own| &own.problem);
     let (w, d) = (problem.delassus(), problem.dimension());
     let measure = Measure::new(problem);
     let parts = w.components().into_iter();
-    let mut suspects = parts.filter(|part| part.len() <= limit && suspect(part));
+    let mut suspects = parts.filter(|part| part.len() <= PROOF_LIMIT && suspect(part));
     suspects.find_map(|contacts| {
         let root: Vec<f64> = contacts
             .iter()
@@ -207,15 +171,32 @@ pub(crate) fn squeezed(
         free: |_| true,
     };
     match inequalities.phase_one() {
-        PhaseOne::Proof(y) => Some(y),
+        PhaseOne::Proof(y) => holds(&m, &y, d, &cone).then_some(y),
         // With `W` symmetric and positive semidefinite the cones say no more: (p n)ᵀ W (p n) ≤ 0 makes (p n)ᵀ W = 0.
-        _ if n > DIAGNOSIS_LIMIT || guarantees(w) => None,
-        _ => pulled(&m, &q, d, cone),
+        _ if n > SMALL || is_monotone(w) => None,
+        _ => pulled(&m, &q, d, &cone).filter(|y| holds(&m, y, d, &cone)),
     }
 }
 
+/// Whether `−(p n)ᵀ W`, given the normal rows `m` of `W`, is in the dual cones up to the rounding of the data.
+fn holds(m: &Dense, p: &[f64], d: usize, cone: &impl Fn(usize) -> (f64, f64)) -> bool {
+    let (mut pulled, mut terms) = (vec![0.0; m.cols()], vec![0.0; m.cols()]);
+    for (i, p) in p.iter().enumerate() {
+        for (j, w) in m.row(i).iter().enumerate() {
+            pulled[j] += p * w;
+            terms[j] += (p * w).abs();
+        }
+    }
+    let contacts = pulled.chunks_exact(d).zip(terms.chunks_exact(d));
+    contacts.enumerate().all(|(j, (own, terms))| {
+        let (mu, rolling) = cone(j);
+        let sideways = mu * norm(&own[1..d.min(3)]) + rolling * norm(&own[d.min(3)..]);
+        own[0] + sideways <= ROUNDING * max_abs(terms)
+    })
+}
+
 /// Whether `W` is symmetric and positive semidefinite.
-pub(crate) fn guarantees(w: &BlockMatrix) -> bool {
+fn is_monotone(w: &BlockMatrix) -> bool {
     let size = w.dimension() * w.blocks();
     let mut dense = Dense::zeros(size, size);
     for (i, j, v) in w.triplets() {
@@ -225,7 +206,7 @@ pub(crate) fn guarantees(w: &BlockMatrix) -> bool {
 }
 
 /// The proof with reactions in polyhedral cones around the true ones, given the normal rows `m` of `W`.
-fn pulled(m: &Dense, q: &[f64], d: usize, cone: impl Fn(usize) -> (f64, f64)) -> Option<Vec<f64>> {
+fn pulled(m: &Dense, q: &[f64], d: usize, cone: &impl Fn(usize) -> (f64, f64)) -> Option<Vec<f64>> {
     let n = q.len();
     let edges: Vec<Vec<[f64; 5]>> = (0..n).map(|i| edges(d, cone(i))).collect();
     let total = edges.iter().map(Vec::len).sum();
@@ -254,7 +235,7 @@ fn pulled(m: &Dense, q: &[f64], d: usize, cone: impl Fn(usize) -> (f64, f64)) ->
 
 /// Edges of a polyhedral cone around that of a contact: the cone itself in the plane, eight edges around a circular one, with
 /// rolling the squares around sliding and rolling together.
-pub(super) fn edges(d: usize, (mu, rolling): (f64, f64)) -> Vec<[f64; 5]> {
+fn edges(d: usize, (mu, rolling): (f64, f64)) -> Vec<[f64; 5]> {
     let unit = 1.0 / mu.max(rolling).max(1.0);
     let (one, mu, rolling) = (unit, mu * unit, rolling * unit);
     let signs = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]];
@@ -279,18 +260,4 @@ pub(super) fn edges(d: usize, (mu, rolling): (f64, f64)) -> Vec<[f64; 5]> {
 /// Counted operations of the search for a proof for `n` contacts of dimension `d`: about as many pivots as rows.
 pub(crate) fn proof_work(n: usize, d: usize) -> f64 {
     (4 * n * n * (2 * d + 2)) as f64 * n as f64
-}
-
-/// Contacts whose normal velocity a sliding friction force can drive the wrong way (Painlevé):
-/// `μ |w_tn| ≥ w_nn`. Several answers, or none, are possible there.
-#[must_use]
-pub fn painleve_contacts(problem: &FrictionContact) -> Vec<usize> {
-    let d = problem.dimension();
-    (0..problem.contacts())
-        .filter(|&i| {
-            let w = problem.delassus().diagonal(i);
-            let coupling = norm_of(&w[1..d.min(3)]);
-            w[0] > 0.0 && problem.friction()[i] * coupling >= w[0]
-        })
-        .collect()
 }

@@ -39,10 +39,6 @@ impl<const D: usize> Gradient<D> {
         }
     }
 
-    pub fn point(&self) -> &[[f64; D]] {
-        &self.r
-    }
-
     /// Starts again from `r`, keeping the step length.
     pub fn restart(&mut self, search: &mut Search<'_, D>, r: &[[f64; D]]) {
         self.r.copy_from_slice(r);
@@ -75,6 +71,19 @@ impl<const D: usize> Gradient<D> {
             }
         }
         eta
+    }
+
+    /// Until the search is to stop.
+    pub fn run(&mut self, search: &mut Search<'_, D>) -> Stop {
+        loop {
+            if let Some(stop) = search.stop() {
+                return stop;
+            }
+            self.burst(search, 500);
+            if total(&self.r) > 1e20 {
+                return Stop::Diverging;
+            }
+        }
     }
 
     fn step(&mut self, search: &mut Search<'_, D>) {
@@ -134,26 +143,6 @@ impl<const D: usize> Gradient<D> {
 
 /// Accelerated projected gradient to the end.
 pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    solve_while(search, |_| true)
-}
-
-/// The same as long as it `goes_on`.
-pub(crate) fn solve_while<const D: usize>(
-    search: &mut Search<'_, D>,
-    mut goes_on: impl FnMut(&Search<'_, D>) -> bool,
-) -> Stop {
     let start = search.best.clone();
-    let mut method = Gradient::new(search, &start);
-    loop {
-        if let Some(stop) = search.stop() {
-            return stop;
-        }
-        if !goes_on(search) {
-            return Stop::Stalled;
-        }
-        method.burst(search, 500);
-        if total(method.point()) > 1e20 {
-            return Stop::Diverging;
-        }
-    }
+    Gradient::new(search, &start).run(search)
 }

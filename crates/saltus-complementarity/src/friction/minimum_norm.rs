@@ -9,13 +9,12 @@
 
 use super::block_lu::BlockLu;
 use super::cone_newton::ConeNewton;
-use super::functions::{Block, projection_slope};
+use super::functions::{Block, NewtonFunction, projection_slope};
 use super::measure::{Measure, square};
 use super::problem::FrictionContact;
 use super::scaled::Scaled;
 use super::search::Limits;
 use super::solve::{FrictionSolver, solve};
-use super::units::{Range, Units};
 use crate::cone::{norm, project};
 use crate::lcp::row_basis;
 use saltus_linear::{Dense, axpy, dot};
@@ -160,6 +159,13 @@ const ROUND_OFF: f64 = 1e-14;
 /// the residual says little of them where `W` is ill-conditioned.
 const CERTAIN: f64 = 1e-11;
 
+/// Operations that are spent on that: where rounding keeps the residual above it, more of them do not help.
+const CERTAIN_WORK: f64 = 1e9;
+/// Residuals that the projections onto the reactions with the same velocities reach, whatever is asked.
+const REACHED: f64 = 1e-9;
+/// Newton steps that make a shorter reaction as accurate as was asked.
+const SHARPENING: u64 = 40;
+
 /// Replaces `r`, a solution of `problem`, by the canonical reaction if that solves the problem to `tolerance`
 /// or at least as well as `r`. Returns whether `r` is the canonical reaction now.
 ///
@@ -173,30 +179,16 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
     if r.len() != problem.dimension() * problem.contacts() || r.iter().any(|v| !v.is_finite()) {
         return false;
     }
-    match Range::of(problem) {
-        Range::Usual => within(problem, tolerance, r),
-        Range::Far => {
-            let units = Units::new(problem);
-            let mut found = r.to_vec();
-            let all = units.parts.iter().all(|part| {
-                let mut inside = part.guess(r);
-                within(&part.problem, tolerance, &mut inside) && part.leave(&inside, &mut found)
-            });
-            if all {
-                r.copy_from_slice(&found);
-            }
-            all
-        }
-    }
-}
-
-/// In the units the data are in.
-fn within(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
     let problem = &*problem.assembled();
-    let least = |r: &mut [f64]| match problem.dimension() {
-        2 => sized::<2>(problem, tolerance, r),
-        3 => sized::<3>(problem, tolerance, r),
-        _ => sized::<5>(problem, tolerance, r),
+    // The projections reach this whatever is asked; what is missing then is made up for from there.
+    let reached = tolerance.max(REACHED);
+    let least = |r: &mut [f64]| {
+        let found = match problem.dimension() {
+            2 => sized::<2>(problem, reached, r),
+            3 => sized::<3>(problem, reached, r),
+            _ => sized::<5>(problem, reached, r),
+        };
+        found && sharpened(problem, tolerance, r)
     };
     let eta = problem.residual(r).eta;
     let weights = Measure::new(problem);
@@ -221,6 +213,7 @@ fn within(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
         let mut better = r.to_vec();
         let limits = Limits {
             tolerance: 0.1 * CERTAIN,
+            max_work: CERTAIN_WORK,
             ..Limits::default()
         };
         let end = solve(problem, FrictionSolver::Auto, limits, &mut better);
@@ -230,6 +223,20 @@ fn within(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
         }
     }
     least(r, eta)
+}
+
+/// Whether `r` solves `problem` to `tolerance`, if need be after a few proximal steps, which hardly move it.
+fn sharpened(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
+    if problem.residual(r).eta <= tolerance {
+        return true;
+    }
+    let limits = Limits {
+        tolerance,
+        max_iterations: SHARPENING,
+        ..Limits::default()
+    };
+    let method = FrictionSolver::ProximalNewton(NewtonFunction::NaturalMap);
+    solve(problem, method, limits, r).outcome.is_solved()
 }
 
 fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {

@@ -6,7 +6,6 @@
 
 use super::measure::{defect, square};
 use super::problem::FrictionContact;
-use super::units::{Range, Units};
 use crate::cone::{de_saxce, norm};
 use saltus_linear::max_abs;
 
@@ -91,23 +90,10 @@ pub fn one_contact_solutions(problem: &FrictionContact) -> Option<Vec<Vec<f64>>>
     if problem.contacts() != 1 {
         return None;
     }
-    let listed = |problem: &FrictionContact| match problem.dimension() {
+    match problem.dimension() {
         2 => listed::<2>(problem),
         3 => listed::<3>(problem),
         _ => None,
-    };
-    match Range::of(problem) {
-        Range::Usual => listed(problem),
-        Range::Far => {
-            let whole = Units::whole(problem);
-            let mut found = listed(&whole.problem)?;
-            // What cannot be written is left out.
-            found.retain_mut(|r| {
-                let inside = r.clone();
-                whole.leave(&inside, r)
-            });
-            Some(found)
-        }
     }
 }
 
@@ -132,6 +118,21 @@ pub(crate) fn of_contact<const D: usize>(
     }
     let found = all(w, b, mu);
     Some(found.list[..found.count].to_vec())
+}
+
+/// How much the velocity of a contact without a solution is varied, relative: it has none nearby either.
+const NEARBY: f64 = 1e-6;
+
+/// Whether a contact has no solution, neither for `b` nor for velocities nearby.
+pub(super) fn has_no_solution<const D: usize>(w: &[f64], b: &[f64; D], mu: f64) -> bool {
+    let none = |b: &[f64; D]| of_contact(w, b, mu).is_some_and(|found| found.is_empty());
+    let change = NEARBY * norm(b);
+    let varied = |k: usize, change: f64| {
+        let mut nearby = *b;
+        nearby[k] += change;
+        none(&nearby)
+    };
+    none(b) && (0..D).all(|k| varied(k, change) && varied(k, -change))
 }
 
 fn plane<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64, found: &mut Found<D>) {

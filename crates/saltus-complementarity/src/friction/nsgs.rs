@@ -6,7 +6,6 @@ use super::scaled::{Scaled, total};
 use super::search::{Search, Stop};
 use crate::block::BlockMatrix;
 use crate::cone::project;
-use crate::returns::Returns;
 
 /// In which order a sweep visits the contacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -180,6 +179,19 @@ impl Sweeper {
         search.best_eta
     }
 
+    /// From `r` until the search is to stop.
+    pub fn run<const D: usize>(&mut self, search: &mut Search<'_, D>, r: &mut [[f64; D]]) -> Stop {
+        loop {
+            if let Some(stop) = search.stop() {
+                return stop;
+            }
+            self.burst(search, r, 500);
+            if total(r) > 1e20 {
+                return Stop::Diverging;
+            }
+        }
+    }
+
     /// Fisher–Yates with xorshift.
     fn mix(&mut self, n: usize) {
         if self.shuffle.len() != n {
@@ -202,22 +214,5 @@ pub(crate) fn solve<const D: usize>(
     local: LocalSolver,
 ) -> Stop {
     let mut r = search.best.clone();
-    let mut sweeper = Sweeper::new(omega, order).with(local);
-    // In a random order each sweep is another: a point that comes back need not do so again.
-    let mut returns = (!matches!(order, Order::Random(_))).then(Returns::default);
-    if let Some(returns) = &mut returns {
-        returns.begin(&r, 1);
-    }
-    loop {
-        if let Some(stop) = search.stop() {
-            return stop;
-        }
-        sweeper.burst(search, &mut r, 500);
-        if returns.as_mut().is_some_and(|returns| returns.seen(&r)) {
-            return search.stop().unwrap_or(Stop::Stalled);
-        }
-        if total(&r) > 1e20 {
-            return Stop::Diverging;
-        }
-    }
+    Sweeper::new(omega, order).with(local).run(search, &mut r)
 }

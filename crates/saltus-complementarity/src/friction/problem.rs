@@ -1,13 +1,12 @@
 //! Frictional contact in reduced and in global form.
 
 use super::diagnosis;
-use super::global::Balanced;
 use super::measure::{Measure, Residual};
-use super::units::{Range, Units};
 use crate::block::BlockMatrix;
+use crate::equilibrium::near_one;
 use crate::operator::{Operator, Product, diagonal_of, entries_of};
 use crate::sparse::SparseMatrix;
-use saltus_linear::{MatrixSink, SquareMatrix};
+use saltus_linear::{MatrixSink, SquareMatrix, max_abs};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -148,24 +147,6 @@ impl FrictionContact {
         })
     }
 
-    /// Of parts that fit together.
-    pub(super) fn assemble(
-        w: BlockMatrix,
-        product: Option<Arc<dyn Product>>,
-        q: Vec<f64>,
-        mu: Vec<f64>,
-        rolling: Vec<f64>,
-    ) -> Self {
-        Self {
-            dimension: w.dimension(),
-            w,
-            product,
-            q,
-            mu,
-            rolling,
-        }
-    }
-
     /// Components per contact: 2, 3 or 5.
     #[must_use]
     pub fn dimension(&self) -> usize {
@@ -212,10 +193,12 @@ impl FrictionContact {
     /// Residuals of the natural map at `r` (dimension × contacts), as energy, in impulses and in velocities.
     #[must_use]
     pub fn residual(&self, r: &[f64]) -> Residual {
-        match Range::of(self) {
-            Range::Usual => Measure::new(self).residual_of(self, r),
-            Range::Far => Units::new(self).residual(&self.q, r),
-        }
+        Measure::new(self).residual_of(self, r)
+    }
+
+    /// Whether the largest numbers are between 1e-60 and 1e60 in size, so that squares and products can be written.
+    pub(crate) fn is_within_range(&self) -> bool {
+        near_one(&[max_abs(self.w.entries()), max_abs(&self.q)])
     }
 
     /// The proof that no reaction satisfies even `u_n ≥ 0`, if there is one; see
@@ -223,12 +206,6 @@ impl FrictionContact {
     #[must_use]
     pub fn infeasibility(&self) -> Option<Vec<f64>> {
         diagnosis::infeasibility(self)
-    }
-
-    /// The proof case by case that nothing solves the problem, if there is one; see [`refutation`](diagnosis::refutation).
-    #[must_use]
-    pub fn refutation(&self) -> Option<diagnosis::Refutation> {
-        diagnosis::refutation(self)
     }
 
     /// Velocities without reactions, `q`.
@@ -260,11 +237,6 @@ impl FrictionContact {
         self.product_with(r, u);
         for (u, q) in u.iter_mut().zip(&self.q) {
             *u += q;
-        }
-        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
-        if !finite(u) && finite(r) {
-            // Terms that leave the range of numbers may cancel.
-            Units::new(self).velocity(&self.q, r, u);
         }
     }
 
@@ -385,18 +357,7 @@ impl GlobalFriction {
             });
         }
         super::mass::check(&mass)?;
-        Ok(Self::assemble(dimension, mass, h, f, [w, mu, rolling]))
-    }
-
-    /// Of parts that fit together; the last are `w`, `mu`, `mu_r`.
-    pub(super) fn assemble(
-        dimension: usize,
-        mass: SparseMatrix,
-        h: SparseMatrix,
-        f: Vec<f64>,
-        [w, mu, rolling]: [Vec<f64>; 3],
-    ) -> Self {
-        Self {
+        Ok(Self {
             dimension,
             mass,
             h,
@@ -404,7 +365,7 @@ impl GlobalFriction {
             w,
             mu,
             rolling,
-        }
+        })
     }
 
     /// Components per contact: 2, 3 or 5.
@@ -495,25 +456,11 @@ impl GlobalFriction {
     /// # Errors
     /// [`ProblemError::Mass`] where `M` is singular.
     pub fn residual(&self, r: &[f64]) -> Result<Residual, ProblemError> {
-        match Balanced::of(self)? {
-            Some(near) => near.residual(r),
-            None => self.residual_within(r),
-        }
-    }
-
-    /// In the units the data are in.
-    pub(super) fn residual_within(&self, r: &[f64]) -> Result<Residual, ProblemError> {
         let reduced = self.matrix_free()?;
         let v = self.generalised_velocity(&self.factorised_mass()?, r);
         let mut u = self.w.clone();
         self.h.apply_transposed_add(1.0, &v, &mut u);
-        Ok(match Range::of(&reduced) {
-            Range::Usual => Measure::new(&reduced).residual(&reduced, r, &u),
-            Range::Far => {
-                let whole = Units::whole(&reduced);
-                whole.residual(whole.inside(whole.enter(r), whole.speeds(&u)))
-            }
-        })
+        Ok(Measure::new(&reduced).residual(&reduced, r, &u))
     }
 
     /// The proof that no reaction satisfies even `u_n ≥ 0`, if there is one.
@@ -521,18 +468,7 @@ impl GlobalFriction {
     /// # Errors
     /// [`ProblemError::Mass`] where `M` is singular.
     pub fn infeasibility(&self) -> Result<Option<Vec<f64>>, ProblemError> {
-        match Balanced::of(self)? {
-            Some(near) => Ok(near.infeasibility()),
-            None => Ok(self.matrix_free()?.infeasibility()),
-        }
-    }
-
-    /// The proof case by case that nothing solves it, if there is one; see [`refutation`](diagnosis::refutation).
-    ///
-    /// # Errors
-    /// As [`infeasibility`](Self::infeasibility).
-    pub fn refutation(&self) -> Result<Option<diagnosis::Refutation>, ProblemError> {
-        Ok(self.matrix_free()?.refutation())
+        Ok(self.matrix_free()?.infeasibility())
     }
 
     /// The reduced form, `W = Hᵀ M⁻¹ H`, `q = Hᵀ M⁻¹ f + w`.

@@ -314,8 +314,12 @@ impl<const D: usize> Newton<D> {
                     return Stop::Solved;
                 }
             }
+            // What the limits cut short says nothing of the weight.
+            if let Some(stop) = search.stop() {
+                return stop;
+            }
             if !weight.adapt(inner == Inner::Converged, steps) {
-                return search.stop().unwrap_or(Stop::Stalled);
+                return Stop::Stalled;
             }
         }
         search.stop().unwrap_or(Stop::Iterations)

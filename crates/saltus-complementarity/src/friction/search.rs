@@ -1,9 +1,9 @@
 //! What every iterative solver keeps: the problem, its limits, the best point and the bill.
 
-use super::cases::{Answer, CASES_LIMIT, MOST_WORK, all_cases};
 use super::diagnosis::{PROOF_LIMIT, proof_work, squeezed};
+use super::modes;
 use super::scaled::Scaled;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// When a solver of frictional contact stops.
@@ -63,29 +63,13 @@ pub(crate) struct Search<'a, const D: usize> {
     pub best_eta: f64,
     pub iterations: u64,
     pub work: f64,
-    proofs: Proofs<D>,
-}
-
-/// The proofs that there is nothing to be found.
-#[derive(Debug)]
-struct Proofs<const D: usize> {
-    /// Work from which on one is looked for.
-    due: Cell<f64>,
-    /// Operations spent on the cases.
-    work: Cell<f64>,
-    found: Cell<bool>,
-    /// Whether nothing more is to be expected of the multipliers.
-    squeezed: Cell<bool>,
-    /// The best point that came up among the cases, with its `η`.
-    near: RefCell<Option<(f64, Vec<[f64; D]>)>>,
+    /// Work from which on the proof is looked for that there is nothing to be found.
+    proof_due: Cell<f64>,
+    proven: Cell<bool>,
 }
 
 /// A proof by multipliers is looked for, once, when this many times its work is spent.
 const PROOF_SHARE: f64 = 20.0;
-/// The cases are tried, where there are not too many, as soon and as long as they cost at most this share of what is spent, and again
-/// when that has grown by the factor.
-const CASES_SHARE: f64 = 0.1;
-const CASES_FACTOR: f64 = 4.0;
 
 impl<'a, const D: usize> Search<'a, D> {
     /// Starts at `r`, or at zero if that is better.
@@ -105,13 +89,8 @@ impl<'a, const D: usize> Search<'a, D> {
             best_eta: f64::INFINITY,
             iterations: 0,
             work: 0.0,
-            proofs: Proofs {
-                due: Cell::new(due),
-                work: Cell::new(0.0),
-                found: Cell::new(false),
-                squeezed: Cell::new(false),
-                near: RefCell::new(None),
-            },
+            proof_due: Cell::new(due),
+            proven: Cell::new(false),
         };
         let zero = search.best.clone();
         search.evaluate(&zero);
@@ -133,13 +112,6 @@ impl<'a, const D: usize> Search<'a, D> {
         eta
     }
 
-    /// Leaves zero as the best point.
-    pub fn forget(&mut self) {
-        let zero = vec![[0.0; D]; self.best.len()];
-        self.best_eta = f64::INFINITY;
-        self.evaluate(&zero);
-    }
-
     pub fn solved(&self) -> bool {
         self.best_eta <= self.tolerance
     }
@@ -155,65 +127,27 @@ impl<'a, const D: usize> Search<'a, D> {
             Some(Stop::Solved)
         } else if self.iterations >= self.limits.max_iterations {
             Some(Stop::Iterations)
-        } else if self.spent() >= self.limits.max_work {
+        } else if self.work >= self.limits.max_work {
             Some(Stop::Work)
         } else if self.limits.cancelled() {
             Some(Stop::Cancelled)
-        } else if self.proofs.found.get() || self.work >= self.proofs.due.get() && self.is_refuted()
-        {
+        } else if self.proven.get() || self.work >= self.proof_due.get() && self.is_refuted() {
             Some(Stop::Refuted)
         } else {
             None
         }
     }
 
-    /// All operations, those on the cases as well.
-    pub fn spent(&self) -> f64 {
-        self.work + self.proofs.work.get()
-    }
-
-    /// The best point that came up among the cases, once.
-    pub fn near(&self) -> Option<Vec<[f64; D]>> {
-        self.proofs.near.take().map(|(_, r)| r)
-    }
-
     /// Looks for the proof that there is nothing to be found. A problem of several parts goes on for the sake of the others.
     fn is_refuted(&self) -> bool {
-        let proofs = &self.proofs;
-        let (p, n) = (self.p, self.p.contacts());
-        proofs.due.set(f64::INFINITY);
-        if p.w.components().len() != 1 || self.tolerance < 0.0 {
-            return false;
+        self.proof_due.set(f64::INFINITY);
+        let p = self.p;
+        if p.w.components().len() == 1 && self.tolerance >= 0.0 {
+            let jams =
+                p.contacts() == 1 && modes::has_no_solution(p.w.diagonal(0), &p.q[0], p.mu[0]);
+            let proof = squeezed(&p.w, |i| p.q[i][0], |i| (p.mu[i], p.rolling[i]));
+            self.proven.set(jams || proof.is_some());
         }
-        let cone = |i: usize| (p.mu[i], p.rolling[i]);
-        if !proofs.squeezed.replace(true) {
-            proofs
-                .found
-                .set(squeezed(&p.w, |i| p.q[i][0], cone).is_some());
-        }
-        if n <= CASES_LIMIT && !proofs.found.get() {
-            let mut u = vec![[0.0; D]; n];
-            let offer = |r: &[[f64; D]]| {
-                p.velocity(r, &mut u);
-                let eta = p.eta(r, &u);
-                let mut near = proofs.near.borrow_mut();
-                if near.as_ref().is_none_or(|(least, _)| eta < *least) {
-                    *near = Some((eta, r.to_vec()));
-                }
-                eta
-            };
-            let budget = MOST_WORK.min(CASES_SHARE * self.work);
-            let limits = (Some(self.tolerance), budget);
-            let (answer, work) = all_cases(&p.w, &p.q, &cone, limits, offer);
-            proofs.work.set(proofs.work.get() + work);
-            match answer {
-                Answer::Refuted(_) => proofs.found.set(true),
-                Answer::Exhausted if budget < MOST_WORK => {
-                    proofs.due.set(CASES_FACTOR * self.work);
-                }
-                _ => {}
-            }
-        }
-        proofs.found.get()
+        self.proven.get()
     }
 }

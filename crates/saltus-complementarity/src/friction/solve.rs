@@ -4,7 +4,6 @@ use super::auto;
 use super::convex;
 use super::diagnosis::is_infeasible;
 use super::direct::{self, Direct};
-use super::far;
 use super::functions::NewtonFunction;
 use super::gradient;
 use super::interior_point;
@@ -16,7 +15,6 @@ use super::proximal::{Newton, Weight};
 use super::scaled::Scaled;
 use super::search::{Limits, Search, Stop};
 use super::splitting;
-use super::units::Range;
 use crate::cone::project;
 use crate::outcome::{Outcome, Status};
 
@@ -140,12 +138,10 @@ pub struct FrictionOutcome {
 /// Where `W` is known by its products only, `ProjectedGradient` runs on those; `Auto` does so with half its work, then
 /// assembles `W` if it has at most [`ASSEMBLY_LIMIT`] rows; all other methods need the blocks and assemble it at once.
 ///
-/// Data far from 1, or far from each other, are solved in units of their own, contacts that do not act on each other one after the
-/// other. The status is `NotFinite` only where the solution or its velocities leave the range of numbers; `r` is zero there in
-/// contacts whose impulses are too large to be written, and the residuals are those of the point in `r`.
+/// Data of 1e60 and more, or of 1e-60 and less, are refused: the status is `NotFinite`.
 ///
 /// `Infeasible` is said only with a proof; [`infeasibility`](super::infeasibility) gives it, or else
-/// [`refutation`](super::refutation). `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
+/// [`unsolvable_contact`](super::unsolvable_contact). `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
 pub fn solve(
     problem: &FrictionContact,
     solver: FrictionSolver,
@@ -155,48 +151,35 @@ pub fn solve(
     if opens(problem, r) {
         return opened(r);
     }
-    match Range::of(problem) {
-        Range::Usual => within(problem, None, solver, limits, r),
-        Range::Far => far::solve(problem, solver, limits, r),
+    if !problem.is_within_range() {
+        r.fill(0.0);
+        let nothing = Residual {
+            eta: f64::NAN,
+            ..Residual::default()
+        };
+        return judge(Stop::Stalled, nothing, limits.tolerance, 0, 0.0, || false);
+    }
+    if problem.is_matrix_free() && solver != FrictionSolver::ProjectedGradient {
+        return assembling(problem, solver, limits, r);
+    }
+    let measure = Measure::new(problem);
+    match problem.dimension() {
+        2 => solve_sized::<2>(problem, &measure, solver, limits, r),
+        3 => solve_sized::<3>(problem, &measure, solver, limits, r),
+        _ => solve_sized::<5>(problem, &measure, solver, limits, r),
     }
 }
 
 /// Whether every contact opens by itself: then `û = q̂` is in the dual cones.
-pub(super) fn opens(problem: &FrictionContact, r: &[f64]) -> bool {
+fn opens(problem: &FrictionContact, r: &[f64]) -> bool {
     let (d, q) = (problem.dimension(), problem.free_velocity());
     r.len() == q.len() && q.iter().step_by(d).all(|v| *v >= 0.0)
 }
 
-pub(super) fn opened(r: &mut [f64]) -> FrictionOutcome {
+fn opened(r: &mut [f64]) -> FrictionOutcome {
     r.fill(0.0);
     let nothing = Residual::default();
     judge(Stop::Solved, nothing, f64::INFINITY, 0, 0.0, || false)
-}
-
-/// In the units the data are in, with their scales where those are known.
-pub(super) fn within(
-    problem: &FrictionContact,
-    measure: Option<&Measure>,
-    solver: FrictionSolver,
-    limits: Limits<'_>,
-    r: &mut [f64],
-) -> FrictionOutcome {
-    if problem.is_matrix_free() && solver != FrictionSolver::ProjectedGradient {
-        return assembling(problem, measure, solver, limits, r);
-    }
-    let own;
-    let measure = match measure {
-        Some(measure) => measure,
-        None => {
-            own = Measure::new(problem);
-            &own
-        }
-    };
-    match problem.dimension() {
-        2 => solve_sized::<2>(problem, measure, solver, limits, r),
-        3 => solve_sized::<3>(problem, measure, solver, limits, r),
-        _ => solve_sized::<5>(problem, measure, solver, limits, r),
-    }
 }
 
 /// Rows of the largest matrix-free `W` that `Auto` assembles.
@@ -205,15 +188,12 @@ pub const ASSEMBLY_LIMIT: usize = 6000;
 /// A matrix-free problem by a method that needs blocks.
 fn assembling(
     problem: &FrictionContact,
-    measure: Option<&Measure>,
     solver: FrictionSolver,
     limits: Limits<'_>,
     r: &mut [f64],
 ) -> FrictionOutcome {
-    let assembled = |limits: Limits<'_>, r: &mut [f64]| match measure {
-        Some(_) => within(&problem.assembled(), measure, solver, limits, r),
-        None => solve(&problem.assembled(), solver, limits, r),
-    };
+    let assembled =
+        |limits: Limits<'_>, r: &mut [f64]| solve(&problem.assembled(), solver, limits, r);
     if solver != FrictionSolver::Auto {
         return assembled(limits, r);
     }
@@ -222,13 +202,7 @@ fn assembling(
         max_work: if small { 0.5 } else { 1.0 } * limits.max_work,
         ..limits
     };
-    let free = within(
-        problem,
-        measure,
-        FrictionSolver::ProjectedGradient,
-        first,
-        r,
-    );
+    let free = solve(problem, FrictionSolver::ProjectedGradient, first, r);
     let cancelled = free.outcome.status == Status::Cancelled;
     if free.outcome.is_solved() || cancelled || !small {
         return free;
@@ -408,7 +382,7 @@ fn run<const D: usize>(
     whole.iterations += before.sweeps;
     whole.work += before.work;
     if let Some(stop) = whole.stop() {
-        return (stop, whole.iterations, whole.spent(), whole.best);
+        return (stop, whole.iterations, whole.work, whole.best);
     }
     let stop = match solver {
         FrictionSolver::Auto => {
@@ -434,7 +408,7 @@ fn run<const D: usize>(
             Newton::default().proximal(&mut whole, function, &mut Weight::new(1e-2), budget)
         }
     };
-    (stop, whole.iterations, whole.spent(), whole.best)
+    (stop, whole.iterations, whole.work, whole.best)
 }
 
 /// Solves each connected part to its share of the tolerance, small parts first. A part that does not
@@ -470,7 +444,7 @@ fn by_parts<const D: usize>(
             let mut search = Search::new(&part, own, &start);
             let end = auto::solve(&mut search);
             iterations += search.iterations;
-            work += search.spent();
+            work += search.work;
             for (&i, r) in members.iter().zip(&search.best) {
                 best[i] = *r;
             }

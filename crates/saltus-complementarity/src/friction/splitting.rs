@@ -2,74 +2,28 @@
 //! iteration (Boyd et al., *Found. Trends Mach. Learn.* 3 (2011); Tasora, Mangoni, Benatti & Garziera, *IJNME* 122 (2021)
 //! for contact). `convex.rs` keeps `s` instead.
 
-use super::block_ldl::BlockLdl;
 use super::block_lu::BlockLu;
 use super::scaled::{Scaled, total};
 use super::search::{Search, Stop};
-use crate::block::BlockMatrix;
 use crate::cone::{norm, project};
 
-/// The relative difference between `W` and `Wᵀ` that is taken for rounding, as a share of the tolerance: what is solved for
-/// one half of `W` misses by that much of the impulses for the other.
-const SYMMETRIC: f64 = 1e-4;
-
-/// Factors of a matrix.
-enum Factors<const D: usize> {
-    Symmetric(BlockLdl<D>),
-    General(BlockLu<D>),
-}
-
-impl<const D: usize> Factors<D> {
-    /// Room for those of `w`.
-    fn of(w: &BlockMatrix, tolerance: f64) -> Self {
-        if w.asymmetry() <= SYMMETRIC * tolerance {
-            let mut factors = BlockLdl::default();
-            factors.analyse_matrix(w);
-            Self::Symmetric(factors)
-        } else {
-            let mut factors = BlockLu::default();
-            factors.analyse_matrix(w);
-            Self::General(factors)
-        }
-    }
-
-    fn factorise_shifted(&mut self, w: &BlockMatrix, shift: f64) -> bool {
-        match self {
-            Self::Symmetric(factors) => factors.factorise_shifted(w, shift),
-            Self::General(factors) => factors.factorise_shifted(w, shift),
-        }
-    }
-
-    fn flops(&self) -> f64 {
-        match self {
-            Self::Symmetric(factors) => factors.flops(),
-            Self::General(factors) => factors.flops(),
-        }
-    }
-
-    fn solve(&self, x: &mut [[f64; D]], scratch: &mut [[f64; D]]) {
-        match self {
-            Self::Symmetric(factors) => factors.solve(x, scratch),
-            Self::General(factors) => factors.solve(x, scratch),
-        }
-    }
-}
-
 /// `W + ρ I`, factorised once per ρ.
-pub(super) struct Regularised<const D: usize> {
-    factors: Factors<D>,
-    pub(super) rho: f64,
+struct Regularised<const D: usize> {
+    factors: BlockLu<D>,
+    rho: f64,
     scratch: Vec<[f64; D]>,
     defect: Vec<[f64; D]>,
 }
 
 impl<const D: usize> Regularised<D> {
-    pub(super) fn new(search: &mut Search<'_, D>, rho: f64) -> Option<Self> {
+    fn new(search: &mut Search<'_, D>, rho: f64) -> Option<Self> {
         let p = search.p;
         let n = p.contacts();
         let zero = vec![[0.0; D]; n];
+        let mut factors = BlockLu::default();
+        factors.analyse_matrix(&p.w);
         let mut this = Self {
-            factors: Factors::of(&p.w, search.tolerance),
+            factors,
             rho,
             scratch: zero.clone(),
             defect: zero,
@@ -126,7 +80,7 @@ pub(super) struct Splitting<const D: usize> {
 }
 
 impl<const D: usize> Splitting<D> {
-    pub(super) fn new(search: &mut Search<'_, D>, rho: f64) -> Self {
+    fn new(search: &mut Search<'_, D>, rho: f64) -> Self {
         let p = search.p;
         let z = search.best.clone();
         p.velocity(&z, &mut search.u);
@@ -154,7 +108,7 @@ impl<const D: usize> Splitting<D> {
     }
 
     /// One iteration; returns the primal and the dual residual.
-    pub(super) fn step(
+    fn step(
         &mut self,
         search: &mut Search<'_, D>,
         system: &mut Regularised<D>,
@@ -195,7 +149,7 @@ impl<const D: usize> Splitting<D> {
 
 impl<const D: usize> Splitting<D> {
     /// Moves ρ by the root of the quotient of the residuals and factorises again; false where that fails.
-    pub(super) fn balance(
+    fn balance(
         &mut self,
         search: &mut Search<'_, D>,
         system: &mut Regularised<D>,
@@ -213,70 +167,73 @@ impl<const D: usize> Splitting<D> {
 }
 
 /// ADMM with ρ balanced by the residuals, at most ten factorisations.
-pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    if let Some(stop) = search.stop() {
-        return stop;
+pub(crate) struct Admm<const D: usize> {
+    system: Regularised<D>,
+    pub(super) state: Splitting<D>,
+    refactored: u32,
+    /// Iterations since the last factorisation.
+    since: u32,
+    /// Iterations since the last look at the residual.
+    unseen: u32,
+}
+
+impl<const D: usize> Admm<D> {
+    /// From the best point; `None` where `W + ρ I` is singular.
+    pub fn new(search: &mut Search<'_, D>) -> Option<Self> {
+        let system = Regularised::new(search, 0.1)?;
+        let state = Splitting::new(search, system.rho);
+        Some(Self {
+            system,
+            state,
+            refactored: 0,
+            since: 0,
+            unseen: 0,
+        })
     }
-    let Some(mut system) = Regularised::new(search, 0.1) else {
-        return Stop::Stalled;
-    };
-    let mut state = Splitting::new(search, system.rho);
-    let (mut refactored, mut since) = (0, 0);
-    let mut checked = 0;
-    loop {
-        let (primal, dual) = state.step(search, &mut system, false);
-        since += 1;
-        checked += 1;
-        if checked >= 5 || search.left() == 0 {
-            checked = 0;
-            let eta = search.evaluate(&state.z);
+
+    /// One iteration; `fixed` keeps the De Saxcé term. Returns the primal and the dual residual, `None` where the matrix with another
+    /// ρ is singular.
+    pub(super) fn iterate(
+        &mut self,
+        search: &mut Search<'_, D>,
+        fixed: bool,
+    ) -> Option<(f64, f64)> {
+        let (primal, dual) = self.state.step(search, &mut self.system, fixed);
+        self.since += 1;
+        let balance = (primal / dual).sqrt();
+        let apart = balance.is_finite() && !(1.0 / 3.0..=3.0).contains(&balance);
+        if apart && self.since >= 20 && self.refactored < 10 {
+            if !self.state.balance(search, &mut self.system, balance) {
+                return None;
+            }
+            self.refactored += 1;
+            self.since = 0;
+        }
+        Some((primal, dual))
+    }
+
+    /// Until the search is to stop.
+    pub fn run(&mut self, search: &mut Search<'_, D>) -> Stop {
+        loop {
             if let Some(stop) = search.stop() {
                 return stop;
             }
-            if !eta.is_finite() || total(&state.z) > 1e20 {
-                return Stop::Diverging;
-            }
-        }
-        let balance = (primal / dual).sqrt();
-        if since >= 20
-            && refactored < 10
-            && !(1.0 / 3.0..=3.0).contains(&balance)
-            && balance.is_finite()
-        {
-            if !state.balance(search, &mut system, balance) {
+            if self.iterate(search, false).is_none() {
                 return Stop::Stalled;
             }
-            refactored += 1;
-            since = 0;
+            self.unseen += 1;
+            if self.unseen >= 5 || search.left() == 0 {
+                self.unseen = 0;
+                let eta = search.evaluate(&self.state.z);
+                if !eta.is_finite() || total(&self.state.z) > 1e20 {
+                    return search.stop().unwrap_or(Stop::Diverging);
+                }
+            }
         }
     }
 }
 
-/// ADMM from the best point with one factorisation, as long as it gains more than `rate` (decrease of `ln η` per
-/// operation) and halves η within a hundred iterations. Returns its own rate.
-pub(crate) fn admm_while<const D: usize>(search: &mut Search<'_, D>, rate: f64) -> f64 {
-    let (work, before) = (search.work, search.best_eta);
-    let Some(mut system) = Regularised::new(search, 0.05) else {
-        return 0.0;
-    };
-    let mut state = Splitting::new(search, system.rho);
-    let (mut last, mut slow) = (search.work, 0);
-    let mut eta = before;
-    let (mut half, mut idle) = (0.5 * before, 0);
-    loop {
-        for _ in 0..search.left().min(5) {
-            state.step(search, &mut system, false);
-        }
-        let now = search.evaluate(&state.z);
-        let gain = (eta / now).ln() / (search.work - last);
-        (eta, last) = (now, search.work);
-        slow = if gain > rate { 0 } else { slow + 1 };
-        idle += 1;
-        if now < half {
-            (half, idle) = (0.5 * now, 0);
-        }
-        if search.stop().is_some() || slow >= 3 || idle >= 20 || !now.is_finite() {
-            return (before / search.best_eta).ln() / (search.work - work);
-        }
-    }
+/// ADMM to the end.
+pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
+    Admm::new(search).map_or(Stop::Stalled, |mut admm| admm.run(search))
 }

@@ -4,7 +4,7 @@
 use super::ScaledLcp;
 use super::progress::Progress;
 use crate::outcome::{Status, Tolerance};
-use crate::verdict::Room;
+use crate::verdict::VerdictWorkspace;
 use saltus_linear::{Dense, Lu, dot};
 
 fn values(p: &ScaledLcp, y: &[f64], w: &mut [f64], f: &mut [f64]) -> f64 {
@@ -33,11 +33,11 @@ pub(super) fn solve(p: &ScaledLcp, tolerance: Tolerance, y: &mut [f64]) -> (Stat
     let (mut trial_w, mut trial_f) = (vec![0.0; n], vec![0.0; n]);
     let mut jacobian = Dense::zeros(n, n);
     let mut lu = Lu::default();
-    let mut room = Room::default();
+    let mut workspace = VerdictWorkspace::default();
     let mut merit = values(p, y, &mut w, &mut f);
     let mut progress = Progress::default();
     for step in 0..tolerance.max_iterations {
-        if p.settled(y, &tolerance, &mut room) {
+        if p.settled(y, &tolerance, &mut workspace) {
             return (Status::Solved, step);
         }
         if progress.stalled(step, merit) {

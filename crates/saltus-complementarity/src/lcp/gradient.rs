@@ -2,8 +2,8 @@
 //! (Nesterov, *Introductory Lectures on Convex Optimization* (2004), §2.2; restart after O'Donoghue & Candès,
 //! *Found. Comput. Math.* 15 (2015)).
 
+use super::ScaledLcp;
 use crate::mlcp::natural;
-use crate::operator::Product;
 use crate::outcome::Status;
 use crate::verdict::worse;
 use saltus_linear::max_abs;
@@ -11,25 +11,17 @@ use saltus_linear::max_abs;
 /// Unknowns beyond this are on their way to infinity.
 const RUNAWAY: f64 = 1e150;
 
-/// From `z`, in the metric of the scales `d` (positive), until the point is `settled`; the first `equalities` components are
-/// free. Where that fails, `z` is the best of the points looked at. The method is made for symmetric positive semidefinite
+/// From `z` until the point is `settled`; the first components, of the equalities, are free. Where that fails, `z` is the best of the points looked at. The method is made for symmetric positive semidefinite
 /// matrices; of others the iterates may grow without bound, which is said.
 pub(super) fn solve(
-    product: &dyn Product,
-    q: &[f64],
-    d: &[f64],
-    equalities: usize,
+    p: &ScaledLcp,
     limit: u32,
     mut settled: impl FnMut(&[f64]) -> bool,
     z: &mut [f64],
 ) -> (Status, u32) {
     let n = z.len();
-    let velocity = |x: &[f64], w: &mut [f64]| {
-        product.apply(x, w);
-        for (w, q) in w.iter_mut().zip(q) {
-            *w += q;
-        }
-    };
+    let equalities = p.e;
+    let velocity = |x: &[f64], w: &mut [f64]| p.w(x, w);
     let (mut y, mut trial) = (z.to_vec(), vec![0.0; n]);
     let (mut w, mut v, mut trial_w) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
     velocity(z, &mut w);
@@ -44,7 +36,7 @@ pub(super) fn solve(
                     if i < equalities {
                         w[i].abs()
                     } else {
-                        natural(d[i] * z[i], w[i])
+                        natural(z[i], w[i])
                     }
                 })
                 .fold(0.0, worse);
@@ -65,7 +57,7 @@ pub(super) fn solve(
         }
         for _ in 0..60 {
             for i in 0..n {
-                let x = y[i] - v[i] / (lipschitz * d[i]);
+                let x = y[i] - v[i] / lipschitz;
                 trial[i] = if i < equalities { x } else { x.max(0.0) };
             }
             velocity(&trial, &mut trial_w);
@@ -73,16 +65,14 @@ pub(super) fn solve(
             for i in 0..n {
                 let step = trial[i] - y[i];
                 curvature += step * (trial_w[i] - v[i]);
-                length += d[i] * step * step;
+                length += step * step;
             }
             if curvature <= lipschitz * length || length == 0.0 {
                 break;
             }
             lipschitz *= 1.6;
         }
-        let against: f64 = (0..n)
-            .map(|i| d[i] * (y[i] - trial[i]) * (trial[i] - z[i]))
-            .sum();
+        let against: f64 = (0..n).map(|i| (y[i] - trial[i]) * (trial[i] - z[i])).sum();
         let next = 0.5 * (1.0 + (1.0 + 4.0 * theta * theta).sqrt());
         let beta = if against > 0.0 {
             0.0

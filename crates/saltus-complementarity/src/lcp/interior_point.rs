@@ -4,14 +4,14 @@
 use super::ScaledLcp;
 use super::progress::Progress;
 use crate::outcome::{Status, Tolerance};
-use crate::verdict::Room;
+use crate::verdict::VerdictWorkspace;
 use saltus_linear::{Dense, Lu, max_abs};
 
 pub(super) fn solve(p: &ScaledLcp, tolerance: Tolerance, y: &mut [f64]) -> (Status, u32) {
     let n = y.len();
     let pairs = (n - p.e).max(1) as f64;
     let scale = max_abs(&p.q).max(f64::MIN_POSITIVE);
-    let mut room = Room::default();
+    let mut workspace = VerdictWorkspace::default();
     let mut w = vec![scale; n];
     for i in 0..n {
         y[i] = if i < p.e { 0.0 } else { scale.max(y[i]) };
@@ -22,7 +22,7 @@ pub(super) fn solve(p: &ScaledLcp, tolerance: Tolerance, y: &mut [f64]) -> (Stat
     let mut progress = Progress::default();
     for step in 0..tolerance.max_iterations {
         p.w(y, &mut image);
-        if p.settled(y, &tolerance, &mut room) {
+        if p.settled(y, &tolerance, &mut workspace) {
             return (Status::Solved, step);
         }
         let gap: f64 = (p.e..n).map(|i| y[i] * w[i]).sum::<f64>() / pairs;

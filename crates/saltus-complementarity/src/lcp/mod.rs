@@ -1,37 +1,33 @@
 //! All solvers of (mixed) linear complementarity problems behind one door.
 
-mod bounded;
-mod far;
 mod farkas;
 mod fischer_burmeister;
 mod gradient;
 mod interior_point;
 mod least_norm;
-mod operator;
 mod progress;
 mod projected;
-mod tiny;
+mod sparse;
 
-pub use bounded::BoxLcp;
 pub(crate) use farkas::{Inequalities, PhaseOne};
 pub use least_norm::canonical_solution;
 pub(crate) use least_norm::{is_monotone, row_basis};
-pub use operator::{DENSE_LIMIT, LcpOperator, OperatorError, OperatorMlcp};
 
 use crate::active_set::ActiveSet;
 use crate::enumeration::{self, ENUMERATION_LIMIT, Enumeration, enumeration_refusal};
-use crate::equilibrium::{Balanced, Units, is_within_range};
-use crate::lemke::{Lemke, LemkeEnd};
-use crate::mlcp::{Mlcp, MlcpSolver, bring_back};
+use crate::equilibrium::{Balanced, is_within_range};
+use crate::lemke::{self, Lemke, LemkeEnd};
+use crate::mlcp::{Mlcp, MlcpSolver};
 use crate::outcome::{Outcome, Status, Tolerance};
-use crate::verdict::Room;
+use crate::verdict::VerdictWorkspace;
 use saltus_linear::{Dense, dot, max_abs};
 
 /// A method for linear complementarity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum LcpSolver {
-    /// A few unknowns on the stack; [`MlcpSolver`], then Fischer–Burmeister; where nothing is found, a certificate of infeasibility is looked for.
+    /// [`MlcpSolver`], sparse active sets first where the matrix is large and sparse, Lemke & Howson's method where it is a bimatrix
+    /// game, then Fischer–Burmeister; where nothing is found, a certificate of infeasibility is looked for.
     Auto,
     /// Complementary pivoting with covering vector 1.
     Lemke,
@@ -105,7 +101,8 @@ impl LcpOutcome {
 
 /// Solves `problem` from the guess in `z`, with the method asked for.
 ///
-/// `Solved` is said only if the residual, recomputed here, is below tolerance, whatever the method claims.
+/// `Solved` is said only if the residual, recomputed here, is below tolerance, whatever the method claims. Data with rows, columns
+/// or a right-hand side of 1e60 and more, or of 1e-60 and less, are refused: the status is `NotFinite`.
 pub fn solve(
     problem: &Mlcp<'_>,
     solver: LcpSolver,
@@ -113,7 +110,6 @@ pub fn solve(
     z: &mut [f64],
 ) -> LcpOutcome {
     let n = problem.q.len();
-    let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
     let plain = |status, iterations, residual| {
         LcpOutcome::plain(Outcome {
             status,
@@ -132,60 +128,21 @@ pub fn solve(
     if solver == LcpSolver::Enumeration && enumeration_refusal(n, problem.equalities).is_some() {
         return plain(Status::NotApplicable, 0, problem.residual(z));
     }
-    if is_within_range(problem) {
-        return near(problem, solver, tolerance, z);
-    }
-    if !finite(problem.matrix.as_slice()) || !finite(problem.q) {
+    if !is_within_range(problem) {
+        z.fill(0.0);
         return plain(Status::NotFinite, 0, f64::NAN);
     }
-    in_other_units(problem, solver, tolerance, z)
-}
-
-/// Data near the ends of the range of numbers: solved in units in which they are near 1.
-#[cold]
-fn in_other_units(
-    problem: &Mlcp<'_>,
-    solver: LcpSolver,
-    tolerance: Tolerance,
-    z: &mut [f64],
-) -> LcpOutcome {
-    let balanced = Balanced::new(problem);
-    let mut inside = balanced.units.guess(z);
-    let mut end = near(&balanced.problem(), solver, tolerance, &mut inside);
-    let found = (&balanced.units, inside.as_slice());
-    bring_back(problem, found, tolerance, z, &mut end.outcome);
-    bring_proofs(&balanced.units, &mut end);
-    end
-}
-
-/// Brings back what was found in other units beside the point.
-fn bring_proofs(units: &Units, end: &mut LcpOutcome) {
-    if let Some(y) = &mut end.certificate {
-        *y = units.multipliers(y);
-    }
-    if let Some(found) = &mut end.enumeration {
-        for point in &mut found.solutions {
-            let inside = std::mem::take(point);
-            point.resize(inside.len(), 0.0);
-            units.leave(&inside, point);
-        }
-        found.solutions.retain(|z| z.iter().all(|v| v.is_finite()));
-    }
-}
-
-/// As [`solve`], of numbers near 1.
-fn near(problem: &Mlcp<'_>, solver: LcpSolver, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
     match solver {
         LcpSolver::Auto => return auto(problem, tolerance, z),
         LcpSolver::Enumeration => return all_sets(problem, tolerance, z),
         _ => {}
     }
     let (status, iterations) = if solver == LcpSolver::Lemke {
-        lemke(problem, tolerance, z)
+        by_lemke(problem, tolerance, z)
     } else {
         by_diagonal(problem, solver, tolerance, z)
     };
-    let verdict = problem.settle(z, &tolerance, &mut Room::default());
+    let verdict = problem.settle(z, &tolerance, &mut VerdictWorkspace::default());
     let status = match status {
         _ if verdict.holds(&tolerance) => Status::Solved,
         _ if verdict.residual.is_nan() => Status::NotFinite,
@@ -204,7 +161,7 @@ fn near(problem: &Mlcp<'_>, solver: LcpSolver, tolerance: Tolerance, z: &mut [f6
 }
 
 /// Complementary pivoting, on rows and columns in balance: what a pivot is worth must not depend on units.
-fn lemke(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> (Status, u32) {
+fn by_lemke(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> (Status, u32) {
     let balanced = Balanced::new(problem);
     let (m, q, e) = (&balanced.matrix, &balanced.q, balanced.equalities);
     let limit = tolerance.max_iterations;
@@ -216,10 +173,10 @@ fn lemke(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> (Status, u3
             let mut sharp = y.clone();
             ActiveSet::default().polish(m, q, e, &mut sharp);
             let goal = tolerance.goal();
-            let room = &mut Room::default();
-            let better = balanced.problem().judge(&sharp, &goal, room).relative;
+            let workspace = &mut VerdictWorkspace::default();
+            let better = balanced.problem().judge(&sharp, &goal, workspace).relative;
             // NaN is not better.
-            if better <= balanced.problem().judge(&y, &goal, room).relative {
+            if better <= balanced.problem().judge(&y, &goal, workspace).relative {
                 y = sharp;
             }
             Status::Solved
@@ -246,6 +203,11 @@ fn by_diagonal(
     let limit = tolerance.max_iterations;
     let end = match solver {
         LcpSolver::NewtonMin => {
+            if let Some(matrix) = sparse::matrix_of(&scaled.problem()) {
+                let end = sparse::newton_min(&scaled.problem(), &matrix, limit, &mut y);
+                scaled.unscale(&y, z);
+                return end;
+            }
             let rows: Vec<usize> = (0..n).collect();
             let (end, steps) = ActiveSet::default()
                 .solve(&scaled.m, &scaled.q, scaled.e, &rows, 0.0, limit, &mut y);
@@ -254,12 +216,9 @@ fn by_diagonal(
         LcpSolver::FischerBurmeister => fischer_burmeister::solve(&scaled, tolerance, &mut y),
         LcpSolver::Pgs { omega } => projected::solve(&scaled, omega, tolerance, &mut y),
         LcpSolver::ProjectedGradient => {
-            let ones = vec![1.0; n];
-            let mut room = Room::default();
-            let settled = |y: &[f64]| scaled.settled(y, &tolerance, &mut room);
-            gradient::solve(
-                &scaled.m, &scaled.q, &ones, scaled.e, limit, settled, &mut y,
-            )
+            let mut workspace = VerdictWorkspace::default();
+            let settled = |y: &[f64]| scaled.settled(y, &tolerance, &mut workspace);
+            gradient::solve(&scaled, limit, settled, &mut y)
         }
         LcpSolver::InteriorPoint => interior_point::solve(&scaled, tolerance, &mut y),
         // These work on the problem itself.
@@ -317,19 +276,14 @@ fn all_sets(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutco
 }
 
 fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
-    let mut spent = 0;
-    // Two unknowns and fewer have closed forms.
-    if z.len() > 2 {
-        let (outcome, sets) = tiny::solve(problem, tolerance, z);
-        if let Some(outcome) = outcome {
-            return LcpOutcome::plain(outcome);
-        }
-        spent = sets;
-    }
     let left = |spent: u32| Tolerance {
         max_iterations: tolerance.max_iterations.saturating_sub(spent),
         ..tolerance
     };
+    let (first, spent) = by_structure(problem, tolerance, z);
+    if let Some(outcome) = first {
+        return LcpOutcome::plain(outcome);
+    }
     let mut outcome = MlcpSolver::default().solve(problem, z, left(spent));
     outcome.iterations += spent;
     if outcome.is_solved() {
@@ -341,7 +295,7 @@ fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
         outcome.status = Status::Infeasible;
     }
     if outcome.status != Status::Infeasible
-        && let Some(solved) = insist(problem, tolerance, &mut outcome, z)
+        && let Some(solved) = other_scalings(problem, tolerance, &mut outcome, z)
     {
         return LcpOutcome::plain(solved);
     }
@@ -373,13 +327,57 @@ fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
     }
 }
 
+/// Active sets of a sparse problem after which dense methods are tried.
+const MOST_SETS: u32 = 2000;
+
+/// What suits a problem by the places of its entries: sparse active sets, or Lemke & Howson's method. A solution goes to `z`;
+/// second, what was spent.
+fn by_structure(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> (Option<Outcome>, u32) {
+    let limit = tolerance.max_iterations;
+    let mut trial = z.to_vec();
+    let mut spent = 0;
+    if let Some(matrix) = sparse::matrix_of(problem) {
+        let limit = limit.min(MOST_SETS);
+        spent = sparse::newton_min(problem, &matrix, limit, &mut trial).1;
+    } else if let Some(split) = lemke::bimatrix_split(problem) {
+        let mut game = Lemke::default();
+        for first in 0..problem.q.len() {
+            let left = limit.saturating_sub(spent);
+            let (m, q) = (problem.matrix, problem.q);
+            let (end, pivots) = game.solve_game(m, q, (split, first), left, &mut trial);
+            spent += pivots;
+            if end == LemkeEnd::Solved {
+                ActiveSet::default().polish(m, q, 0, &mut trial);
+                break;
+            }
+        }
+    } else {
+        return (None, 0);
+    }
+    trial[problem.equalities..]
+        .iter_mut()
+        .for_each(|z| *z = z.max(0.0));
+    let verdict = problem.settle(&mut trial, &tolerance, &mut VerdictWorkspace::default());
+    if !verdict.holds(&tolerance) {
+        return (None, spent);
+    }
+    z.copy_from_slice(&trial);
+    let outcome = Outcome {
+        status: Status::Solved,
+        iterations: spent,
+        residual: verdict.residual,
+        redundant: 0,
+    };
+    (Some(outcome), spent)
+}
+
 /// Most steps of the Fischer–Burmeister method and of the interior point as parts of `auto`.
 const SMOOTH_STEPS: u32 = 300;
 const INNER_STEPS: u32 = 100;
 
 /// What `auto` tries where the usual methods have found nothing: the smooth way to an active set, and rows and unknowns in
 /// balance. Counts what it spends in `outcome`; a point that solves the problem goes to `z`.
-fn insist(
+fn other_scalings(
     problem: &Mlcp<'_>,
     tolerance: Tolerance,
     outcome: &mut Outcome,
@@ -419,7 +417,7 @@ fn insist(
             outcome.iterations += interior_point::solve(&smooth, limit, &mut inside).1;
             // It may be a solution where rounding keeps those of the set it names from being one.
             balanced.units.leave(&inside, &mut trial);
-            let verdict = problem.settle(&mut trial, &tolerance, &mut Room::default());
+            let verdict = problem.settle(&mut trial, &tolerance, &mut VerdictWorkspace::default());
             if verdict.holds(&tolerance) {
                 z.copy_from_slice(&trial);
                 return Some(Outcome {
@@ -437,7 +435,7 @@ fn insist(
         let mut end = MlcpSolver::default().as_it_is(&near, &mut inside, strict);
         outcome.iterations += end.iterations;
         balanced.units.leave(&inside, &mut trial);
-        let verdict = problem.settle(&mut trial, &tolerance, &mut Room::default());
+        let verdict = problem.settle(&mut trial, &tolerance, &mut VerdictWorkspace::default());
         if verdict.holds(&tolerance) {
             z.copy_from_slice(&trial);
             end.status = Status::Solved;
@@ -546,8 +544,13 @@ impl ScaledLcp {
     }
 
     /// Whether there is nothing left to gain at `y`: the verdict does not depend on the scaling.
-    pub fn settled(&self, y: &[f64], tolerance: &Tolerance, room: &mut Room) -> bool {
+    pub fn settled(
+        &self,
+        y: &[f64],
+        tolerance: &Tolerance,
+        workspace: &mut VerdictWorkspace,
+    ) -> bool {
         let goal = tolerance.goal();
-        self.problem().judge(y, &goal, room).holds(&goal)
+        self.problem().judge(y, &goal, workspace).holds(&goal)
     }
 }

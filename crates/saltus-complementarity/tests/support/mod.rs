@@ -2,7 +2,7 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-pub mod far;
+pub mod scenes;
 
 use saltus_complementarity::BlockMatrix;
 use saltus_complementarity::friction::FrictionContact;

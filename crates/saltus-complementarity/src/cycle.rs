@@ -3,13 +3,13 @@
 
 /// The state compared with, and when it is renewed.
 #[derive(Debug, Clone)]
-pub(crate) struct Returns<T> {
+pub(crate) struct CycleDetector<T> {
     before: Vec<T>,
     steps: u64,
     renewal: u64,
 }
 
-impl<T> Default for Returns<T> {
+impl<T> Default for CycleDetector<T> {
     fn default() -> Self {
         Self {
             before: Vec::new(),
@@ -19,7 +19,7 @@ impl<T> Default for Returns<T> {
     }
 }
 
-impl<T: Clone + PartialEq> Returns<T> {
+impl<T: Clone + PartialEq> CycleDetector<T> {
     /// Begins with `state`, which is renewed for the first time after `renewal` steps.
     pub fn begin(&mut self, state: &[T], renewal: u64) {
         self.before.clear();
