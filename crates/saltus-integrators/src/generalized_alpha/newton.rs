@@ -10,7 +10,7 @@ use saltus_system::{DynamicsParts, Point, System, Tangents};
 
 /// After so many corrections the round-off of force and rows is looked at; after one in a linear system.
 const STUBBORN: u32 = 3;
-/// An iterate so many times worse than the first two leads nowhere.
+/// An iterate so many times worse than the first two leads nowhere, where impacts are located and the step can be cut.
 const DIVERGENCE: f64 = 1e4;
 
 impl Engine {
@@ -44,7 +44,8 @@ impl Engine {
             if spent < 2 {
                 worst = worst.max(defect.ratio);
             }
-            let diverges = defect.ratio > DIVERGENCE * worst;
+            let may_cut = self.yardstick.is_some();
+            let diverges = may_cut && defect.ratio > DIVERGENCE * worst;
             let last = diverges || spent >= self.settings.max_iterations;
             let enough = settled || last || self.settings.linear_solve == LinearSolve::Sequential;
             if defect.ratio <= 1.0 && (defect.rows <= 1.0 || enough) {
