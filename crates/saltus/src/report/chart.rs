@@ -86,11 +86,7 @@ pub(crate) fn scale(time: (f64, f64)) -> String {
             axis.label(*tick)
         );
     }
-    let _ = write!(
-        html,
-        "</div><p class=\"name\">t{}</p>",
-        axis.unit("s")
-    );
+    let _ = write!(html, "</div><p class=\"name\">t{}</p>", axis.unit("s"));
     html
 }
 
