@@ -343,7 +343,6 @@ system.unilateral = [
     { name = "floor", gap = "rest", restitution = 0 },
     { name = "drum", gap = "bounce", restitution = 1 },
 ]
-output.units = { rest = "mm", bounce = "m" }
 initial.q = { rest = 0, bounce = 0.05 }
 simulation = { scheme = "moreau-jean", step = 1e-3, until = 100 }
 "#,

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// Size of the view box: fine enough to zoom in by a factor of hundred.
 const WIDTH: f64 = 100_000.0;
-const HEIGHT: f64 = 10_000.0;
+const HEIGHT: f64 = 100_000.0;
 
 impl Plot {
     /// The diagram as HTML, without its legend.
@@ -145,7 +145,7 @@ mod tests {
         let html = plot(true, false, vec![(1.0, 3.0)]).html();
         // Zero to 3 with 4 % of room: zero is drawn at 0.12 / 3.24 of the height from below.
         assert!(
-            html.contains("<path class=\"stem c1\" d=\"M25000 9630V370\"/>"),
+            html.contains("<path class=\"stem c1\" d=\"M25000 96296V3704\"/>"),
             "{html}"
         );
         assert!(!html.contains("<polyline"));

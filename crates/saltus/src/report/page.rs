@@ -80,11 +80,10 @@ pub(crate) fn page(
 fn push_section(html: &mut String, section: &Section) {
     let _ = writeln!(html, "<section><h2>{}</h2>", section.heading);
     for figure in &section.figures {
-        let _ = write!(
-            html,
-            "<figure><figcaption><b>{}</b>",
-            escape(&figure.heading)
-        );
+        html.push_str("<figure><figcaption>");
+        if !figure.heading.is_empty() {
+            let _ = write!(html, "<b>{}</b>", escape(&figure.heading));
+        }
         for (class, name) in &figure.legend {
             let _ = write!(
                 html,

@@ -4,6 +4,7 @@
   const first = document.querySelector("[data-t]").dataset.t.split(" ").map(Number);
   const whole = first[1] - first[0];
   const time = (u) => first[0] + u * whole;
+  const size = 100000;
   let view = [0, 1];
 
   const superscript = (n) => String(n).replace(/[-0-9]/g, (c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]));
@@ -25,31 +26,59 @@
     chosen.className = "chosen";
     return { area, svg, box, cursor, chosen };
   });
-  const scales = [...document.querySelectorAll(".scale")].map((scale) => ({ scale, all: scale.innerHTML }));
+  const scales = [...document.querySelectorAll(".scale")].map((scale) => ({ scale, whole: scale.innerHTML }));
+
+  const ticks = (from, to, wanted, exponent) => {
+    const raw = (to - from) / wanted;
+    const power = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 5, 10].find((m) => m * power >= raw * (1 - 1e-9)) * power;
+    const decimals = Math.min(20, Math.max(0, exponent - Math.floor(Math.log10(step) + 1e-9)));
+    const list = [];
+    for (let k = Math.ceil(from / step); k * step <= to; k += 1) {
+      const text = (k * step / 10 ** exponent).toFixed(decimals).replace("-", "−");
+      list.push([(k * step - from) / (to - from), text]);
+    }
+    return list;
+  };
+  const label = (parent, text, name, side, share) => {
+    const span = parent.appendChild(document.createElement(text === null ? "i" : "span"));
+    span.className = name;
+    span.style[side] = 100 * share + "%";
+    if (text !== null) span.textContent = text;
+  };
+  const digits = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+  const power = (text) => {
+    const found = text.match(/10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)/);
+    return found ? Number([...found[1]].map((c) => (c === "⁻" ? "-" : digits.indexOf(c))).join("")) : 0;
+  };
 
   const draw = () => {
     const [a, b] = view;
-    for (const { svg, box } of marks) {
-      svg.setAttribute("viewBox", [a * box[2], 0, (b - a) * box[2], box[3]].join(" "));
-    }
-    for (const { scale, all } of scales) {
-      if (a === 0 && b === 1) { scale.innerHTML = all; continue; }
-      const [from, to] = [time(a), time(b)];
-      const raw = (to - from) / Math.max(2, Math.min(8, scale.clientWidth / 90));
-      const power = 10 ** Math.floor(Math.log10(raw));
-      const step = [1, 2, 5, 10].find((m) => m * power >= raw * (1 - 1e-9)) * power;
-      const ex = Math.max(Math.abs(from), Math.abs(to)) * (1 - 1e-12);
-      const out = scale.nextElementSibling.textContent.match(/10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)/);
-      const exponent = out ? Number([...out[1]].map((c) => (c === "⁻" ? "-" : "⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(c))).join("")) : 0;
-      const decimals = Math.max(0, exponent - Math.floor(Math.log10(step) + 1e-9));
-      scale.replaceChildren();
-      for (let k = Math.ceil(from / step); k * step <= to && ex > 0; k += 1) {
-        const tick = scale.appendChild(document.createElement("span"));
-        tick.style.left = 100 * (k * step - from) / (to - from) + "%";
-        tick.textContent = (k * step / 10 ** exponent).toFixed(decimals).replace("-", "−");
+    const all = a === 0 && b === 1;
+    for (const { area, svg, box } of marks) {
+      const plot = area.closest(".plot");
+      const [low, high] = (plot && !all && span(plot, a * box[2], b * box[2])) || [0, box[3]];
+      svg.setAttribute("viewBox", [a * box[2], low, (b - a) * box[2], high - low].join(" "));
+      if (!plot) continue;
+      area.querySelectorAll(".new").forEach((old) => old.remove());
+      plot.classList.toggle("zoomed", !all);
+      if (all) continue;
+      const [bottom, top] = plot.dataset.y.split(" ").map(Number);
+      const value = (y) => top - (top - bottom) * y / box[3];
+      for (const [share, text] of ticks(value(high), value(low), 5, Number(plot.dataset.power))) {
+        label(area, null, "new rule", "top", 1 - share);
+        label(area, text, "new y", "top", 1 - share);
       }
     }
-    reset.hidden = a === 0 && b === 1;
+    for (const { scale, whole: original } of scales) {
+      if (all) { scale.innerHTML = original; continue; }
+      scale.replaceChildren();
+      const wanted = Math.max(2, Math.min(8, scale.clientWidth / 90));
+      for (const [share, text] of ticks(time(a), time(b), wanted, power(scale.nextElementSibling.textContent))) {
+        label(scale, text, "", "left", share);
+      }
+    }
+    reset.hidden = all;
   };
 
   const curves = new Map();
@@ -90,6 +119,29 @@
     return null;
   };
 
+  const span = (plot, from, to) => {
+    let [low, high] = [Infinity, -Infinity];
+    const take = (y) => { low = Math.min(low, y); high = Math.max(high, y); };
+    const [bottom, top] = plot.dataset.y.split(" ").map(Number);
+    for (const curve of points(plot)) {
+      if (!curve) continue;
+      if (curve.stems) {
+        take(size * top / (top - bottom));
+        for (const [x, y] of curve.stems) if (x >= from && x <= to) take(y);
+        continue;
+      }
+      for (const p of curve.lines) {
+        for (let i = 0; i < p.length; i += 2) if (p[i] >= from && p[i] <= to) take(p[i + 1]);
+      }
+      for (const x of [from, to]) {
+        const y = height(curve, x, 0);
+        if (y !== null) take(y);
+      }
+    }
+    const room = Math.max(0.06 * (high - low), 10);
+    return low <= high ? [low - room, high + room] : null;
+  };
+
   const show = (f) => {
     const u = f === null ? null : view[0] + f * (view[1] - view[0]);
     for (const { cursor } of marks) {
@@ -102,8 +154,8 @@
       const [bottom, top] = plot.dataset.y.split(" ").map(Number);
       const list = points(plot);
       figure.querySelectorAll("output").forEach((out, k) => {
-        const y = u === null || !list[k] ? null : height(list[k], u * 100000, 600 * (view[1] - view[0]));
-        out.textContent = y === null ? "" : " " + short(top - (top - bottom) * y / 10000);
+        const y = u === null || !list[k] ? null : height(list[k], u * size, 600 * (view[1] - view[0]));
+        out.textContent = y === null ? "" : " " + short(top - (top - bottom) * y / size);
       });
     }
     clock.textContent = u === null ? "Drag to zoom, double-click to see all." : "t = " + short(time(u)) + " s";
