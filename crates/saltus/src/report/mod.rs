@@ -55,6 +55,8 @@ pub(crate) struct SavedReport {
     curves: Vec<Curve>,
     time: (f64, f64),
     contacts: SavedTimeline,
+    #[serde(default)]
+    struck: bool,
 }
 
 /// A column that is drawn.
@@ -221,6 +223,7 @@ impl Report {
             },
             time: self.time,
             contacts: self.contacts.save(),
+            struck: self.struck,
         }
     }
 
@@ -234,7 +237,7 @@ impl Report {
                 None => (),
             }
         }
-        self.time = saved.time;
+        (self.time, self.struck) = (saved.time, saved.struck);
         self.contacts.load(saved.contacts);
     }
 
