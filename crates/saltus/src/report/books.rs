@@ -1,8 +1,8 @@
 //! The books of the energy as bars: what there was, what came in and went out, and what is left.
 
 use crate::observe::Outcome;
-use crate::report::Figure;
 use crate::report::number::significant;
+use crate::report::{Figure, ROUND_OFF};
 use std::fmt::Write;
 
 /// Bars of the energy at both ends and of all work between.
@@ -32,14 +32,16 @@ fn bars(entries: &[(&str, f64)]) -> String {
     let (low, high) = (known().fold(0.0, f64::min), known().fold(0.0, f64::max));
     let span = if high > low { high - low } else { 1.0 };
     let percent = |e: f64| 100.0 * e / span;
+    let seen = |e: f64| if e.abs() <= ROUND_OFF * span { 0.0 } else { e };
     let mut html = "<dl class=\"books\">".to_owned();
     for (name, value) in entries {
+        let value = seen(*value);
         let _ = write!(
             html,
             "<dt>{name}</dt><dd class=\"n\">{}</dd>",
-            significant(*value, 4)
+            significant(value, 4)
         );
-        let value = if value.is_finite() { *value } else { 0.0 };
+        let value = if value.is_finite() { value } else { 0.0 };
         let class = if value < 0.0 { "minus" } else { "plus" };
         let _ = write!(
             html,
@@ -67,5 +69,6 @@ mod tests {
             assert!(html.contains(part), "{html}");
         }
         assert!(!bars(&[("a", 0.0)]).contains("NaN"));
+        assert!(bars(&[("a", 9.0), ("b", 1e-14)]).contains("<dt>b</dt><dd class=\"n\">0</dd>"));
     }
 }
