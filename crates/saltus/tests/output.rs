@@ -324,7 +324,7 @@ fn notes_are_part_of_the_result() {
     assert_eq!(summary(&path)["notes"], serde_json::json!([note]));
     let html = fs::read_to_string(path.join("report.html")).unwrap();
     let (verdict, shown) = (
-        html.find("class=\"verdict\"").unwrap(),
+        html.find("class=\"verdict ").unwrap(),
         html.find("positions changed by up to 1 &lt; 2 mm").unwrap(),
     );
     assert!(verdict < shown && shown < html.find("</header>").unwrap());
