@@ -274,7 +274,8 @@ fn the_scheme_is_recorded_with_what_follows_from_its_options() {
             let cell = format!("<td><code>{name}</code></td>");
             assert!(html.contains(&cell), "{}: {name} is missing", info.name);
         }
-        assert!(!html.contains("null"), "{}", info.name);
+        let shown = html.split("<script>").next().unwrap();
+        assert!(!shown.contains("null"), "{}", info.name);
         for (_, option, value) in settled.iter().filter(|s| s.0 == info.name) {
             assert_eq!(options[*option], *value);
         }
@@ -323,10 +324,57 @@ fn notes_are_part_of_the_result() {
     assert_eq!(summary(&path)["notes"], serde_json::json!([note]));
     let html = fs::read_to_string(path.join("report.html")).unwrap();
     let (verdict, shown) = (
-        html.find("class=\"verdict\"").unwrap(),
+        html.find("class=\"verdict ").unwrap(),
         html.find("positions changed by up to 1 &lt; 2 mm").unwrap(),
     );
     assert!(verdict < shown && shown < html.find("</header>").unwrap());
+}
+
+#[test]
+fn a_report_is_bounded_and_draws_nothing_that_is_not_there() {
+    // A ball at rest on the floor beside one that bounces without end: 100000 steps.
+    let model = support::model(
+        "bounded",
+        r#"
+saltus = 1
+system.coordinates = ["rest", "bounce"]
+system.mass = [1, 1]
+system.force = [-10, -10]
+system.unilateral = [
+    { name = "floor", gap = "rest", restitution = 0 },
+    { name = "drum", gap = "bounce", restitution = 1 },
+]
+initial.q = { rest = 0, bounce = 0.05 }
+simulation = { scheme = "moreau-jean", step = 1e-3, until = 100 }
+"#,
+    );
+    let path = folder("bounded");
+    let mut files = ResultDirectory::new(&path, RunCard::new("bounded", &model.scheme))
+        .report(true)
+        .open()
+        .unwrap();
+    Simulation::new(&*model.system, model.scheme.clone())
+        .start(model.initial.clone())
+        .step(model.plan.step)
+        .until(model.plan.until)
+        .run(&mut [&mut files])
+        .unwrap();
+    let html = fs::read_to_string(path.join("report.html")).unwrap();
+    assert!(html.len() < 500_000, "{} bytes", html.len());
+    assert!(!html.contains("NaN") && !html.contains("points=\"\"") && !html.contains("inf"));
+    let positions = html.split("<h2>Positions</h2>").nth(1).unwrap();
+    let positions = positions.split("</section>").next().unwrap();
+    assert_eq!(positions.matches("<figure>").count(), 1);
+    assert!(
+        positions.contains("Zero throughout: q.rest."),
+        "{positions}"
+    );
+    let corrections = html
+        .split("<h2>Newton corrections per step</h2>")
+        .nth(1)
+        .unwrap();
+    let corrections = corrections.split("</section>").next().unwrap();
+    assert!(!corrections.contains(">0.5</span>") && !corrections.contains(">1.5</span>"));
 }
 
 #[test]
@@ -368,11 +416,12 @@ fn a_failed_step_leaves_valid_files() {
     );
     assert_eq!(summary["failed_step"], 124);
     assert!(summary["error"].as_str().unwrap().contains("not finite"));
-    assert!(
-        fs::read_to_string(path.join("report.html"))
-            .unwrap()
-            .contains("failed")
-    );
+    let html = fs::read_to_string(path.join("report.html")).unwrap();
+    assert!(html.contains(
+        "<p class=\"verdict failed\"><b>Failed</b> in step 124, which starts at t = 0.123\u{a0}s;"
+    ));
+    let error = html.split("<p class=\"error\">").nth(1).unwrap();
+    assert!(error.split("</p>").next().unwrap().contains("not finite"));
 }
 
 #[test]
@@ -393,7 +442,7 @@ fn an_interrupted_run_leaves_valid_files() {
         }
     }
     let path = folder("interrupted");
-    let mut files = directory(&path).open().unwrap();
+    let mut files = directory(&path).report(true).open().unwrap();
     let mut flag = StopFlag::new();
     let mut raise = RaiseAt(50, flag.clone());
     let run = lecture(&LECTURE)
@@ -401,6 +450,8 @@ fn an_interrupted_run_leaves_valid_files() {
         .unwrap();
     assert_eq!(run.outcome.stop, Stop::Interrupted);
     assert_eq!(summary(&path)["stop"], "interrupted");
+    let html = fs::read_to_string(path.join("report.html")).unwrap();
+    assert!(html.contains("<p class=\"verdict look\"><b>Look</b> interrupted · 50\u{a0}steps"));
     assert_eq!(read_csv(path.join("trajectory.csv")).unwrap().len(), 51);
 }
 
@@ -411,7 +462,8 @@ fn the_report_loads_nothing() {
     lecture(&LECTURE).run(&mut [&mut files]).unwrap();
     let html = fs::read_to_string(path.join("report.html")).unwrap();
     for foreign in [
-        "http:", "https:", "//", "src=", "href=", "url(", "@import", "<script", "<link", "<img",
+        "http:", "https:", "//", "src=", "href=", "url(", "@import", "<link", "<img", "fetch",
+        "import(",
     ] {
         assert!(!html.contains(foreign), "the report contains `{foreign}`");
     }
@@ -427,7 +479,14 @@ fn the_report_loads_nothing() {
     ] {
         assert!(html.contains(heading), "no section {heading}");
     }
-    assert!(html.contains("impulse [N·s]"));
+    assert!(html.contains("<p class=\"verdict done\"><b>Done</b> "));
+    // One script, in the page itself.
+    assert_eq!(html.matches("<script>").count(), 1);
+    assert_eq!(html.matches("<script").count(), 1);
+    for axis in ["impulse [N·s]", "gap [m]", "energy [J]", "energy lost [J]"] {
+        assert!(html.contains(axis), "no axis {axis}");
+    }
+    assert!(html.contains("<path class=\"stem c1\""));
     // What the largest gain is, and what it contains.
     assert!(html.contains("beyond the work of forces without a potential"));
     assert!(html.contains("moving constraints and a potential that depends on time"));

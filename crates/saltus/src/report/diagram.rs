@@ -54,6 +54,8 @@ impl Diagram {
             across: self.across,
             time: given(across),
             range: given(range),
+            stems: false,
+            whole: false,
             curves,
         };
         plot.picture(&names)

@@ -1,8 +1,10 @@
 //! The report of a run: one self-contained HTML page that opens offline and prints on A4.
 //!
-//! It is written from curves of bounded size (module `series`), gathered while the run goes on. No script, no
-//! font, no picture is loaded.
+//! It is written from curves of bounded size (module `series`), gathered while the run goes on. Nothing is loaded: its style
+//! and the script that zooms are in it, and without the script everything can be read.
 
+mod books;
+mod chart;
 mod diagram;
 mod number;
 mod page;
@@ -17,7 +19,7 @@ use crate::observe::Outcome;
 use crate::output::RunCard;
 pub use diagram::Diagram;
 use plot::Plot;
-use saltus_integrators::{Frame, RunInfo};
+use saltus_integrators::{EventKind, Frame, RunInfo};
 use saltus_system::ContactId;
 use serde::{Deserialize, Serialize};
 use series::Curve;
@@ -27,6 +29,10 @@ use timeline::{SavedTimeline, Timeline};
 const SHOWN: usize = 8;
 /// Curves in one diagram at most.
 const TOGETHER: usize = 4;
+/// Values below this fraction of the largest of their kind are round-off.
+const ROUND_OFF: f64 = 1e-12;
+/// Names in a note at most.
+const NAMED: usize = 8;
 
 /// Gathers what a report shows of a run.
 #[derive(Debug, Clone, Default)]
@@ -37,14 +43,20 @@ pub(crate) struct Report {
     /// First and last time \[s\].
     time: (f64, f64),
     contacts: Timeline,
+    /// Energy that impacts took \[J\].
+    lost: Option<Curve>,
+    /// The last step had an impact.
+    struck: bool,
 }
 
-/// The curves of a run that goes on.
+/// The curves of a run that goes on: of the columns, then of the energy that impacts took.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SavedReport {
     curves: Vec<Curve>,
     time: (f64, f64),
     contacts: SavedTimeline,
+    #[serde(default)]
+    struck: bool,
 }
 
 /// A column that is drawn.
@@ -65,19 +77,24 @@ enum Mark {
     Line,
     /// A line that jumps where a contact closes.
     Jumping,
-    /// A value that holds over the step that ends at the time of its row: an impulse, a count.
+    /// A value that holds over the step that ends at the time of its row: a force, a count.
     Steps,
+    /// A line from zero: an impulse.
+    Stems,
 }
 
 /// A group of diagrams under one heading.
 pub(crate) struct Section {
     pub(crate) heading: &'static str,
+    /// HTML.
     pub(crate) note: Option<String>,
     pub(crate) figures: Vec<Figure>,
 }
 
 /// A diagram with its legend.
 pub(crate) struct Figure {
+    /// What is drawn, with its unit; empty where the legend says it.
+    pub(crate) heading: String,
     /// Class of the sign in the style sheet, and name.
     pub(crate) legend: Vec<(String, String)>,
     /// HTML.
@@ -118,12 +135,16 @@ impl Report {
                 Quantity::Gap | Quantity::Impulse | Quantity::Force
             ) && seen <= bilateral;
             let mark = match quantity {
-                Quantity::Time | Quantity::GapVelocity | Quantity::Other => continue,
+                Quantity::Time | Quantity::GapVelocity | Quantity::State | Quantity::Other => {
+                    continue;
+                }
                 Quantity::Velocity
+                | Quantity::Slip
                 | Quantity::KineticEnergy
                 | Quantity::TotalEnergy
                 | Quantity::Derived => Mark::Jumping,
-                Quantity::Impulse | Quantity::Force | Quantity::Iterations => Mark::Steps,
+                Quantity::Force | Quantity::Iterations => Mark::Steps,
+                Quantity::Impulse | Quantity::TangentialImpulse => Mark::Stems,
                 _ => Mark::Line,
             };
             if seen <= SHOWN {
@@ -138,7 +159,8 @@ impl Report {
         }
         let t = first.first().copied().unwrap_or(0.0);
         self.time = (t, t);
-        for trace in self.traces.iter_mut().filter(|t| t.mark != Mark::Steps) {
+        let at_once = |mark| matches!(mark, Mark::Line | Mark::Jumping);
+        for trace in self.traces.iter_mut().filter(|t| at_once(t.mark)) {
             trace.curve.push(t, first[trace.index]);
         }
     }
@@ -158,40 +180,73 @@ impl Report {
         for trace in &mut self.traces {
             let y = row[trace.index];
             match trace.mark {
+                // What holds for the one step of an impact stays visible.
+                Mark::Steps if impact || self.struck => {
+                    trace.curve.jump(before, y);
+                    trace.curve.push(t, y);
+                }
                 Mark::Steps => {
                     trace.curve.push(before, y);
                     trace.curve.push(t, y);
                 }
+                Mark::Stems if impact && y != 0.0 => trace.curve.pulse(t, y),
                 Mark::Jumping if impact => trace.curve.jump(t, y),
                 _ => trace.curve.push(t, y),
             }
+        }
+        self.struck = impact;
+        if !impacts.is_empty() {
+            self.take_losses(frame, t);
+        }
+    }
+
+    /// Takes what the impacts of a step lost: as the scheme reports them, else what the contacts took in the step.
+    #[cold]
+    fn take_losses(&mut self, frame: &Frame<'_>, t: f64) {
+        let lost = self.lost.get_or_insert_with(Curve::new);
+        let mut reported = false;
+        for event in frame.events.iter().filter(|e| e.kind == EventKind::Impact) {
+            reported = true;
+            lost.pulse(event.t, event.energy_lost);
+        }
+        if !reported {
+            lost.pulse(t, -frame.report.work_contact);
         }
     }
 
     /// What goes on in another process.
     pub(crate) fn save(&self) -> SavedReport {
         SavedReport {
-            curves: self.traces.iter().map(|t| t.curve.clone()).collect(),
+            curves: {
+                let curves = self.traces.iter().map(|t| &t.curve);
+                curves.chain(&self.lost).cloned().collect()
+            },
             time: self.time,
             contacts: self.contacts.save(),
+            struck: self.struck,
         }
     }
 
     /// Takes up what [`save`](Self::save) gave, after `begin`.
     pub(crate) fn load(&mut self, saved: SavedReport) {
-        for (trace, curve) in self.traces.iter_mut().zip(saved.curves) {
-            trace.curve = curve;
+        let count = self.traces.len();
+        for (k, curve) in saved.curves.into_iter().enumerate() {
+            match self.traces.get_mut(k) {
+                Some(trace) => trace.curve = curve,
+                None if k == count => self.lost = Some(curve),
+                None => (),
+            }
         }
-        self.time = saved.time;
+        (self.time, self.struck) = (saved.time, saved.struck);
         self.contacts.load(saved.contacts);
     }
 
     /// The page; `files` are the names of the files written with it.
     pub(crate) fn html(&self, card: &RunCard, outcome: &Outcome, files: &[String]) -> String {
-        page::page(card, outcome, files, &self.sections())
+        page::page(card, outcome, files, &self.sections(outcome))
     }
 
-    fn sections(&self) -> Vec<Section> {
+    fn sections(&self, outcome: &Outcome) -> Vec<Section> {
         let section =
             |heading, label, quantities: &[Quantity]| self.section(heading, label, quantities);
         let mut sections = vec![
@@ -199,25 +254,38 @@ impl Report {
             section("Positions", "position", &[Quantity::Position]),
             section("Velocities", "velocity", &[Quantity::Velocity]),
             section("Gaps", "gap", &[Quantity::Gap]),
-            section("Forces of supports", "force", &[Quantity::Reaction]),
-            section("Impulses per step", "impulse", &[Quantity::Impulse]),
-            section("Non-impulsive forces", "force", &[Quantity::Force]),
-            section(
-                "Energy",
-                "energy",
-                &[
-                    Quantity::KineticEnergy,
-                    Quantity::PotentialEnergy,
-                    Quantity::TotalEnergy,
-                ],
-            ),
-            section(
-                "Newton corrections per step",
-                "corrections",
-                &[Quantity::Iterations],
-            ),
         ];
         sections.extend(self.contacts.section());
+        sections.extend([
+            section("Slip", "slip velocity", &[Quantity::Slip]),
+            section("Stresses", "stress", &[Quantity::Stress]),
+            section("Strains", "strain", &[Quantity::Strain]),
+            section("Forces of supports", "force", &[Quantity::Reaction]),
+            section("Impulses per step", "impulse", &[Quantity::Impulse]),
+            section(
+                "Tangential impulses per step",
+                "impulse",
+                &[Quantity::TangentialImpulse],
+            ),
+            section("Non-impulsive forces", "force", &[Quantity::Force]),
+        ]);
+        let mut energy = section(
+            "Energy",
+            "energy",
+            &[
+                Quantity::KineticEnergy,
+                Quantity::PotentialEnergy,
+                Quantity::TotalEnergy,
+            ],
+        );
+        energy.figures.extend(self.losses(outcome));
+        energy.figures.push(books::figure(outcome));
+        sections.push(energy);
+        sections.push(section(
+            "Newton corrections per step",
+            "corrections",
+            &[Quantity::Iterations],
+        ));
         sections.retain(|s| !s.figures.is_empty() || s.note.is_some());
         sections
     }
@@ -228,53 +296,93 @@ impl Report {
             .iter()
             .filter(|t| quantities.contains(&t.column.quantity()))
             .collect();
-        let drawn: Vec<&Trace> = all
+        let full: Vec<&Trace> = all
             .iter()
             .copied()
             .filter(|t| t.curve.range().is_some())
             .collect();
-        let zero = drawn.iter().all(|t| t.curve.range() == Some((0.0, 0.0)));
+        let floor = ROUND_OFF * self.largest(quantities);
+        let (drawn, still): (Vec<&Trace>, Vec<&Trace>) =
+            full.iter().partition(|t| largest(&t.curve) > floor);
+        let mut notes = Vec::new();
         match quantities {
-            [Quantity::Iterations] if zero => {
-                let note = "Every step was accepted at its first check.".to_owned();
-                return Section {
-                    heading,
-                    note: Some(note),
-                    figures: Vec::new(),
-                };
+            [Quantity::Iterations] if drawn.is_empty() && !full.is_empty() => {
+                notes.push("Every step was accepted at its first check.".to_owned());
             }
-            [Quantity::Impulse] if zero && !drawn.is_empty() => {
-                let note = "No constraint carried an impulse.".to_owned();
-                return Section {
-                    heading,
-                    note: Some(note),
-                    figures: Vec::new(),
-                };
+            [Quantity::Impulse] if drawn.is_empty() && !full.is_empty() => {
+                notes.push("No constraint carried an impulse.".to_owned());
             }
-            _ => (),
+            _ => notes.extend(not_drawn(&still)),
         }
-        let figures = group(&drawn)
-            .into_iter()
-            .map(|traces| self.figure(label, &traces))
-            .collect();
         let total: usize = self
             .totals
             .iter()
             .filter(|(q, _)| quantities.contains(q))
             .map(|(_, n)| n)
             .sum();
-        let note = match total - all.len() {
-            0 => None,
-            hidden => Some(format!(
-                "The first {} of {total} are shown; the other {hidden} are in the trajectory file.",
-                all.len()
-            )),
-        };
+        if total > all.len() && !full.is_empty() {
+            notes.push(format!(
+                "The first {} of {total} are shown; the other {} are in the trajectory file.",
+                all.len(),
+                total - all.len()
+            ));
+        }
+        if quantities == [Quantity::Position] && drawn.iter().any(|t| t.column.unit().is_empty()) {
+            notes.push(
+                "Where an axis has no unit the model gives none; <code>units</code> in its <code>[output]</code> does."
+                    .to_owned(),
+            );
+        }
         Section {
             heading,
-            note: note.filter(|_| !drawn.is_empty()),
-            figures,
+            note: (!notes.is_empty()).then(|| notes.join(" ")),
+            figures: group(&drawn)
+                .into_iter()
+                .map(|traces| self.figure(label, &traces))
+                .collect(),
         }
+    }
+
+    /// The largest value of a kind; gaps are lengths like positions, in which they may be round-off.
+    fn largest(&self, quantities: &[Quantity]) -> f64 {
+        let of_kind = |t: &&Trace| {
+            let quantity = t.column.quantity();
+            quantities.contains(&quantity)
+                || quantities.contains(&Quantity::Gap) && quantity == Quantity::Position
+        };
+        let traces = self.traces.iter().filter(of_kind);
+        traces.map(|t| largest(&t.curve)).fold(0.0, f64::max)
+    }
+
+    /// The energy that impacts took, where there were any.
+    fn losses(&self, outcome: &Outcome) -> Option<Figure> {
+        let curve = self.lost.as_ref()?;
+        let energy = &outcome.energy;
+        let size = energy.initial.total().abs().max(energy.last.total().abs());
+        if largest(curve) <= ROUND_OFF * size {
+            return None;
+        }
+        let name = if outcome.events.reported {
+            "energy that each impact took"
+        } else {
+            "energy that contacts took in each step with an impact"
+        };
+        let plot = Plot {
+            description: format!("{name}, over time"),
+            label: "energy lost".to_owned(),
+            unit: "J".to_owned(),
+            across: ("t", "s"),
+            time: self.time,
+            range: curve.range()?,
+            stems: true,
+            whole: false,
+            curves: vec![vec![curve.stems()]],
+        };
+        Some(Figure {
+            heading: plot.heading(),
+            drawing: plot.html(),
+            legend: vec![("c1".to_owned(), name.to_owned())],
+        })
     }
 
     fn figure(&self, label: &str, traces: &[&Trace]) -> Figure {
@@ -282,6 +390,7 @@ impl Report {
         let range = union(traces.iter().filter_map(|t| t.curve.range()));
         let unit = traces.first().map(|t| t.column.unit().to_owned());
         let unit = unit.filter(|unit| unit != "1").unwrap_or_default();
+        let stems = traces.iter().all(|t| t.mark == Mark::Stems);
         let plot = Plot {
             description: format!("{label} of {} over time", names.join(", ")),
             label: label.to_owned(),
@@ -289,11 +398,22 @@ impl Report {
             across: ("t", "s"),
             time: self.time,
             range,
-            curves: traces.iter().map(|t| t.curve.lines()).collect(),
+            stems,
+            whole: traces
+                .iter()
+                .all(|t| t.column.quantity() == Quantity::Iterations),
+            curves: traces
+                .iter()
+                .map(|t| match stems {
+                    true => vec![t.curve.stems()],
+                    false => t.curve.lines(),
+                })
+                .collect(),
         };
         let legend = names.into_iter().zip(1..);
         Figure {
-            drawing: plot.svg(),
+            heading: plot.heading(),
+            drawing: plot.html(),
             legend: legend.map(|(name, k)| (format!("c{k}"), name)).collect(),
         }
     }
@@ -307,6 +427,32 @@ fn name(column: &Column) -> String {
         }
         _ => column.label().to_owned(),
     }
+}
+
+/// The largest absolute value of a curve.
+fn largest(curve: &Curve) -> f64 {
+    let range = curve.range();
+    range.map_or(0.0, |(low, high)| low.abs().max(high.abs()))
+}
+
+/// Says which curves are not drawn because there is nothing to see.
+fn not_drawn(still: &[&Trace]) -> Vec<String> {
+    let (zero, noise): (Vec<&Trace>, Vec<&Trace>) =
+        still.iter().partition(|t| largest(&t.curve) == 0.0);
+    let sentence = |list: &[&Trace], what: &str| {
+        let mut names: Vec<String> = list
+            .iter()
+            .take(NAMED)
+            .map(|t| page::escape(&name(&t.column)))
+            .collect();
+        if list.len() > NAMED {
+            names.push("…".to_owned());
+        }
+        (!names.is_empty()).then(|| format!("{what}: {}.", names.join(", ")))
+    };
+    let zero = sentence(&zero, "Zero throughout");
+    let noise = sentence(&noise, "Zero but for round-off");
+    zero.into_iter().chain(noise).collect()
 }
 
 /// Puts curves of one kind and of similar height together, at most [`TOGETHER`] in a diagram.

@@ -20,31 +20,35 @@ pub(crate) fn page(
         escape(title),
         include_str!("style.css")
     );
-    let _ = writeln!(html, "<header><h1>{}</h1>", escape(title));
-    if let Some(description) = &card.description {
-        let _ = writeln!(
-            html,
-            "<p class=\"description\">{}</p>",
-            escape(description.trim())
-        );
-    }
+    let verdict = words::verdict(outcome);
     let _ = writeln!(
         html,
-        "<p class=\"verdict\">{}</p>",
-        escape(&words::verdict(outcome))
+        "<header><h1>{}</h1>\n<p class=\"verdict {}\"><b>{}</b> {}</p>",
+        escape(title),
+        verdict.class,
+        verdict.word,
+        escape(&verdict.line)
     );
+    if let Some(error) = &verdict.error {
+        let _ = writeln!(html, "<p class=\"error\">{}</p>", rich(error));
+    }
     for note in &card.notes {
-        let _ = writeln!(html, "<p class=\"note\">Note: {}</p>", escape(note.trim()));
+        let _ = writeln!(html, "<p class=\"note\">Note: {}</p>", rich(note.trim()));
     }
     html.push_str("</header>\n");
+    for section in sections {
+        push_section(&mut html, section);
+    }
+    html.push_str("<section><h2>In words</h2>\n");
+    if let Some(description) = &card.description {
+        let _ = writeln!(html, "<p>{}</p>", rich(description.trim()));
+    }
+    let _ = writeln!(html, "<p>{}</p></section>", rich(&words::account(outcome)));
     let _ = write!(
         html,
         "<section><h2>Key numbers</h2>\n{}</section>\n",
         tables::key_numbers(outcome)
     );
-    for section in sections {
-        push_section(&mut html, section);
-    }
     let events = tables::events(outcome);
     if !events.is_empty() {
         let _ = write!(
@@ -65,7 +69,11 @@ pub(crate) fn page(
         tables::parameters(card, outcome)
     );
     push_reproduction(&mut html, card, files);
-    html.push_str("</main>\n</body>\n</html>\n");
+    let _ = write!(
+        html,
+        "</main>\n<script>\n{}</script>\n</body>\n</html>\n",
+        include_str!("script.js")
+    );
     html
 }
 
@@ -73,17 +81,20 @@ fn push_section(html: &mut String, section: &Section) {
     let _ = writeln!(html, "<section><h2>{}</h2>", section.heading);
     for figure in &section.figures {
         html.push_str("<figure><figcaption>");
+        if !figure.heading.is_empty() {
+            let _ = write!(html, "<b>{}</b>", escape(&figure.heading));
+        }
         for (class, name) in &figure.legend {
             let _ = write!(
                 html,
-                "<span><i class=\"{class}\"></i>{}</span>",
+                "<span><i class=\"{class}\"></i>{}<output></output></span>",
                 escape(name)
             );
         }
         let _ = writeln!(html, "</figcaption>{}</figure>", figure.drawing);
     }
     if let Some(note) = &section.note {
-        let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(note));
+        let _ = writeln!(html, "<p class=\"note\">{note}</p>");
     }
     html.push_str("</section>\n");
 }
@@ -107,6 +118,23 @@ fn push_reproduction(html: &mut String, card: &RunCard, files: &[String]) {
     );
 }
 
+/// Text as HTML text, names between backticks as code.
+fn rich(text: &str) -> String {
+    let parts: Vec<String> = text.split('`').map(escape).collect();
+    if parts.len().is_multiple_of(2) {
+        return parts.join("`");
+    }
+    let mut html = String::new();
+    for (k, part) in parts.iter().enumerate() {
+        if k % 2 == 1 {
+            let _ = write!(html, "<code>{part}</code>");
+        } else {
+            html.push_str(part);
+        }
+    }
+    html
+}
+
 /// Text as HTML text or attribute.
 pub(crate) fn escape(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
@@ -121,4 +149,18 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rich;
+
+    #[test]
+    fn names_are_code() {
+        assert_eq!(
+            rich("`th1` < `x`: no"),
+            "<code>th1</code> &lt; <code>x</code>: no"
+        );
+        assert_eq!(rich("a ` alone"), "a ` alone");
+    }
 }

@@ -1,4 +1,4 @@
-//! One diagram as inline SVG: axes with round numbers, lines coloured by the style sheet.
+//! A diagram, its axes with round numbers, and its drawing as a picture that stands alone.
 
 use crate::report::number::{minus, superscript};
 use std::fmt::Write;
@@ -31,23 +31,15 @@ pub(crate) struct Plot {
     pub(crate) time: (f64, f64),
     /// Lowest and highest value.
     pub(crate) range: (f64, f64),
+    /// Values are drawn as lines from zero, at their times.
+    pub(crate) stems: bool,
+    /// Values are counts.
+    pub(crate) whole: bool,
     /// The curves, at most four, each as connected lines.
     pub(crate) curves: Vec<Vec<Vec<(f64, f64)>>>,
 }
 
 impl Plot {
-    /// The diagram as an `svg` element.
-    pub(crate) fn svg(&self) -> String {
-        let size = format!("viewBox=\"0 0 {WIDTH} {HEIGHT}\"");
-        let mut svg = format!(
-            "<svg {size} role=\"img\" aria-label=\"{}\">",
-            super::page::escape(&self.description)
-        );
-        svg.push_str(&self.content());
-        svg.push_str("</svg>");
-        svg
-    }
-
     /// What is in the `svg` element.
     fn content(&self) -> String {
         let x = Axis::new(self.time, LEFT, WIDTH - RIGHT, 8.0);
@@ -139,7 +131,7 @@ fn draw_lines(svg: &mut String, lines: &[Vec<(f64, f64)>], class: usize, x: &Axi
 }
 
 /// Room above and below; a constant is drawn in the middle of a range that shows it is one.
-fn widen((low, high): (f64, f64)) -> (f64, f64) {
+pub(crate) fn widen((low, high): (f64, f64)) -> (f64, f64) {
     let size = low.abs().max(high.abs());
     if high - low <= 1e-9 * size || size == 0.0 {
         let room = if size == 0.0 { 1.0 } else { 0.1 * size };
@@ -152,22 +144,32 @@ fn widen((low, high): (f64, f64)) -> (f64, f64) {
 
 /// A linear axis.
 pub(crate) struct Axis {
-    from: f64,
-    to: f64,
+    pub(crate) from: f64,
+    pub(crate) to: f64,
     /// Positions of `from` and `to` in the drawing.
     start: f64,
     end: f64,
     pub(crate) ticks: Vec<f64>,
     /// Power of ten taken out of the labels.
-    exponent: i32,
+    pub(crate) exponent: i32,
     decimals: usize,
 }
 
 impl Axis {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
     pub(crate) fn new((from, to): (f64, f64), start: f64, end: f64, wanted: f64) -> Self {
         let to = if to > from { to } else { from + 1.0 };
-        let step = round_step((to - from) / wanted);
+        Self::with_step((from, to), start, end, round_step((to - from) / wanted))
+    }
+
+    /// An axis of counts: no ticks between whole numbers.
+    pub(crate) fn whole((from, to): (f64, f64), start: f64, end: f64, wanted: f64) -> Self {
+        let to = if to > from { to } else { from + 1.0 };
+        let step = round_step((to - from) / wanted).max(1.0);
+        Self::with_step((from, to), start, end, step)
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
+    fn with_step((from, to): (f64, f64), start: f64, end: f64, step: f64) -> Self {
         // Ticks are whole multiples of the step: no sum of rounding errors, and zero is zero.
         let (first, last) = ((from / step).ceil(), (to / step).floor());
         let count = (last - first).clamp(0.0, 50.0) as usize;

@@ -171,6 +171,15 @@ impl Curve {
         }
     }
 
+    /// Adds a sample that stands out, such as an impulse: it is not merged with its neighbours before smaller ones are.
+    pub(crate) fn pulse(&mut self, t: f64, y: f64) {
+        if y.is_finite() {
+            self.begin((t, y), Start::Jump(y.abs()));
+        } else {
+            self.push(t, y);
+        }
+    }
+
     /// Lowest and highest value; `None` where there is no finite one.
     pub(crate) fn range(&self) -> Option<(f64, f64)> {
         let low = self
@@ -205,6 +214,16 @@ impl Curve {
             }
         }
         lines
+    }
+
+    /// The samples that are not zero, of those that are kept.
+    pub(crate) fn stems(&self) -> Vec<Sample> {
+        let kept = |b: &Bucket| [b.first, b.low, b.high, b.last];
+        let mut samples: Vec<Sample> = self.buckets.iter().flat_map(kept).collect();
+        samples.retain(|(_, y)| *y != 0.0);
+        samples.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        samples.dedup();
+        samples
     }
 
     #[cold]
@@ -341,6 +360,25 @@ mod tests {
                 .windows(2)
                 .any(|w| w == [(30_001.0, 0.0), (30_001.0, 5.0)])
         );
+    }
+
+    #[test]
+    fn impulses_of_a_long_series_are_all_kept() {
+        let mut curve = Curve::new();
+        for k in 0..200_000 {
+            let t = f64::from(k);
+            if k % 2000 == 1000 {
+                curve.pulse(t, 1.0 + 1e-6 * t);
+            } else {
+                curve.push(t, 0.0);
+            }
+        }
+        let expected: Vec<_> = (0..100)
+            .map(|k| 2000.0 * f64::from(k) + 1000.0)
+            .map(|t| (t, 1.0 + 1e-6 * t))
+            .collect();
+        assert_eq!(curve.stems(), expected);
+        assert!(curve.buckets.len() <= CAPACITY);
     }
 
     #[test]

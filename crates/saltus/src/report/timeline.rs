@@ -4,9 +4,10 @@
 //! contact was in each state and whether there was an impact: where states change faster than a bin, the bar is divided in
 //! height by their shares.
 
+use crate::report::chart::scale;
 use crate::report::number::{count, counted, significant};
 use crate::report::page::escape;
-use crate::report::plot::Axis;
+
 use crate::report::{Figure, Section};
 use saltus_integrators::{ContactState, Frame, RunInfo};
 use saltus_system::ContactId;
@@ -297,7 +298,10 @@ impl Timeline {
     }
 
     fn figure(&self, rows: &[&Row]) -> Figure {
-        let mut drawing = "<div class=\"timeline\">".to_owned();
+        let mut drawing = format!(
+            "<div class=\"timeline\" data-t=\"{} {}\">",
+            self.time.0, self.time.1
+        );
         for row in rows {
             let words = self.words(row);
             let name = escape(&self.names[row.member]);
@@ -305,26 +309,14 @@ impl Timeline {
             let _ = write!(
                 drawing,
                 "<p><b>{name}</b> <small>{words}</small></p>\
-                 <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{name}: {words}\">{}</svg>",
+                 <div class=\"area\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{name}: {words}\">{}</svg></div>",
                 self.bar(row)
             );
         }
-        let axis = Axis::new(self.time, 0.0, 100.0, 5.0);
-        drawing.push_str("<div class=\"scale\">");
-        for tick in &axis.ticks {
-            let _ = write!(
-                drawing,
-                "<span style=\"left:{:.2}%\">{}</span>",
-                axis.map(*tick),
-                axis.label(*tick)
-            );
-        }
-        let _ = write!(
-            drawing,
-            "</div><p class=\"name\">t{}</p></div>",
-            axis.unit("s")
-        );
+        drawing.push_str(&scale(self.time));
+        drawing.push_str("</div>");
         Figure {
+            heading: String::new(),
             legend: self.legend(rows),
             drawing,
         }

@@ -1,11 +1,102 @@
-//! The verdict of a report: what happened, in one paragraph.
+//! The words of a report: the verdict in one line, and what happened in one paragraph.
 
 use crate::observe::{ContactStatistics, Outcome};
 use crate::report::number::{count, counted, duration, significant};
 use saltus_integrators::{Entry, Stop};
 
+/// Energy that the scheme itself may give or take before a reader should look, as a fraction of all that was at work.
+const OWN: f64 = 0.01;
+
+/// What a reader needs first.
+pub(crate) struct Verdict {
+    /// Class in the style sheet.
+    pub(crate) class: &'static str,
+    pub(crate) word: &'static str,
+    /// One line.
+    pub(crate) line: String,
+    /// Why a step failed.
+    pub(crate) error: Option<String>,
+}
+
+/// Done, something to look at, or failed.
+pub(crate) fn verdict(outcome: &Outcome) -> Verdict {
+    if let Stop::StepFailed { step, t, error } = &outcome.stop {
+        return Verdict {
+            class: "failed",
+            word: "Failed",
+            line: format!(
+                "in step {}, which starts at t = {}; what is shown ends there.",
+                count(*step),
+                seconds(*t)
+            ),
+            error: Some(error.to_string()),
+        };
+    }
+    let doubts = doubts(outcome);
+    let (class, word) = if doubts.is_empty() {
+        ("done", "Done")
+    } else {
+        ("look", "Look")
+    };
+    let mut parts = doubts;
+    parts.push(format!(
+        "{} to t = {}",
+        counted(outcome.steps, "step"),
+        seconds(outcome.t_end)
+    ));
+    if outcome.events.impacts > 0 {
+        parts.push(counted(outcome.events.impacts, "impact"));
+    }
+    let energy = &outcome.energy;
+    parts.push(format!(
+        "energy {} → {}",
+        joules(energy.initial.total()),
+        joules(energy.last.total())
+    ));
+    Verdict {
+        class,
+        word,
+        line: format!("{}.", parts.join(" · ")),
+        error: None,
+    }
+}
+
+/// What somebody should look at before trusting a run that did not fail.
+fn doubts(outcome: &Outcome) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if outcome.stop == Stop::Interrupted {
+        doubts.push("interrupted".to_owned());
+    }
+    let energy = &outcome.energy;
+    if energy.impacts_that_gain > 0 {
+        doubts.push(format!(
+            "impacts add energy, {} at worst",
+            joules(energy.impact_gain)
+        ));
+    }
+    let own = energy.numerical();
+    let all = [
+        energy.initial.total(),
+        energy.last.total(),
+        energy.work_external,
+        energy.work_contact,
+    ];
+    let all: f64 = all.iter().map(|e| e.abs()).sum();
+    let moved = outcome.rest.since.is_none_or(|t| t > outcome.plan.begin());
+    if moved && own.abs() > OWN * all {
+        let verb = if own > 0.0 { "added" } else { "took" };
+        doubts.push(format!("the scheme itself {verb} {}", joules(own.abs())));
+    }
+    let forced = |(name, n): &&(String, u64)| name == "accepted_at_shortest_step" && *n > 0;
+    if let Some((_, n)) = outcome.counts.iter().find(forced) {
+        let steps = counted(*n, "step");
+        doubts.push(format!("{steps} accepted at the shortest length"));
+    }
+    doubts
+}
+
 /// What happened, in a few sentences.
-pub(crate) fn verdict(outcome: &Outcome) -> String {
+pub(crate) fn account(outcome: &Outcome) -> String {
     [
         course(outcome),
         impacts(outcome),
