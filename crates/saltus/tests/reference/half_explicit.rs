@@ -111,7 +111,7 @@ friction = {mu}
     text
 }
 
-pub fn ball_in_a_box(example: &str) -> String {
+fn ball_in_a_box(example: &str) -> String {
     let direction = if example.contains("tilt") {
         "7*pi/6"
     } else {

@@ -2,8 +2,8 @@
 
 use crate::entries::{Entry, Outcome, check, read};
 use crate::event_driven_scheme::{self as event_driven, parse};
-use crate::half_explicit::{FILE, ball_in_a_box, block, columns, last, run, scheme};
-use saltus::analysis::exact::ImpactingBar;
+use crate::half_explicit::{FILE, block, columns, last, run, scheme};
+use saltus::analysis::exact::{ImpactingBar, ImpactingMass};
 use saltus_integrators::{EventDrivenOptions, EventKind};
 use saltus_mechanics::modes::modes;
 use saltus_system::State;
@@ -204,10 +204,11 @@ fn between(steps: &[BarStep], from: f64, to: f64) -> &[BarStep] {
     &steps[find(from)..find(to)]
 }
 
-/// `λ⁻` in a part of the contact that began at `start`, from and to a share of the passage.
+/// `λ⁻` in a part of the contact that began with an impact at `start`, from and to a share of the passage.
 fn end_forces(steps: &[BarStep], start: f64, from: f64, to: f64) -> Vec<f64> {
     let part = between(steps, start + from * passage(), start + to * passage());
-    part.iter().map(|s| s.lambda[1]).collect()
+    let pressed = part.iter().filter(|s| !s.hits);
+    pressed.map(|s| s.lambda[1]).collect()
 }
 
 /// The fifteen numbers of a hit, in the order of the file.
@@ -244,7 +245,8 @@ fn hit(steps: &[BarStep]) -> Vec<f64> {
 /// The twelve numbers about the force, in the order of the file.
 fn force(steps: &[BarStep]) -> Vec<f64> {
     let first = steps.iter().position(|s| s.hits).unwrap();
-    let last = steps.iter().rposition(|s| s.lambda[1] > 0.0).unwrap();
+    // What round-off of positions leaves of a force of 0 is below 1e-6 N.
+    let last = steps.iter().rposition(|s| s.lambda[1] > 1e-6).unwrap();
     let (start, release) = (steps[first].t, steps[last].t);
     let mut out = vec![release - start];
     for (from, to) in [(0.05, 0.5), (0.5, 0.95)] {
@@ -408,6 +410,30 @@ step = 1e-3
 until = 1.0
 "#;
 
+/// The same in the plane of its straight path, which friction in two directions does not leave.
+const ROLLER: &str = r#"
+saltus = 1
+[parameters]
+R = 0.1
+[system]
+coordinates = ["s", "z", "b"]
+mass = [1.0, 1.0, "2/5*R^2"]
+force = [0, -9.81, 0]
+[[system.unilateral]]
+name = "floor"
+gap = "z - R"
+tangential_velocity = "v.s - R*v.b"
+restitution = 0.0
+friction = 0.3
+[initial]
+q = { z = "R" }
+v = { s = 5.0 }
+[simulation]
+scheme = "event-driven"
+step = 0.05
+until = 1.0
+"#;
+
 /// Length of the straight path of the sphere after 1 s \[m\].
 const PATH: f64 = 3.918_152_378_178_59;
 
@@ -415,7 +441,6 @@ fn exactly(text: &str, until: f64) -> event_driven::Run {
     let model = parse(text);
     let options = EventDrivenOptions {
         rtol: 1e-13,
-        v_acc: Some(1e-12),
         ..EventDrivenOptions::default()
     };
     event_driven::run(&*model.system, options, &model.initial, 0.05, until)
@@ -427,9 +452,8 @@ fn exact_motion() {
         let g = 9.81;
         Outcome::Ours(match entry.id.as_str() {
             "ball_y_exact" => {
-                let run = exactly(&ball_in_a_box(&entry.example), 1.0);
-                let impacts = run.times(EventKind::Impact);
-                vec![impacts[0], impacts[impacts.len() - 1]]
+                let ball = ImpactingMass::under_force(-g, 0.3, 1.0, 0.0, 1.0);
+                vec![ball.impacts()[0].t, ball.accumulation().unwrap()]
             }
             "fr_incline_exact" => {
                 let alpha = 10.0_f64.to_radians();
@@ -443,17 +467,20 @@ fn exact_motion() {
             }
             "fr_ramp_exact" => {
                 let run = exactly(&block(-g, "2*t", 0.3, 0.0, [0.0; 4]), 2.0);
-                vec![run.times(EventKind::Slip)[0], run.last().q[0]]
+                return Outcome::Differs {
+                    ours: vec![run.times(EventKind::Slip)[0], run.last().q[0]],
+                    known: vec![(0, 1.471_500_004_905, 1e-11)],
+                    reason: "slip begins where the force exceeds friction by 1e-9 of it, and the force grows by 2 N/s",
+                };
             }
             "fr_spring_exact" => {
                 let text = block(-g, "-100*x", 0.3, 0.0, [1.0, 0.0, 0.0, 0.0]);
                 vec![exactly(&text, entry.number("T")).last().q[0]]
             }
             "sphere_exact" => {
-                let run = exactly(SPHERE, 1.0);
+                let run = exactly(ROLLER, 1.0);
                 let State { q, v, .. } = run.last();
-                let rolls = run.times(EventKind::Stick)[0];
-                vec![rolls, v[0].hypot(v[1]), q[0].hypot(q[1])]
+                vec![run.times(EventKind::Stick)[0], v[0], q[0]]
             }
             _ => {
                 let error = |h: &f64| {
