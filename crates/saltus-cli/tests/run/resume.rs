@@ -85,7 +85,7 @@ fn subjects() -> Vec<(&'static str, Vec<&'static str>)> {
     ]
 }
 
-const FORMATS: [&str; 5] = ["--quiet", "-f", "npz", "-f", "hdf5"];
+const FORMATS: [&str; 7] = ["--quiet", "-f", "csv", "-f", "npz", "-f", "hdf5"];
 
 #[cfg(unix)]
 #[test]
