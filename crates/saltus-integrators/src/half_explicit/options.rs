@@ -71,7 +71,7 @@ pub struct HalfExplicitOptions {
     /// Coefficients for `method = "tableau"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tableau: Option<ButcherTableau>,
-    /// With `method = "reduced"`: a step at whose end a contact has closed that was not predicted is taken again as an impact.
+    /// With `method = "reduced"`: a step in which a contact closes that was open and not predicted to close is taken again as an impact.
     pub retest: bool,
     /// With `method = "reduced"`: length of the steps in which a contact closes, as a share of the step, in (0, 1].
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1.0))]

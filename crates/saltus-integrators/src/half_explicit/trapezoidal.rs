@@ -41,19 +41,12 @@ impl Own {
         Self::activate_closed(&mut self.active, &self.predicted, self.step.epsilon);
         self.first_stage(system, h)?;
         self.arrive(system, h, state.t + h)?;
-        if options.retest && self.closes_unpredicted() {
+        // Nothing that is open at the start was predicted to close: what has closed would be stopped without restitution.
+        if options.retest && self.closes(&self.step.end) {
             self.step.begin(system, state, short)?;
             return self.impulsive(system, state, short);
         }
         self.second_stage(system, state, h)
-    }
-
-    /// Whether a contact is closed at the end of the step that the prediction had open: it would be stopped without restitution.
-    fn closes_unpredicted(&self) -> bool {
-        let epsilon = self.step.epsilon;
-        let pairs = self.predicted.contacts.gap.iter();
-        let mut pairs = pairs.zip(&self.step.end.contacts.gap);
-        pairs.any(|(predicted, now)| *predicted > epsilon && *now <= epsilon)
     }
 
     /// A step of length `h` without forces of contact that ends with an impact of what is closed then.

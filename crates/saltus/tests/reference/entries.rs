@@ -25,6 +25,11 @@ impl Entry {
             .unwrap_or_else(|| panic!("{}: no parameter {name}", self.id))
     }
 
+    /// Whether the file gives the value for information only, without a tolerance.
+    pub fn is_informative(&self) -> bool {
+        self.kind == "info"
+    }
+
     /// The parameter `h`, one number or many.
     pub fn steps(&self) -> Vec<f64> {
         self.list("h")

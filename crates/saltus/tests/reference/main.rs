@@ -24,6 +24,8 @@ mod event_driven;
 mod event_driven_scheme;
 mod flexible;
 mod half_explicit;
+mod half_explicit_runs;
+mod half_explicit_systems;
 mod higher_order;
 mod lemmas;
 mod located_orders;

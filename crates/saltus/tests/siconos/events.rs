@@ -338,7 +338,10 @@ fn bead_column_ed_lzb() {
         return;
     };
     let names: Vec<String> = (0..10).map(|i| format!("\"q{i}\"")).collect();
-    let mass = 4.0 / 3.0 * 3.141_592_65 * 0.005_f64.powi(3) * 7780.0;
+    // The peer's own value of π.
+    #[allow(clippy::approx_constant, clippy::excessive_precision)]
+    let pi = 3.141_592_65;
+    let mass = 4.0 / 3.0 * pi * 0.005_f64.powi(3) * 7780.0;
     let start: Vec<String> = (0..10)
         .map(|i| format!("q{i} = \"0.05 + R + 2*R*{i}\""))
         .collect();
