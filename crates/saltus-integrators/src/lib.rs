@@ -22,6 +22,7 @@ mod round_off;
 mod schatzman_paoli;
 mod scheme;
 mod splitting;
+mod step_error;
 
 pub use adaptive::{AdaptiveMoreauJean, AdaptiveMoreauJeanOptions, ErrorOrder};
 pub use certificate::{Certificate, Entry, Guarantees, PROOF, WorstCertificate};

@@ -1,0 +1,368 @@
+//! Why a step could not be taken, with the place, the value and the cure.
+
+use saltus_complementarity::ContactArchive;
+use saltus_system::{ConstraintKind, System};
+
+/// A mixed linear complementarity problem that was not solved: `w = M z + q`, `w = 0` in the first
+/// `equalities` rows, `0 ≤ z ⟂ w ≥ 0` in the others; `z` are impulses, `w` velocities.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedProblem {
+    /// Bilateral rows.
+    pub equalities: usize,
+    /// `M`, row by row (n × n).
+    pub matrix: Vec<f64>,
+    /// `q` (n).
+    pub q: Vec<f64>,
+    /// What each row is (n).
+    pub rows: Vec<String>,
+}
+
+/// A contact problem with friction that was not solved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedContactProblem {
+    /// The problem, with the point that came nearest.
+    pub problem: ContactArchive,
+    /// What each row is.
+    pub rows: Vec<String>,
+}
+
+/// Why a step could not be taken.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepError {
+    /// The scheme does not solve friction.
+    #[error(
+        "contact `{contact}` has friction (mu = {mu}), which scheme `{scheme}` does not solve; remove `friction` or set it to 0"
+    )]
+    FrictionUnsupported {
+        /// Name of the contact.
+        contact: String,
+        /// Its coefficient.
+        mu: f64,
+        /// Name of the scheme.
+        scheme: &'static str,
+    },
+    /// The scheme does not solve this friction in a joint.
+    #[error("`{joint}` is dry friction in a joint, which scheme `{scheme}` does not solve; {cure}")]
+    JointFrictionUnsupported {
+        /// Name of the element.
+        joint: String,
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// What to do.
+        cure: &'static str,
+    },
+    /// The scheme does not solve constraints on velocities.
+    #[error(
+        "the bilateral constraint `{constraint}` is one on velocities alone, which scheme `{scheme}` does not solve; use scheme `moreau-jean`"
+    )]
+    VelocityConstraintUnsupported {
+        /// Name of the constraint.
+        constraint: String,
+        /// Name of the scheme.
+        scheme: &'static str,
+    },
+    /// The formulation has no place for contacts.
+    #[error("scheme `{scheme}` cannot close contact `{contact}`; {cure}")]
+    ContactsUnsupported {
+        /// Name of the first contact.
+        contact: String,
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// What to use instead.
+        cure: &'static str,
+    },
+    /// A step was asked for before `prepare`.
+    #[error("scheme `{scheme}` was not prepared for the system; call `prepare` first")]
+    NotPrepared {
+        /// Name of the scheme.
+        scheme: &'static str,
+    },
+    /// The given initial accelerations do not fit the system.
+    #[error(
+        "`initial_acceleration` has {given} entries, the system has {expected} velocities; give one per velocity"
+    )]
+    InitialAcceleration {
+        /// Entries given.
+        given: usize,
+        /// Velocities of the system.
+        expected: usize,
+    },
+    /// The Newton loop did not reach its tolerance.
+    #[error(
+        "Newton's method stopped after {} with a residual of {residual:.3e} N·s, above the tolerance of {tolerance:.3e} N·s ({place}); a smaller `step` usually cures it, else a larger `max_iterations` or, where the residual is round-off, a larger `tolerance`",
+        times(*iterations)
+    )]
+    NotConverged {
+        /// Corrections made.
+        iterations: u32,
+        /// Last residual [N·s].
+        residual: f64,
+        /// Tolerance [N·s].
+        tolerance: f64,
+        /// The coordinate, constraint or contact with the largest residual.
+        place: String,
+        /// The complementarity problem of the step, linearised where the iteration ended, from schemes that
+        /// have contacts at several levels.
+        problem: Option<Box<FailedProblem>>,
+    },
+    /// The contact problem of the step was not solved.
+    #[error(
+        "the contact problem of {contacts} contacts and {bilateral} bilateral constraints was not solved ({status}, residual {residual:.3e} m/s, largest at `{place}`); {cure}"
+    )]
+    ContactProblem {
+        /// Contacts in the problem.
+        contacts: usize,
+        /// Bilateral constraints in the problem.
+        bilateral: usize,
+        /// The solver's word.
+        status: &'static str,
+        /// Residual of its natural map [m/s].
+        residual: f64,
+        /// The constraint with the largest residual.
+        place: String,
+        /// What usually helps.
+        cure: &'static str,
+        /// The problem itself, to be kept and solved by other means.
+        problem: Box<FailedProblem>,
+    },
+    /// The contact problem of the step, with friction, was not solved.
+    #[error(
+        "the contact problem of {contacts} contacts with friction and {bilateral} bilateral constraints was not solved ({status}, residual {residual:.3e} m/s, largest at `{place}`); {cure}"
+    )]
+    FrictionProblem {
+        /// Contacts in the problem.
+        contacts: usize,
+        /// Bilateral constraints in the problem.
+        bilateral: usize,
+        /// The solver's word.
+        status: &'static str,
+        /// Residual of its natural map [m/s].
+        residual: f64,
+        /// The constraint or contact with the largest residual.
+        place: String,
+        /// What usually helps.
+        cure: &'static str,
+        /// The problem itself, to be kept and solved by other means.
+        problem: Box<FailedContactProblem>,
+    },
+    /// Positions could not be projected onto constraints and contacts.
+    #[error(
+        "the positions at the end of the step cannot be projected onto constraints and contacts: {reason}; take a smaller `step`, or check that obstacles leave room for the body between them"
+    )]
+    Unprojected {
+        /// What went wrong.
+        reason: String,
+    },
+    /// A coefficient of friction is negative or no number.
+    #[error(
+        "the friction coefficient of contact `{contact}` is {mu} at t = {t} s; it must be 0 or greater wherever the motion leads"
+    )]
+    Friction {
+        /// Name of the contact.
+        contact: String,
+        /// Its coefficient.
+        mu: f64,
+        /// Time \[s\].
+        t: f64,
+    },
+    /// A bound or a coefficient of the friction in a joint is negative or no number.
+    #[error(
+        "the bound of the dry friction `{joint}` is {value} at t = {t} s; it must be 0 or greater wherever the motion leads"
+    )]
+    JointFriction {
+        /// Name of the element.
+        joint: String,
+        /// Its coefficient, or its bound \[N\].
+        value: f64,
+        /// Time \[s\].
+        t: f64,
+    },
+    /// The iteration matrix cannot be factored.
+    #[error(
+        "the iteration matrix of the step is singular ({source}); {}",
+        cure_of_singular(scheme, *mass_is_regular)
+    )]
+    Singular {
+        /// The factorisation's complaint.
+        source: saltus_linear::LinearError,
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// Whether the mass matrix alone can be factored.
+        mass_is_regular: bool,
+    },
+    /// The mass matrix lost its definiteness.
+    #[error(
+        "the kinetic energy became {kinetic:.3e} J: the mass matrix is not positive definite at the end of the step; restrict the motion to where `mass` is positive"
+    )]
+    IndefiniteMass {
+        /// `½ vᵀ M v` \[J\].
+        kinetic: f64,
+    },
+    /// More bracketed events in a step than are allowed.
+    #[error(
+        "{events} events within a step of {h:e} s, the last of contact `{contact}`: its impacts or openings follow each other ever faster; set `rest_rule = true`, take a smaller `step`, or a scheme that captures impacts, as `moreau-jean`"
+    )]
+    TooManyBrackets {
+        /// Events met.
+        events: u32,
+        /// Contact of the last one.
+        contact: String,
+        /// Length of the step \[s\].
+        h: f64,
+    },
+    /// No contact mode, or more than one, goes on with the motion.
+    #[error(
+        "contact `{contact}` has {} at t = {t} s: {}; reduce the friction coefficient, or use a time-stepping scheme such as `moreau-jean`",
+        modes_in_words(*modes), what_of_modes(*modes)
+    )]
+    ContactMode {
+        /// Name of the contact.
+        contact: String,
+        /// How many motions are consistent with its laws: none, or several.
+        modes: usize,
+        /// Time \[s\].
+        t: f64,
+    },
+    /// An event-driven run stands still.
+    #[error(
+        "{count} events within one output step, up to t = {t} s: the last is of kind {kind} at contact `{contact}`, {spacing:.3e} s after the one before; set `v_acc` to end accumulations of impacts, or raise `max_events`"
+    )]
+    TooManyEvents {
+        /// Name of the contact of the last event.
+        contact: String,
+        /// Its kind.
+        kind: &'static str,
+        /// Time between the last two \[s\].
+        spacing: f64,
+        /// Number of events.
+        count: u32,
+        /// Time \[s\].
+        t: f64,
+    },
+    /// The smooth motion between events needs steps of nothing.
+    #[error(
+        "the motion between events could not be integrated at t = {t} s: an error of rtol = {rtol:e} needs steps below {h:.1e} s; raise `rtol`, or use a time-stepping scheme where the model is stiff or not smooth"
+    )]
+    Integration {
+        /// Time \[s\].
+        t: f64,
+        /// Length of the last step tried \[s\].
+        h: f64,
+        /// The tolerance.
+        rtol: f64,
+    },
+    /// Impacts contact by contact do not come to an end.
+    #[error(
+        "impacts contact by contact did not end after {count} at t = {t} s, the last at contact `{contact}`; use `impact_law = \"newton\"`"
+    )]
+    ImpactSequence {
+        /// Name of the contact of the last impact.
+        contact: String,
+        /// Number of impacts.
+        count: u32,
+        /// Time \[s\].
+        t: f64,
+    },
+    /// Something evaluated to infinity or not-a-number.
+    #[error(
+        "{quantity} of `{place}` is not finite at t = {t} s; the motion left the domain of its formula, or the step is unstable"
+    )]
+    NotFinite {
+        /// What was evaluated.
+        quantity: &'static str,
+        /// The coordinate or constraint.
+        place: String,
+        /// Time \[s\].
+        t: f64,
+    },
+}
+
+/// What usually helps where an iteration matrix is singular.
+fn cure_of_singular(scheme: &str, mass_is_regular: bool) -> String {
+    if mass_is_regular {
+        "the mass matrix is regular, but over so long a step a negative stiffness outweighs it, as of a body that buckles: \
+         take a smaller `step`"
+            .to_owned()
+    } else {
+        format!(
+            "scheme `{scheme}` needs a regular mass matrix, at least on the constrained directions"
+        )
+    }
+}
+
+fn modes_in_words(modes: usize) -> String {
+    match modes {
+        0 => "no consistent contact mode".to_owned(),
+        n => format!("{n} consistent contact modes"),
+    }
+}
+
+fn what_of_modes(modes: usize) -> &'static str {
+    match modes {
+        0 => "friction jams it (Painlevé), and no finite force goes on with the motion",
+        _ => "the law does not say which (Painlevé)",
+    }
+}
+
+/// How many iterations, in words.
+fn times(iterations: u32) -> String {
+    let noun = if iterations == 1 {
+        "iteration"
+    } else {
+        "iterations"
+    };
+    format!("{iterations} {noun}")
+}
+
+/// Refuses dry friction in joints for a scheme that does not solve it.
+pub(crate) fn refuse_joint_friction(
+    system: &dyn System,
+    scheme: &'static str,
+) -> Result<(), StepError> {
+    if system.joint_friction().is_empty() {
+        return Ok(());
+    }
+    Err(StepError::JointFrictionUnsupported {
+        joint: system.names().friction_element(0),
+        scheme,
+        cure: "use scheme `moreau-jean`",
+    })
+}
+
+/// Refuses what no scheme without laws in joints solves: dry friction there, and constraints on velocities alone.
+pub(crate) fn refuse_laws_of_joints(
+    system: &dyn System,
+    scheme: &'static str,
+) -> Result<(), StepError> {
+    refuse_joint_friction(system, scheme)?;
+    let on_velocity = |i: &usize| system.constraint_kind(*i) == ConstraintKind::Velocity;
+    match (0..system.dims().ng).find(on_velocity) {
+        None => Ok(()),
+        Some(i) => Err(StepError::VelocityConstraintUnsupported {
+            constraint: system.names().bilateral.get(i).cloned().unwrap_or_default(),
+            scheme,
+        }),
+    }
+}
+
+impl StepError {
+    /// The complementarity problem of the step, where there is one to be kept and solved by other means.
+    #[must_use]
+    pub fn problem(&self) -> Option<&FailedProblem> {
+        match self {
+            Self::ContactProblem { problem, .. } => Some(problem),
+            Self::NotConverged { problem, .. } => problem.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The contact problem of the step with its laws, where friction was not solved.
+    #[must_use]
+    pub fn contact_problem(&self) -> Option<&FailedContactProblem> {
+        match self {
+            Self::FrictionProblem { problem, .. } => Some(problem),
+            _ => None,
+        }
+    }
+}
