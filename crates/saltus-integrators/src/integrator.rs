@@ -123,6 +123,8 @@ pub struct Event {
     pub impulse: [f64; 3],
     /// Energy that the contact took out of the motion \[J\], ≥ 0 where it dissipates.
     pub energy_lost: f64,
+    /// Energy just after, where that was before the end of the step; else it is in the report of the step.
+    pub energy: Option<Energy>,
 }
 
 /// What one step did, in numbers.

@@ -756,6 +756,7 @@ simulation = { scheme = "moreau-jean", step = 1e-2, until = 0.3 }
         velocity_after: [0.5, 0.25, 0.125],
         impulse: [4.0, -5.0, -6.0],
         energy_lost: 7.0,
+        energy: None,
     };
     let path = folder("tangential");
     let card = RunCard::new("sliding", &model.scheme);

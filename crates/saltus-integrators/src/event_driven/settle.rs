@@ -243,6 +243,7 @@ impl Own {
             velocity_after: [0.0; 3],
             impulse: [0.0; 3],
             energy_lost: 0.0,
+            energy: None,
         };
         for k in 0..=usize::from(set.law[i].tangents.min(1)) {
             let row = Row::Normal(i, set.first_row[i] + k);

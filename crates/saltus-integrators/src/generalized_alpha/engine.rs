@@ -76,6 +76,15 @@ pub(super) struct Engine {
     pub(super) recalled: Vec<u32>,
 }
 
+/// Scales of the motion so far and the energy at the start of a step, to come back to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scales {
+    momentum: f64,
+    force: f64,
+    bias: f64,
+    pub(super) energy: Energy,
+}
+
 /// What is known of the start of the step.
 #[derive(Debug, Default)]
 pub(super) struct Start {
@@ -348,22 +357,14 @@ impl Engine {
     fn take(&mut self, system: &dyn System, h: f64, end: f64) -> Result<StepReport, StepError> {
         self.watch.is_quiet = true;
         self.impulse.fill(0.0);
-        let scales = (self.scale, self.force_scale, self.bias_scale, self.energy);
+        let scales = self.scales();
         let first = match self.advance(system, h, end, None) {
             Ok(report) => return Ok(report),
             Err(error) => error,
         };
         self.undo_location(system);
         self.impulse.fill(0.0);
-        let restore = |engine: &mut Self| {
-            (
-                engine.scale,
-                engine.force_scale,
-                engine.bias_scale,
-                engine.energy,
-            ) = scales;
-        };
-        restore(self);
+        self.restore_scales(scales);
         if !is_unsolved(&first) {
             return Err(first);
         }
@@ -375,7 +376,7 @@ impl Engine {
                 Ok(report) => return Ok(report),
                 Err(_) => {
                     self.start.clone_from(&self.saved);
-                    restore(self);
+                    self.restore_scales(scales);
                     self.search.begin();
                     self.rows.place(system, self.start.t, &self.start.q);
                     self.rows.turn_to(system, self.start.t, &self.start.q);
@@ -389,6 +390,24 @@ impl Engine {
             *problem = self.failed_problem(system, h, end).map(Box::new);
         }
         Err(last)
+    }
+
+    /// What the motion so far says of sizes, and its energy.
+    pub(super) fn scales(&self) -> Scales {
+        Scales {
+            momentum: self.scale,
+            force: self.force_scale,
+            bias: self.bias_scale,
+            energy: self.energy,
+        }
+    }
+
+    /// Comes back to what was known at the start of a step.
+    pub(super) fn restore_scales(&mut self, scales: Scales) {
+        self.scale = scales.momentum;
+        self.force_scale = scales.force;
+        self.bias_scale = scales.bias;
+        self.energy = scales.energy;
     }
 
     /// Solves a step and makes its end the start; `sum` is the report of earlier parts of the same step.

@@ -9,7 +9,7 @@ use super::projection::Projection;
 use super::stages::{Piece, Stages, noise, note_opening, speed_noise};
 use crate::certificate::Entry;
 use crate::integrator::{ContactState, Event, EventKind, StepError, StepReport};
-use crate::kit::{Duration, MomentumScale, Row, Stage, Step, StepProblem, not_finite};
+use crate::kit::{Duration, MomentumScale, Row, Stage, Step, StepProblem, energy_of, not_finite};
 use saltus_linear::{axpy, max_abs};
 use saltus_system::{ContactId, State, System};
 
@@ -417,7 +417,7 @@ impl Walk {
         let opening = &self.opening;
         self.together.retain(|i| !opening.contains(i));
         self.close_slow(system, options, eta)?;
-        self.note_events();
+        self.note_events(system);
         self.projection
             .apply(system, &self.step, &mut self.at, &self.closed)
     }
@@ -473,7 +473,8 @@ impl Walk {
     }
 
     /// Notes impacts, contacts that closed and contacts that opened in the bracket just passed.
-    fn note_events(&mut self) {
+    fn note_events(&mut self, system: &dyn System) {
+        let energy = energy_of(system, &self.at);
         let b = &self.bracket;
         let ids = &self.at.contacts.id;
         for i in 0..ids.len() {
@@ -489,6 +490,7 @@ impl Walk {
                     velocity_after: [b.after[i], 0.0, 0.0],
                     impulse: [b.impulse[i], 0.0, 0.0],
                     energy_lost: -0.5 * b.impulse[i] * (b.before[i] + b.after[i]),
+                    energy: Some(energy),
                 });
             };
             if hits && b.impulse[i] > 0.0 {

@@ -23,7 +23,7 @@ pub(crate) use row::Row;
 pub(crate) use runge_kutta::{TangentRate, combine};
 pub(crate) use stability::{Mode, highest_mode};
 pub(crate) use stage::{Stage, check_force};
-pub(crate) use step::{Step, halves, not_finite, whole};
+pub(crate) use step::{Step, energy_of, halves, not_finite, whole};
 pub(crate) use tolerance::MomentumScale;
 
 use crate::integrator::{Reactions, StepError, refuse_joint_friction};

@@ -388,6 +388,7 @@ impl Step {
             velocity_after: [0.0; 3],
             impulse: [0.0; 3],
             energy_lost: 0.0,
+            energy: None,
         };
         for k in 0..=usize::from(set.law[i].tangents.min(2)) {
             let row = Row::Normal(i, first + k);
@@ -529,7 +530,7 @@ impl Step {
 }
 
 /// Energy of the state of a stage, whose mass is known.
-fn energy_of(system: &dyn System, at: &Stage) -> Energy {
+pub(crate) fn energy_of(system: &dyn System, at: &Stage) -> Energy {
     Energy {
         kinetic: 0.5 * at.mass.form(&at.v, &at.v),
         potential: system.potential_energy(at.t, &at.q),

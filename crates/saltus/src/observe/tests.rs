@@ -216,6 +216,7 @@ fn events_that_the_scheme_reports_are_not_inferred() {
         velocity_after: [2.0, 0.0, 0.0],
         impulse: [5.0, 0.0, 0.0],
         energy_lost: 2.5,
+        energy: None,
     };
     let (closed, open) = ([(0, 0.0, 0.0, 1.0)], [(0, 1.0, -1.0, 0.0)]);
     let impact = [report(EventKind::Impact, 0.625)];
@@ -269,6 +270,7 @@ fn a_reported_accumulation_is_counted_once() {
         velocity_after: [0.0; 3],
         impulse: [0.0; 3],
         energy_lost: 0.0,
+        energy: None,
     };
     let closed = [(0, 0.0, 0.0, 1.0)];
     // Intervals 4, 2, 1 and lasting contact.

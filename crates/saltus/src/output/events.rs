@@ -10,7 +10,7 @@
 //! | `impulse` | normal impulse \[N·s\] |
 //! | `slip_before.1`, `slip_after.1`, `impulse_t.1` | likewise in the first tangential direction, where any contact has friction; `.2` in the second one, where any contact has two |
 //! | `energy_lost` | energy that the contact took out of the motion \[J\] |
-//! | `energy.kinetic`, `energy.potential`, `energy.total` | at the end of the step \[J\] |
+//! | `energy.kinetic`, `energy.potential`, `energy.total` | just after, where the scheme locates events inside a step, else at the end of the step \[J\] |
 //!
 //! The file appears with the first event, as `events.csv.partial` until the run ends: there is none where the scheme reports
 //! nothing.
@@ -131,7 +131,7 @@ impl EventWriter {
                 cell(if known { list[direction] } else { f64::NAN });
             }
         }
-        let energy = frame.report.energy;
+        let energy = event.energy.unwrap_or(frame.report.energy);
         cell(event.energy_lost);
         cell(energy.kinetic);
         cell(energy.potential);

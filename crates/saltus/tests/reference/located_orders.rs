@@ -170,6 +170,12 @@ fn an_elastic_ball_keeps_its_energy_over_a_hundred_bounces() {
             for event in &run.events {
                 let [before, after] = [event.velocity_before[0], event.velocity_after[0]];
                 assert!((before + after).abs() < 1e-12 && event.energy_lost.abs() < 1e-12);
+                let after = 0.5 * after * after;
+                assert!(
+                    event
+                        .energy
+                        .is_some_and(|e| (e.kinetic - after).abs() < 1e-12 * after)
+                );
             }
         }
     }

@@ -77,6 +77,7 @@ impl ExactBall {
             velocity_after: [after, 0.0, 0.0],
             impulse: [self.impulse[0], 0.0, 0.0],
             energy_lost: 0.5 * mass * (v * v - after * after),
+            energy: None,
         });
         after
     }

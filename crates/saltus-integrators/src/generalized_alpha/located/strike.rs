@@ -120,6 +120,7 @@ impl Engine {
     /// Makes what follows the impact the start.
     fn accept_impact(&mut self, system: &dyn System, plastic: u64) -> StepReport {
         let certificate = self.certify_impact();
+        let first = self.search.events.len();
         let strikes = self.search.hits[self.dims.ng..].iter().any(|h| *h);
         if strikes {
             self.search.now.impacts += 1;
@@ -146,7 +147,11 @@ impl Engine {
         system.active_force(at, &mut start.active);
         self.adopt_accelerations();
         self.forget();
-        self.report_impact(system, work, certificate)
+        let report = self.report_impact(system, work, certificate);
+        for event in &mut self.search.events[first..] {
+            event.energy = Some(report.energy);
+        }
+        report
     }
 
     fn report_impact(
