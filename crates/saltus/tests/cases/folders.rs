@@ -32,3 +32,20 @@ fn every_case_has_a_readme_and_a_test() {
     println!("{cases} cases");
     assert!(cases > 0);
 }
+
+#[test]
+fn the_page_on_systems_quotes_its_example() {
+    let page = include_str!("../../../../docs/write-a-system.md");
+    let example = include_str!("../../examples/pendulum_at_a_wall.rs");
+    let code = page.split("```rust,ignore").skip(1);
+    let mut quoted = 0;
+    for block in code.filter_map(|rest| rest.split("```").next()) {
+        let mut rest = example.lines().map(str::trim);
+        let lines = block.lines().map(str::trim);
+        for line in lines.filter(|line| !line.is_empty() && *line != "…") {
+            assert!(rest.any(|ours| ours == line), "not in the example: {line}");
+            quoted += 1;
+        }
+    }
+    assert!(quoted > 50, "{quoted}");
+}

@@ -147,6 +147,39 @@ const WITH_FRICTION: [(f64, [f64; 4]); 4] = [
 ];
 
 #[test]
+fn slider_crank_bilateral() {
+    let ran = run("slider-crank-bilateral", &[]);
+    // By integration of the one degree of freedom.
+    close("theta1", ran.last("q.theta1"), 9.140_152_416_941_643, 1e-5);
+    close("omega1", ran.last("v.theta1"), 144.406_332_089, 1e-3);
+    let energy = ran.column("energy.total");
+    close("README: energy", energy[0], 7.495_548_75, 1e-12);
+    close("energy", drift(&energy), 0.0, 1e-5);
+    // The rate of an angle is that of its energy.
+    let (theta, [l1, l2, g]) = (ran.last("q.theta1"), [0.153, 0.306, 9.81]);
+    let rod = -(l1 / l2 * theta.sin()).asin();
+    let ratio = -l1 * theta.cos() / (l2 * rod.cos());
+    let crank = 7.4e-5 + (0.25 * 0.038 + 0.038 + 0.076) * l1 * l1;
+    let other = 5.9e-4 + (0.25 * 0.038 + 0.076) * l2 * l2;
+    let coupling = (0.5 * 0.038 + 0.076) * l1 * l2 * (theta - rod).cos();
+    let mass = crank + 2.0 * ratio * coupling + ratio * ratio * other;
+    let height =
+        (0.5 * 0.038 + 0.038 + 0.076) * l1 * theta.sin() + (0.5 * 0.038 + 0.076) * l2 * rod.sin();
+    let rate = (2.0 * (7.495_548_75 - g * height) / mass).sqrt();
+    close("rate", ran.last("v.theta1"), rate, 1e-3);
+
+    for (method, order) in [("trapezoidal", 2.0), ("hem4", 4.0)] {
+        let error = |step: &str| {
+            let method = format!("simulation.scheme.method={method}");
+            let ran = run("slider-crank-bilateral", &[&method, step]);
+            (ran.last("q.theta1") - 9.140_152_416_941_643).abs()
+        };
+        let ratio = error("simulation.step=1e-4") / error("simulation.step=5e-5");
+        close(method, ratio.log2(), order, 0.2);
+    }
+}
+
+#[test]
 fn slider_crank_with_friction() {
     let columns = ["q.theta1", "q.theta2", "v.theta1", "v.theta2"];
     // Rates over 100 rad/s.

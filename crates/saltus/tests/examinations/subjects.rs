@@ -371,6 +371,7 @@ pub const CASES: &[(&str, f64, u64)] = &[
     ("rubber-cylinder", 1e-4, 10),
     ("skate-on-incline", 1e-2, 300),
     ("slider-crank", 1e-5, 3000),
+    ("slider-crank-bilateral", 1e-4, 500),
     ("sliding-disc", 4.7e-3, 350),
     ("smooth-pendulum", 2e-3, 1500),
     ("spinning-ball", 2.1e-3, 600),

@@ -1,32 +1,15 @@
-//! Draws the figures of the method pages into `docs/images`.
-//!
-//! `cargo run --release -p saltus --example figures`
-#![allow(clippy::expect_used, clippy::panic)]
+//! The generalized-α family beside Moreau–Jean, as in its papers.
 
-use saltus::{Diagram, Scheme, Simulation, Trajectory};
+use crate::common::{self, Points, TIME, column, draw, last};
+use saltus::{Scheme, Trajectory};
 use saltus_integrators::{
     GeneralizedAlphaOptions, Inactive, MoreauJeanOptions, NonsmoothFormulation,
     NonsmoothGeneralizedAlphaOptions, NonsmoothHhtOptions, NonsmoothNewmarkOptions,
     SmoothFormulation,
 };
-use saltus_model::Model;
-use std::path::{Path, PathBuf};
-
-type Points = Vec<(f64, f64)>;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn run(case: &str, scheme: Scheme, h: f64, until: f64) -> Trajectory {
-    let path = root().join("cases").join(case).join("model.toml");
-    let model = Model::load(path, &[]).unwrap_or_else(|errors| panic!("{errors}"));
-    Simulation::new(&*model.system, scheme)
-        .start(model.initial.clone())
-        .step(h)
-        .until(until)
-        .record()
-        .unwrap_or_else(|error| panic!("{case}: {error}"))
+    common::run(case, &[], scheme, h, until)
 }
 
 fn nonsmooth(formulation: NonsmoothFormulation, inactive: Inactive) -> Scheme {
@@ -72,11 +55,6 @@ fn smooth(formulation: SmoothFormulation) -> Scheme {
     })
 }
 
-fn column(trajectory: &Trajectory, name: &str) -> Points {
-    let values = trajectory.column(name).unwrap_or_else(|e| panic!("{e}"));
-    trajectory.t().iter().zip(values.iter()).collect()
-}
-
 /// Decimal logarithm of the size of a column; zero is drawn at 10⁻¹⁸.
 fn size(trajectory: &Trajectory, name: &str) -> Points {
     let points = column(trajectory, name).into_iter();
@@ -84,25 +62,6 @@ fn size(trajectory: &Trajectory, name: &str) -> Points {
         .map(|(t, y)| (t, y.abs().max(1e-18).log10()))
         .collect()
 }
-
-fn draw(
-    file: &str,
-    across: (&'static str, &'static str),
-    (label, unit): (&str, &'static str),
-    curves: Vec<(&str, Points)>,
-) {
-    let diagram = Diagram {
-        across,
-        label: label.to_owned(),
-        unit,
-        curves: curves.into_iter().map(|(n, p)| (n.to_owned(), p)).collect(),
-    };
-    let path = root().join("docs/images").join(file);
-    std::fs::write(&path, diagram.svg()).expect("docs/images can be written");
-    println!("{}", path.display());
-}
-
-const TIME: (&str, &str) = ("t", "s");
 
 fn ball() {
     let of = |scheme| run("bouncing-ball", scheme, 2e-3, 4.0);
@@ -219,13 +178,7 @@ fn oscillator() {
 
 /// Errors of the angle of the smooth pendulum at 1 s against a run with a step of 6.25e-5 s.
 fn order() {
-    let of = |scheme: Scheme, h: f64| {
-        let end = run("smooth-pendulum", scheme, h, 1.0);
-        end.column("q.theta")
-            .ok()
-            .and_then(|c| c.last())
-            .expect("an angle")
-    };
+    let of = |scheme: Scheme, h: f64| last(&run("smooth-pendulum", scheme, h, 1.0), "q.theta");
     let exact = of(smooth(SmoothFormulation::Pva), 6.25e-5);
     let curve = |formulation| -> Points {
         [1e-3, 2e-3, 4e-3, 8e-3, 16e-3]
@@ -259,7 +212,7 @@ fn order() {
     );
 }
 
-fn main() {
+pub fn draw_all() {
     ball();
     pendulum();
     oscillator();
