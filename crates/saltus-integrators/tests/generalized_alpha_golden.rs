@@ -142,6 +142,13 @@ fn example(name: &str) -> (Box<dyn System>, State) {
 fn difference(record: &Value, state: &State, levels: &Levels<'_>) -> Option<String> {
     let compare = |name: &str, ours: &[f64], tolerance: f64| {
         let theirs = record.get(name).map(numbers)?;
+        if theirs.len() != ours.len() {
+            return Some(format!(
+                "{name}: {} numbers instead of {}",
+                ours.len(),
+                theirs.len()
+            ));
+        }
         let worst = ours.iter().zip(&theirs).find(|(a, b)| {
             let d = (**a - **b).abs();
             d.is_nan() || d > tolerance * (1.0 + b.abs())

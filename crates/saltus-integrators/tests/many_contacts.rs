@@ -79,9 +79,9 @@ fn compare(
         assert_eq!(reports[0].active, reports[1].active, "step {k}");
         let guarantees = pair[0].guarantees();
         for (entry, value) in reports[0].certificate.iter() {
-            if guarantees.bound(entry).is_some() {
-                assert!(value.abs() < 1e-7, "step {k}: {entry:?} {value}");
-            }
+            // Momenta of the motion are below 10 √J.
+            let allowed = guarantees.bound(entry).map_or(f64::INFINITY, |b| 10.0 * b);
+            assert!(value.abs() <= allowed, "step {k}: {entry:?} {value}");
         }
         most = most.max(reports[0].active as usize);
     }
