@@ -1,9 +1,9 @@
 //! The files of a performance profile: drawing, tables, and a page with all of it.
 
 use crate::targets;
-use saltus_complementarity::batch::Run;
-use saltus_complementarity::profile::Profile;
-use saltus_complementarity::table::{Table, escaped};
+use saltus_problems::batch::Run;
+use saltus_problems::profile::Profile;
+use saltus_problems::table::{Table, escaped};
 use std::io;
 use std::path::Path;
 

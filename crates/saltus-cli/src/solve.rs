@@ -3,11 +3,9 @@
 use crate::arguments::SolveArguments;
 use crate::words::count;
 use crate::{NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, foreign, profile, targets, verdicts};
-use saltus_complementarity::archive::{self, Problem, Record};
-use saltus_complementarity::batch::{
-    self, BatchError, FolderRequest, Request, Run, Solution, Start,
-};
-use saltus_complementarity::table::shown;
+use saltus_problems::archive::{self, Problem, Record};
+use saltus_problems::batch::{self, BatchError, FolderRequest, Request, Run, Solution, Start};
+use saltus_problems::table::shown;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::Write as _;

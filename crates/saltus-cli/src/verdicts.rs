@@ -1,8 +1,8 @@
 //! What `saltus solve` says of its answers in words: the proof that there is none, and what to try next.
 
 use saltus_complementarity::ENUMERATION_LIMIT;
-use saltus_complementarity::batch::Solution;
-use saltus_complementarity::table::shown;
+use saltus_problems::batch::Solution;
+use saltus_problems::table::shown;
 
 /// The cure that fits each word among `solutions`, and whether there are other solvers left.
 pub fn advice(solutions: &[Solution], all: bool) -> Vec<String> {

@@ -4,14 +4,13 @@
 
 mod support;
 
-use saltus_complementarity::archive::{Problem, read};
 use saltus_complementarity::friction::{
     FrictionContact, FrictionSolver, Limits, LocalSolver, Measure, Order, canonical_reaction, solve,
 };
 use saltus_complementarity::lcp::{LcpSolver, canonical_solution};
 use saltus_complementarity::{BlockMatrix, Mlcp, Tolerance};
 use saltus_linear::{Dense, dot};
-use support::{Random, disc, planted, shared};
+use support::{Random, disc, planted};
 
 #[test]
 fn legs_of_a_symmetric_table_carry_the_same() {
@@ -246,45 +245,6 @@ fn rolling_contacts_are_not_lengthened() {
         "{shortened} of 60 reactions became shorter, {compared} compared with one from elsewhere"
     );
     assert!(shortened >= 20 && compared >= 10);
-}
-
-/// At the default tolerance, where the velocities of a solution do not tell what slides: the reaction is the one that an accurate
-/// solution gives.
-#[test]
-fn the_least_reaction_does_not_depend_on_the_tolerance() {
-    for name in ["i100-1090", "i101-404", "i103-990"] {
-        let Some(path) = shared(&format!("data/fclib/local3d/Capsules-{name}.dat")) else {
-            return;
-        };
-        let Problem::Friction(p) = read(&path).unwrap() else {
-            panic!("{name}")
-        };
-        let measure = Measure::new(&p);
-        let norms = [1e-8, 1e-12].map(|tolerance| {
-            let mut r = vec![0.0; p.free_velocity().len()];
-            let limits = Limits {
-                tolerance,
-                ..Limits::default()
-            };
-            let end = solve(&p, FrictionSolver::Auto, limits, &mut r);
-            assert!(end.outcome.is_solved(), "{name}: {end:?}");
-            assert!(
-                canonical_reaction(&p, tolerance, &mut r),
-                "{name} {tolerance}"
-            );
-            assert!(p.residual(&r).eta <= tolerance);
-            let each = r.chunks_exact(3).zip(measure.scales());
-            let sum: f64 = each
-                .map(|(r, d)| d * r.iter().map(|v| v * v).sum::<f64>())
-                .sum();
-            sum.sqrt() / measure.reference()
-        });
-        println!("{name}: {norms:?}");
-        assert!(
-            (norms[0] / norms[1] - 1.0).abs() < 1e-4,
-            "{name}: {norms:?}"
-        );
-    }
 }
 
 /// Problems with a regular `W`: the reaction is unique, and nothing is lost.

@@ -3,10 +3,10 @@
 // What is not at most a bound may be no number, and then it counts as a miss.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
-mod archive;
 mod block;
 mod canonical;
 mod closed_form;
+mod data;
 mod enumeration;
 mod gauss_seidel;
 mod general;
@@ -18,8 +18,8 @@ mod memory;
 mod newton;
 mod residual;
 
-pub use archive::{ContactArchive, ContactArchiveError};
 pub use block::{Block, BlockState};
+pub use data::{ContactData, ContactDataError};
 
 use crate::operator::Product;
 use crate::outcome::{Status, Tolerance};

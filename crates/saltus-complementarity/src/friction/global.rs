@@ -82,21 +82,22 @@ impl GlobalFriction {
 }
 
 /// What impulses of the contacts make of a global problem.
-pub(crate) struct Motion {
-    /// Generalised velocities, `M v = H r + f`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Motion {
+    /// Generalised velocities, `M v = H r + f` (n).
     pub v: Vec<f64>,
-    /// Velocities of the contacts, `Hᵀ v + w`.
+    /// Velocities of the contacts, `Hᵀ v + w` (dimension × contacts).
     pub u: Vec<f64>,
     /// `|M v − H r − f|`, relative to the largest term.
     pub defect: f64,
 }
 
 impl GlobalFriction {
-    /// The motion by the impulses `r`.
+    /// The motion by the impulses `r` (dimension × contacts).
     ///
     /// # Errors
     /// [`ProblemError::Mass`] where `M` is singular.
-    pub(crate) fn motion(&self, r: &[f64]) -> Result<Motion, ProblemError> {
+    pub fn motion(&self, r: &[f64]) -> Result<Motion, ProblemError> {
         let v = self.generalised_velocity(&self.factorised_mass()?, r);
         let mut u = self.bias().to_vec();
         self.directions().apply_transposed_add(1.0, &v, &mut u);

@@ -33,7 +33,7 @@ pub(crate) use modes::of_contact as contact_modes;
 
 pub use diagnosis::{PROOF_LIMIT, infeasibility, unsolvable_contact};
 pub use functions::NewtonFunction;
-pub use global::solve_global;
+pub use global::{Motion, solve_global};
 pub use local::LocalSolver;
 pub use measure::{Measure, Residual};
 pub use minimum_norm::canonical_reaction;

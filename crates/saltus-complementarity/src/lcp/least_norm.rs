@@ -23,7 +23,8 @@ const ROUND_OFF: f64 = 1e-14;
 const GAIN: f64 = 1e-9;
 
 /// Whether `M` is positive semidefinite, of numbers within 10^±60: the solutions form a convex set then.
-pub(crate) fn is_monotone(problem: &Mlcp<'_>) -> bool {
+#[must_use]
+pub fn is_monotone(problem: &Mlcp<'_>) -> bool {
     near_one(problem.matrix.as_slice()) && is_semidefinite(problem.matrix)
 }
 

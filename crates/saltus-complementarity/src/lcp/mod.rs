@@ -10,8 +10,8 @@ mod projected;
 mod sparse;
 
 pub(crate) use farkas::{Inequalities, PhaseOne};
-pub use least_norm::canonical_solution;
-pub(crate) use least_norm::{is_monotone, row_basis};
+pub(crate) use least_norm::row_basis;
+pub use least_norm::{canonical_solution, is_monotone};
 
 use crate::active_set::ActiveSet;
 use crate::enumeration::{self, ENUMERATION_LIMIT, Enumeration, enumeration_refusal};

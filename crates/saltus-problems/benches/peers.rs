@@ -8,12 +8,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use rustix::time::{ClockId, clock_gettime};
-use saltus_complementarity::archive::{Problem, read, write};
 use saltus_complementarity::friction::{
     self, FrictionContact, FrictionSolver, Limits, LocalSolver, Order,
 };
 use saltus_complementarity::lcp::{self, LcpSolver};
 use saltus_complementarity::{Mlcp, Tolerance};
+use saltus_problems::archive::{Problem, read, write};
 use std::path::{Path, PathBuf};
 
 /// CPU time of this thread \[s\].

@@ -2,19 +2,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../saltus-complementarity/tests/support/mod.rs"]
 mod support;
 
-use saltus_complementarity::archive::{Point, Problem, Record, read, write, write_record};
-use saltus_complementarity::batch::{
-    BatchError, FolderRequest, Request, Start, not_applicable, solve, solve_folder, solve_from,
-};
 use saltus_complementarity::friction::{
     FrictionContact, FrictionSolver, GlobalFriction, Limits, solve_global,
 };
-use saltus_complementarity::profile::{Family, Profile};
-use saltus_complementarity::table::Table;
 use saltus_complementarity::{BlockMatrix, Mlcp, SparseMatrix};
 use saltus_linear::Dense;
+use saltus_problems::archive::{Point, Problem, Record, read, write, write_record};
+use saltus_problems::batch::{
+    BatchError, FolderRequest, Request, Start, not_applicable, solve, solve_folder, solve_from,
+};
+use saltus_problems::profile::{Family, Profile};
+use saltus_problems::table::Table;
 use std::path::PathBuf;
 use support::{Random, planted};
 

@@ -8,15 +8,14 @@ pub use folder::{FolderRequest, Run, solve_folder};
 pub use start::{NoStart, Start};
 
 use crate::archive::{ArchiveError, Point, Problem};
-use crate::contact::{ContactArchiveError, ContactProblem};
-use crate::enumeration::{Enumeration, enumeration_refusal};
-use crate::friction::{
+use saltus_complementarity::friction::{
     self, FrictionContact, FrictionOutcome, FrictionSolver, GlobalFriction, Limits, ProblemError,
     Residual,
 };
-use crate::lcp::{self, LcpSolver};
-use crate::mlcp::Mlcp;
-use crate::outcome::{Status, Tolerance};
+use saltus_complementarity::lcp::{self, LcpSolver};
+use saltus_complementarity::{
+    ContactDataError, ContactProblem, Enumeration, Mlcp, Status, Tolerance, enumeration_refusal,
+};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -32,7 +31,7 @@ pub enum BatchError {
     Problem(#[from] ProblemError),
     /// The parts of a problem of several laws do not fit together.
     #[error(transparent)]
-    Contact(#[from] ContactArchiveError),
+    Contact(#[from] ContactDataError),
     /// No method of any kind of problem has this name.
     #[error("no solver is called {name:?}{}; for complementarity there are {}; for friction {}; or all",
         did_you_mean(.name, &[lcp_names(), friction_names()].concat()), lcp_names().join(", "), friction_names().join(", "))]
@@ -564,7 +563,7 @@ pub fn judge(problem: &Problem, point: &Point) -> Result<(f64, Option<f64>), Bat
         Problem::Friction(p) => friction(p.residual(&point.unknowns)),
         Problem::Global(p) => friction(p.residual(&point.unknowns)?),
         Problem::Contact(p) => {
-            let mut problem = ContactProblem::from_archive(p)?;
+            let mut problem = ContactProblem::from_data(p)?;
             problem.z_mut().copy_from_slice(&point.unknowns);
             (problem.relative_residual(), Some(problem.residual()))
         }

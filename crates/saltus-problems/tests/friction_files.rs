@@ -2,14 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../saltus-complementarity/tests/support/mod.rs"]
 mod support;
 
-use saltus_complementarity::archive::{Problem, read, write};
 use saltus_complementarity::friction::{
     FrictionContact, FrictionSolver, GlobalFriction, Limits, Measure, canonical_reaction, solve,
     solve_global,
 };
 use saltus_linear::dot;
+use saltus_problems::archive::{Problem, read, write};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use support::shared;
