@@ -212,7 +212,7 @@ fn stored_points_are_kept() {
     let out = ["p.json", "--out", "t.h5"];
     let few = [
         "--solver",
-        "nsgs-projection",
+        "projected-gradient",
         "--tol",
         "1e-14",
         "--max-iterations",

@@ -8,7 +8,6 @@ mod block;
 pub mod cone;
 mod contact;
 mod cycle;
-mod definite;
 mod elimination;
 mod enumeration;
 mod equilibrium;
@@ -20,6 +19,7 @@ mod operator;
 mod outcome;
 mod small;
 mod sparse;
+mod union_find;
 mod verdict;
 
 pub use block::BlockMatrix;

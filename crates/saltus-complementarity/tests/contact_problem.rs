@@ -4,7 +4,7 @@
 
 mod support;
 
-use saltus_complementarity::friction::{self, FrictionContact, FrictionSolver, Limits};
+use saltus_complementarity::friction::{self, FrictionSolver, Limits};
 use saltus_complementarity::{
     Block, BlockState, ContactProblem, Mlcp, MlcpSolver, Status, Tolerance,
 };

@@ -317,7 +317,7 @@ fn infeasible_problems_come_with_their_certificate() {
         ..Request::default()
     };
     for problem in [Problem::Friction(reduced), Problem::Global(global)] {
-        for name in ["auto", "nsgs", "proximal-newton-bodies"] {
+        for name in ["auto", "nsgs", "proximal-newton"] {
             let end = solve(&problem, name, &request).unwrap();
             assert_eq!(end.status, "infeasible", "{name}");
             let proof = end.certificate.expect("the proof");
@@ -449,7 +449,7 @@ fn refuted_problems_name_their_contact() {
     let h = SparseMatrix::from_triplets(1, 2, &[(0, 0, 1.0), (0, 1, 2.0)]);
     let global = GlobalFriction::new(2, mass, h, vec![0.0], q, vec![1.0], Vec::new()).unwrap();
     for problem in [Problem::Friction(reduced), Problem::Global(global)] {
-        for name in ["auto", "nsgs", "proximal-newton-bodies"] {
+        for name in ["auto", "nsgs", "proximal-newton"] {
             let end = solve(&problem, name, &Request::default()).unwrap();
             assert_eq!(end.status, "infeasible", "{name}");
             assert!(end.certificate.is_none() && end.settled());

@@ -7,7 +7,7 @@ mod support;
 
 use proptest::prelude::*;
 use saltus_complementarity::friction::FrictionContact;
-use saltus_complementarity::{Block, BlockMatrix, ContactData, SparseMatrix};
+use saltus_complementarity::{BlockMatrix, SparseMatrix};
 use saltus_problems::archive::{Point, Problem, Record, read, read_record, write, write_record};
 use saltus_problems::batch::{FolderRequest, Request, judge, solve, solve_folder};
 use saltus_problems::table::Table;
@@ -29,48 +29,6 @@ fn mixed(path: &Path) -> (usize, Vec<Vec<f64>>, Vec<f64>) {
             let rows = (0..q.len()).map(|i| matrix.row(i).to_vec()).collect();
             (equalities, rows, q)
         }
-        other => panic!("{other:?}"),
-    }
-}
-
-/// The laws of a contact problem, infinite bounds included.
-#[test]
-fn a_contact_problem_comes_back_from_json() {
-    let blocks = [
-        Block::Equality,
-        Block::Unilateral,
-        Block::Coulomb {
-            mu: 0.5,
-            tangents: 1,
-        },
-        Block::Rolling {
-            mu: 0.3,
-            length: 0.1,
-        },
-        Block::Box {
-            lo: f64::NEG_INFINITY,
-            hi: 0.5,
-        },
-        Block::JointCoulomb {
-            mu: 0.2,
-            tangents: 1,
-            first_normal: 0,
-            normals: 1,
-        },
-    ];
-    let rows = blocks.iter().map(|block| block.rows()).sum();
-    let data = ContactData {
-        ids: (10..10 + blocks.len() as u64).collect(),
-        blocks: blocks.to_vec(),
-        matrix: (0..rows).map(|k| (k, k, 1.0 + k as f64)).collect(),
-        sparse: true,
-        q: vec![-1.0; rows],
-        z: vec![0.0; rows],
-    };
-    let path = folder("laws").join("p.json");
-    write(&path, &Problem::Contact(data.clone())).unwrap();
-    match read(&path).unwrap() {
-        Problem::Contact(again) => assert_eq!(again, data),
         other => panic!("{other:?}"),
     }
 }

@@ -134,14 +134,14 @@ impl<const D: usize> Portfolio<D> {
     /// One burst of the method that seems nearest to the end, or of one that has had less than its share.
     fn next(&mut self, search: &mut Search<'_, D>) {
         let total: f64 = self.arms.iter().map(|arm| arm.spent).sum();
-        let starved = |arm: &&mut Arm<D>| arm.spent.max(arm.unit) < LEAST_SHARE * total;
+        let below_share = |arm: &&mut Arm<D>| arm.spent.max(arm.unit) < LEAST_SHARE * total;
         let by = |key: fn(&Arm<D>) -> f64| {
             move |a: &&mut Arm<D>, b: &&mut Arm<D>| key(a).total_cmp(&key(b))
         };
         let chosen = match self
             .arms
             .iter_mut()
-            .filter(starved)
+            .filter(below_share)
             .min_by(by(|arm| arm.spent))
         {
             Some(arm) => Some(arm),
@@ -166,7 +166,7 @@ impl<const D: usize> Arm<D> {
         let (limit, work) = (search.limits.max_work, search.work);
         let length = self.unit.max(0.5 * self.since);
         search.limits.max_work = limit.min(search.work + length);
-        let end = self.go_on(search, newton);
+        let end = self.run_method(search, newton);
         search.limits.max_work = limit;
         let spent = (search.work - work).max(1.0);
         self.spent += spent;
@@ -195,13 +195,13 @@ impl<const D: usize> Arm<D> {
         } else {
             0
         };
-        let held = self.idle >= PATIENCE && !matches!(self.method, Method::FromBest(..));
-        if matches!(end, Stop::Stalled | Stop::Diverging) || ran_away || held {
+        let stuck = self.idle >= PATIENCE && !matches!(self.method, Method::FromBest(..));
+        if matches!(end, Stop::Stalled | Stop::Diverging) || ran_away || stuck {
             self.restart(search, random);
         }
     }
 
-    fn go_on(&mut self, search: &mut Search<'_, D>, newton: &mut Newton<D>) -> Stop {
+    fn run_method(&mut self, search: &mut Search<'_, D>, newton: &mut Newton<D>) -> Stop {
         match &mut self.method {
             Method::Sweeps(sweeper) => sweeper.run(search, &mut self.point),
             Method::Gradient(gradient) => gradient.run(search),

@@ -1,12 +1,9 @@
 //! The global form solved as it is: `W` is never formed, only applied as `Hᵀ M⁻¹ H`.
 
-use super::functions::NewtonFunction;
-use super::measure::{Measure, norm_of};
+use super::measure::norm_of;
 use super::problem::{FrictionContact, GlobalFriction, ProblemError};
-use super::proximal::{Newton, Weight};
-use super::search::{Limits, Search};
-use super::solve::{FrictionOutcome, FrictionSolver, in_scaled_unknowns, solve};
-use super::tangent::BodySpace;
+use super::search::Limits;
+use super::solve::{FrictionOutcome, FrictionSolver, solve};
 use crate::operator::Product;
 use crate::outcome::Status;
 use crate::sparse::SparseMatrix;
@@ -120,8 +117,7 @@ impl GlobalFriction {
 /// Solves the global form from the guess `r` (dimension × contacts) and leaves the best point there. The certificate is
 /// computed from `M v = H r + f`, `u = Hᵀ v + w`.
 ///
-/// `ProjectedGradient` and `ProximalNewtonBodies` never form `W`; all other methods work on the
-/// [reduced form](GlobalFriction::reduce).
+/// `ProjectedGradient` never forms `W`; all other methods work on the [reduced form](GlobalFriction::reduce).
 ///
 /// # Errors
 /// [`ProblemError::Mass`] where `M` is singular.
@@ -132,15 +128,6 @@ pub fn solve_global(
     r: &mut [f64],
 ) -> Result<FrictionOutcome, ProblemError> {
     let mut end = match solver {
-        FrictionSolver::ProximalNewtonBodies(function) => {
-            let reduced = problem.matrix_free()?;
-            match problem.dimension() {
-                _ if !reduced.is_within_range() => solve(&reduced, solver, limits, r),
-                2 => in_bodies::<2>(problem, &reduced, function, limits, r),
-                3 => in_bodies::<3>(problem, &reduced, function, limits, r),
-                _ => in_bodies::<5>(problem, &reduced, function, limits, r),
-            }
-        }
         FrictionSolver::ProjectedGradient => solve(&problem.matrix_free()?, solver, limits, r),
         _ => solve(&problem.reduce()?, solver, limits, r),
     };
@@ -154,22 +141,4 @@ pub fn solve_global(
         end.outcome.status = Status::Inaccurate;
     }
     Ok(end)
-}
-
-/// Proximal Newton with linear systems in the velocities of the bodies.
-fn in_bodies<const D: usize>(
-    problem: &GlobalFriction,
-    reduced: &FrictionContact,
-    function: NewtonFunction,
-    limits: Limits<'_>,
-    r: &mut [f64],
-) -> FrictionOutcome {
-    let measure = Measure::new(reduced);
-    in_scaled_unknowns(reduced, &measure, limits, r, |scaled, limits, guess| {
-        let mut search = Search::<D>::new(scaled, limits, guess);
-        let mut newton = Newton::in_bodies(BodySpace::new(problem, &measure));
-        let budget = limits.max_iterations;
-        let stop = newton.proximal(&mut search, function, &mut Weight::new(1e-2), budget);
-        (stop, search.iterations, search.work, search.best)
-    })
 }

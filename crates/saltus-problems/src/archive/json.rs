@@ -1,7 +1,7 @@
 //! Our own format: one JSON object that says its kind, matrices as triplets `[row, column, value]`.
 
 use super::law::Law;
-use super::place::{self, Step};
+use super::location::{self, Step};
 use super::{ArchiveError, Misfit, Point, Problem, Record};
 use saltus_complementarity::friction::{FrictionContact, GlobalFriction, ProblemError};
 use saltus_complementarity::{
@@ -216,12 +216,12 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
 
 impl Source<'_> {
     fn wrong(&self, at: &[Step<'_>], message: impl ToString) -> ArchiveError {
-        self.at(place::find(self.text, at), message)
+        self.at(location::find(self.text, at), message)
     }
 
     fn at(&self, byte: usize, message: impl ToString) -> ArchiveError {
-        let (line, column) = place::line_column(self.text, byte);
-        ArchiveError::Place {
+        let (line, column) = location::line_column(self.text, byte);
+        ArchiveError::Value {
             path: self.path.into(),
             line,
             column,
@@ -248,10 +248,10 @@ impl Source<'_> {
             return Err(self.at(begin, format!("{found}; {expected}")));
         }
         let Kind { kind } = self.parsed().map_err(|e| match e {
-            ArchiveError::Place { message, path, .. }
+            ArchiveError::Value { message, path, .. }
                 if message.contains("missing field `kind`") =>
             {
-                ArchiveError::Place {
+                ArchiveError::Value {
                     path,
                     line: 1,
                     column: 1,
@@ -279,7 +279,7 @@ impl Source<'_> {
 
     /// The complaint of the parser, in the words of the format, with the name of the value it is about.
     fn syntax(&self, error: &serde_json::Error) -> ArchiveError {
-        let byte = place::offset(self.text, error.line(), error.column());
+        let byte = location::offset(self.text, error.line(), error.column());
         let text = error.to_string();
         let text = text
             .rsplit_once(" at line ")
@@ -297,8 +297,8 @@ impl Source<'_> {
             return self.trailing(byte);
         }
         let value = about_a_value.iter().any(|start| text.starts_with(start));
-        let Some(place::Value { name, begin, found }) =
-            place::value_at(self.text, byte).filter(|_| value)
+        let Some(location::Value { name, begin, found }) =
+            location::value_at(self.text, byte).filter(|_| value)
         else {
             return self.at(byte, text);
         };
@@ -343,7 +343,7 @@ impl Source<'_> {
                 format!("found {found:?} behind the object, expected the end of the file");
             return self.at(self.text.len() - rest.len(), message);
         }
-        let Some(place::Value { name, begin, .. }) = place::value_at(self.text, byte) else {
+        let Some(location::Value { name, begin, .. }) = location::value_at(self.text, byte) else {
             return self.at(byte, "trailing characters");
         };
         let list = name.rsplit_once('[').map_or(&*name, |(list, _)| list);

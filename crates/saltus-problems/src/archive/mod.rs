@@ -3,7 +3,7 @@
 mod fclib;
 mod json;
 mod law;
-mod place;
+mod location;
 mod siconos;
 
 use saltus_complementarity::friction::{FrictionContact, GlobalFriction, ProblemError};
@@ -82,7 +82,7 @@ pub enum ArchiveError {
     },
     /// A value of a JSON document is not what the problem asks for.
     #[error("{path}, line {line}, column {column}: {message}")]
-    Place {
+    Value {
         /// The file.
         path: PathBuf,
         /// Line, from 1.
