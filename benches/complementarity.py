@@ -42,7 +42,7 @@ def call(command, seconds=None):
 
 
 def ours_binary():
-    text = subprocess.run(["cargo", "bench", "-q", "-p", "saltus-complementarity", "--bench", "peers", "--no-run", "--message-format", "json"],
+    text = subprocess.run(["cargo", "bench", "-q", "-p", "saltus-problems", "--bench", "peers", "--no-run", "--message-format", "json"],
                           cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for line in text.splitlines():
         message = json.loads(line)

@@ -3,9 +3,9 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use saltus_complementarity::batch::Start;
 use saltus_integrators::Scheme;
 use saltus_model::Override;
+use saltus_problems::batch::Start;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! A file that was given to the wrong command: what it is, and which command takes it.
 
-use saltus_complementarity::archive;
+use saltus_problems::archive;
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! The files of a performance profile: drawing, tables, and a page with all of it.
 
 use crate::targets;
-use saltus_complementarity::batch::Run;
-use saltus_complementarity::profile::Profile;
-use saltus_complementarity::table::{Table, escaped};
+use saltus_problems::batch::Run;
+use saltus_problems::profile::Profile;
+use saltus_problems::table::{Table, escape_html};
 use std::io;
 use std::path::Path;
 
@@ -70,7 +70,7 @@ pub fn write(
     if !unposed.is_empty() {
         missing += "<h2>Not read or not posed</h2>\n<ul>\n";
         for (name, error) in unposed {
-            missing += &format!("<li>{}: {}</li>\n", escaped(name), escaped(error));
+            missing += &format!("<li>{}: {}</li>\n", escape_html(name), escape_html(error));
         }
         missing += "</ul>\n";
     }
@@ -82,7 +82,7 @@ pub fn write(
          fastest one (Dolan and Moré 2002). A curve ends at the share that the solver solves at all. Times are wall-clock times \
          of the solve alone; below 1 µs they are not told apart.</p>\n<p>{}.</p>\n{drawings}\n{missing}\
          <h2>All runs</h2>\n{}</body></html>\n",
-        escaped(settings),
+        escape_html(settings),
         table.html()
     );
     files.push((".html".to_owned(), page));

@@ -11,11 +11,11 @@ use saltus::output::{
     Format, OutputError, ResultDirectory, ResultWriter, Resumption, RunCard, SavedRun,
 };
 use saltus::{Checkpoint, DriveError, Identity, Observer, RunError, Simulation, Stop, fingerprint};
-use saltus_complementarity::archive::{Problem, Record, write_record};
 use saltus_integrators::{FailedProblem, StepError};
 use saltus_linear::Dense;
 use saltus_model::document::OutputFormat;
 use saltus_model::{Model, ModelErrors};
+use saltus_problems::archive::{Problem, Record, write_record};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -3,11 +3,9 @@
 use crate::arguments::SolveArguments;
 use crate::words::count;
 use crate::{NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, foreign, profile, targets, verdicts};
-use saltus_complementarity::archive::{self, Problem, Record};
-use saltus_complementarity::batch::{
-    self, BatchError, FolderRequest, Request, Run, Solution, Start,
-};
-use saltus_complementarity::table::shown;
+use saltus_problems::archive::{self, Problem, Record};
+use saltus_problems::batch::{self, BatchError, FolderRequest, Request, Run, Solution, Start};
+use saltus_problems::table::format_number;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::Write as _;
@@ -450,7 +448,7 @@ fn settings(arguments: &SolveArguments) -> String {
         env!("CARGO_PKG_VERSION"),
         arguments.tol,
         arguments.max_iterations,
-        shown(Some(arguments.max_work), 0),
+        format_number(Some(arguments.max_work), 0),
         arguments.start
     )
 }
@@ -478,7 +476,7 @@ fn line(
     time: Option<f64>,
 ) -> String {
     let iterations = iterations.map_or(String::new(), |n| n.to_string());
-    let (residual, unscaled) = (shown(residual, 3), shown(unscaled, 3));
+    let (residual, unscaled) = (format_number(residual, 3), format_number(unscaled, 3));
     let time = time.map_or(String::new(), |t| format!("{t:.6}"));
     format!("{name:23}  {status:16}  {iterations:>10}  {residual:<10}  {unscaled:<14}  {time}")
 }

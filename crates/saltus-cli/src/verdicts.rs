@@ -1,8 +1,8 @@
 //! What `saltus solve` says of its answers in words: the proof that there is none, and what to try next.
 
 use saltus_complementarity::ENUMERATION_LIMIT;
-use saltus_complementarity::batch::Solution;
-use saltus_complementarity::table::shown;
+use saltus_problems::batch::Solution;
+use saltus_problems::table::format_number;
 
 /// The cure that fits each word among `solutions`, and whether there are other solvers left.
 pub fn advice(solutions: &[Solution], all: bool) -> Vec<String> {
@@ -21,7 +21,7 @@ pub fn advice(solutions: &[Solution], all: bool) -> Vec<String> {
             "inaccurate" => {
                 let of_word = solutions.iter().filter(|s| s.status == word);
                 let least = of_word.map(|s| s.residual).fold(f64::INFINITY, f64::min);
-                format!("rounding keeps the residual at {}: accept that by a larger --tol, or choose units in which the data are nearer to 1", shown(Some(least), 1))
+                format!("rounding keeps the residual at {}: accept that by a larger --tol, or choose units in which the data are nearer to 1", format_number(Some(least), 1))
             }
             "ray" | "cycle" => format!("pivoting decides nothing here; up to {ENUMERATION_LIMIT} complementary pairs `enumeration` does"),
             _ => "start from another point by --start, where the file stores one".to_owned(),

@@ -188,7 +188,7 @@ fn stored_points_are_kept() {
         std::fs::write(at.join(name), text).unwrap();
     }
     let points = |name: &str| {
-        let record = saltus_complementarity::archive::read_record(&at.join(name)).unwrap();
+        let record = saltus_problems::archive::read_record(&at.join(name)).unwrap();
         let guesses: Vec<f64> = record.guesses.iter().map(|g| g.unknowns[0]).collect();
         (
             record.solution.map(|s| s.unknowns[0]),
@@ -212,7 +212,7 @@ fn stored_points_are_kept() {
     let out = ["p.json", "--out", "t.h5"];
     let few = [
         "--solver",
-        "nsgs-projection",
+        "projected-gradient",
         "--tol",
         "1e-14",
         "--max-iterations",

@@ -1,5 +1,7 @@
 //! A square matrix of small square blocks in compressed rows: the Delassus operator.
 
+use crate::union_find::UnionFind;
+
 /// Block-sparse square matrix; block columns ascend in each row and the diagonal block is always there.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BlockMatrix {
@@ -41,7 +43,7 @@ impl BlockMatrix {
             ..Self::default()
         };
         let mut previous = None;
-        for (i, j, place, v) in list {
+        for (i, j, position, v) in list {
             if previous != Some((i, j)) {
                 if i == j {
                     m.diagonal.push(m.cols.len());
@@ -51,7 +53,7 @@ impl BlockMatrix {
                 m.start[i + 1] += 1;
                 previous = Some((i, j));
             }
-            let at = m.values.len() - size + place;
+            let at = m.values.len() - size + position;
             m.values[at] += v;
         }
         for i in 0..blocks {
@@ -209,17 +211,17 @@ impl BlockMatrix {
         let size = self.dimension * self.dimension;
         // A list of all places pays for many members only.
         let few = 16 * members.len() < self.blocks();
-        let mut place = vec![usize::MAX; if few { 0 } else { self.blocks() }];
+        let mut position = vec![usize::MAX; if few { 0 } else { self.blocks() }];
         if !few {
             for (k, &i) in members.iter().enumerate() {
-                place[i] = k;
+                position[i] = k;
             }
         }
-        let place = |j: usize| {
+        let position = |j: usize| {
             if few {
                 members.binary_search(&j).ok()
             } else {
-                Some(place[j]).filter(|k| *k != usize::MAX)
+                Some(position[j]).filter(|k| *k != usize::MAX)
             }
         };
         let mut m = Self {
@@ -229,7 +231,7 @@ impl BlockMatrix {
         };
         for (k, &i) in members.iter().enumerate() {
             for (&j, block) in self.cols(i).iter().zip(self.row(i).chunks_exact(size)) {
-                if let Some(at) = place(j) {
+                if let Some(at) = position(j) {
                     if at == k {
                         m.diagonal.push(m.cols.len());
                     }
@@ -263,32 +265,13 @@ impl BlockMatrix {
 
     /// Connected components of the graph of the blocks, each ascending, in the order of their first member.
     pub(crate) fn components(&self) -> Vec<Vec<usize>> {
-        let n = self.blocks();
-        let mut parent: Vec<usize> = (0..n).collect();
-        fn root(parent: &mut [usize], mut i: usize) -> usize {
-            while parent[i] != i {
-                parent[i] = parent[parent[i]];
-                i = parent[i];
-            }
-            i
-        }
-        for i in 0..n {
+        let mut sets = UnionFind::new(self.blocks());
+        for i in 0..self.blocks() {
             for &j in self.cols(i) {
-                let (a, b) = (root(&mut parent, i), root(&mut parent, j));
-                parent[a.max(b)] = a.min(b);
+                sets.unite(i, j);
             }
         }
-        let mut lists: Vec<Vec<usize>> = Vec::new();
-        let mut number = vec![usize::MAX; n];
-        for i in 0..n {
-            let r = root(&mut parent, i);
-            if number[r] == usize::MAX {
-                number[r] = lists.len();
-                lists.push(Vec::new());
-            }
-            lists[number[r]].push(i);
-        }
-        lists
+        sets.sets()
     }
 }
 
@@ -309,5 +292,5 @@ pub(crate) fn accumulate<const D: usize>(
 /// The sums of the rows.
 #[inline]
 pub(crate) fn row_sums<const D: usize>(sums: &[[f64; D]; D]) -> [f64; D] {
-    sums.map(|line| line.iter().sum())
+    sums.map(|line| line.iter().fold(0.0, |sum, v| sum + v))
 }

@@ -5,7 +5,7 @@
 //! decides whether any point of the set has the right signs, with a proof if not. A set that is refuted has no solution, so
 //! that all of them together prove what a ray of Lemke's method does not: that nothing else solves the problem.
 
-use crate::equilibrium::{Balanced, Units};
+use crate::equilibrium::{Equilibrated, Units};
 use crate::lcp::{Inequalities, PhaseOne};
 use crate::mlcp::Mlcp;
 use crate::outcome::Tolerance;
@@ -153,9 +153,9 @@ struct Sets {
 
 impl Sets {
     fn new(problem: &Mlcp<'_>) -> Self {
-        let Balanced {
+        let Equilibrated {
             matrix, q, units, ..
-        } = Balanced::new(problem);
+        } = Equilibrated::new(problem);
         Self {
             m: matrix,
             q,
@@ -249,7 +249,7 @@ impl Sets {
 
     fn unscaled(&self, y: &[f64]) -> Vec<f64> {
         let mut z = vec![0.0; y.len()];
-        self.units.leave(y, &mut z);
+        self.units.unscale(y, &mut z);
         z
     }
 
@@ -260,7 +260,7 @@ impl Sets {
             // Not −0 either.
             *z = if *z > 0.0 { *z } else { 0.0 };
         }
-        let verdict = p.settle(&mut z, tolerance, &mut self.workspace);
+        let verdict = p.judge_cleaned(&mut z, tolerance, &mut self.workspace);
         verdict.holds(tolerance).then_some(z)
     }
 

@@ -4,13 +4,10 @@
 //! data, is below tolerance.
 
 mod active_set;
-pub mod archive;
-pub mod batch;
 mod block;
 pub mod cone;
 mod contact;
 mod cycle;
-mod definite;
 mod elimination;
 mod enumeration;
 mod equilibrium;
@@ -20,15 +17,14 @@ mod lemke;
 mod mlcp;
 mod operator;
 mod outcome;
-pub mod profile;
 mod small;
 mod sparse;
-pub mod table;
+mod union_find;
 mod verdict;
 
 pub use block::BlockMatrix;
 pub use contact::{
-    Block, BlockState, CONTACT_ASSEMBLY_LIMIT, ContactArchive, ContactArchiveError, ContactOutcome,
+    Block, BlockState, CONTACT_ASSEMBLY_LIMIT, ContactData, ContactDataError, ContactOutcome,
     ContactProblem,
 };
 pub use enumeration::{ENUMERATION_LIMIT, Enumeration, enumerate, enumeration_refusal};

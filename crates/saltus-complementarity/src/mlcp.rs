@@ -147,7 +147,7 @@ impl MlcpSolver {
     }
 
     /// The general methods on data whose rows and unknowns are scaled already.
-    pub(crate) fn as_it_is(&mut self, p: &Mlcp<'_>, z: &mut [f64], t: Tolerance) -> Outcome {
+    pub(crate) fn solve_scaled(&mut self, p: &Mlcp<'_>, z: &mut [f64], t: Tolerance) -> Outcome {
         self.load(p, z, false);
         self.search(p, z, t)
     }
@@ -191,7 +191,7 @@ impl MlcpSolver {
         let mut status = Status::IterationLimit;
         for attempt in Attempt::ALL {
             if attempt == Attempt::Lemke && self.contradictory(e) {
-                let residual = self.keep(problem, z, &tolerance).residual;
+                let residual = self.store(problem, z, &tolerance).residual;
                 return failed(Status::Inconsistent, iterations, residual);
             }
             let limit = budget.saturating_sub(iterations);
@@ -208,7 +208,7 @@ impl MlcpSolver {
                 self.canonical(problem, &tolerance);
             }
             // Whatever the method says of itself, the residual decides.
-            let verdict = self.keep(problem, &mut *z, &tolerance);
+            let verdict = self.store(problem, &mut *z, &tolerance);
             if verdict.holds(&tolerance) {
                 let redundant = self.newton.redundancy(&self.m, e, &self.y);
                 return Outcome {
@@ -225,7 +225,7 @@ impl MlcpSolver {
                 (Status::Solved, word) | (_, word @ Status::Ray) | (word, _) => word,
             };
         }
-        let residual = self.keep(problem, z, &tolerance).residual;
+        let residual = self.store(problem, z, &tolerance).residual;
         if residual.is_nan() {
             z.fill(0.0);
             return failed(Status::NotFinite, iterations, residual);
@@ -313,7 +313,7 @@ impl MlcpSolver {
                 };
                 (found.sets, (found.sets > 0).then_some(word))
             }
-            Attempt::Nothing => {
+            Attempt::Zero => {
                 self.y.fill(0.0);
                 (0, Some(Status::Stalled))
             }
@@ -415,7 +415,7 @@ impl MlcpSolver {
     }
 
     /// Writes the unscaled unknowns to `z` and judges them.
-    fn keep(&mut self, problem: &Mlcp<'_>, z: &mut [f64], tolerance: &Tolerance) -> Verdict {
+    fn store(&mut self, problem: &Mlcp<'_>, z: &mut [f64], tolerance: &Tolerance) -> Verdict {
         for (i, z) in z.iter_mut().enumerate() {
             let y = self.y[i];
             *z = self.s[i]
@@ -425,7 +425,7 @@ impl MlcpSolver {
                     y
                 };
         }
-        problem.settle(z, tolerance, &mut self.workspace)
+        problem.judge_cleaned(z, tolerance, &mut self.workspace)
     }
 }
 
@@ -437,7 +437,7 @@ enum Attempt {
     Lemke,
     LemkeAgain,
     /// Zero, which solves a problem whose `q` is negative by no more than the floor of the caller.
-    Nothing,
+    Zero,
     Enumeration,
 }
 
@@ -447,7 +447,7 @@ impl Attempt {
         Self::Regularised,
         Self::Lemke,
         Self::LemkeAgain,
-        Self::Nothing,
+        Self::Zero,
         Self::Enumeration,
     ];
 }

@@ -5,7 +5,7 @@
 
 use crate::mlcp::{Mlcp, natural};
 use crate::outcome::{Outcome, Status, Tolerance};
-use crate::verdict::{excused_at_least, share, worse};
+use crate::verdict::{excused_at_least, max_or_nan, relative_excess};
 
 /// Solves a problem without equalities and with one or two unknowns; `None` if it is not one of the
 /// simple cases.
@@ -23,8 +23,8 @@ pub(crate) fn solve(problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> 
             (*z0, *z1) = (x0, x1);
             let (w0, w1) = (a * x0 + b * x1 + q0, c * x0 + d * x1 + q1);
             (
-                worse(natural(scaled(a, x0), w0), natural(scaled(d, x1), w1)),
-                worse(
+                max_or_nan(natural(scaled(a, x0), w0), natural(scaled(d, x1), w1)),
+                max_or_nan(
                     part(x0, w0, q0, a * x0, floor),
                     part(x1, w1, q1, d * x1, floor),
                 ),
@@ -46,7 +46,7 @@ pub(crate) fn solve(problem: &Mlcp<'_>, z: &mut [f64], tolerance: Tolerance) -> 
 fn part(z: f64, w: f64, q: f64, own: f64, floor: f64) -> f64 {
     let misses = !w.is_finite() || w < 0.0 || z != 0.0;
     let w = if misses { w.abs() } else { 0.0 };
-    share(w, excused_at_least(q, own) + floor, q.abs())
+    relative_excess(w, excused_at_least(q, own) + floor, q.abs())
 }
 
 /// `d z` with the scale `d` of the natural map.

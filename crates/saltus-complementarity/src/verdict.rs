@@ -59,13 +59,13 @@ impl Verdict {
 
 /// The larger of two misses; NaN if either is.
 #[inline]
-pub(crate) fn worse(a: f64, b: f64) -> f64 {
+pub(crate) fn max_or_nan(a: f64, b: f64) -> f64 {
     if b > a || b.is_nan() { b } else { a }
 }
 
 /// What is left of `value ≥ 0` beyond `excused`, relative to `scale`; NaN where the terms are not finite.
 #[inline]
-pub(crate) fn share(value: f64, excused: f64, scale: f64) -> f64 {
+pub(crate) fn relative_excess(value: f64, excused: f64, scale: f64) -> f64 {
     let left = value - excused;
     if !left.is_finite() || scale.is_nan() {
         f64::NAN
@@ -185,7 +185,7 @@ impl VerdictWorkspace {
         above: impl FnOnce() -> f64,
     ) -> f64 {
         let w = self.w[i];
-        let part = share(w.abs(), self.excused(i) + tolerance.floor, self.scales[i]);
+        let part = relative_excess(w.abs(), self.excused(i) + tolerance.floor, self.scales[i]);
         if part.is_nan() || part <= tolerance.residual {
             return part;
         }
@@ -202,8 +202,8 @@ impl VerdictWorkspace {
         for (k, m) in column {
             let change = (m * x).abs();
             felt |= change > 0.0;
-            let part = share(change, self.excused(k), self.scales[k]);
-            most = worse(most, part);
+            let part = relative_excess(change, self.excused(k), self.scales[k]);
+            most = max_or_nan(most, part);
         }
         if felt { most } else { f64::INFINITY }
     }
@@ -223,19 +223,19 @@ impl Mlcp<'_> {
             let own = row[i] * z_i;
             let w = dot(row, z) + q;
             let part = if i < self.equalities {
-                residual = worse(residual, w.abs());
+                residual = max_or_nan(residual, w.abs());
                 w.abs()
             } else {
                 let d = if row[i] > 0.0 { own } else { z_i };
-                residual = worse(residual, natural(d, w));
+                residual = max_or_nan(residual, natural(d, w));
                 doubtful |= z_i < 0.0;
                 let open = z_i == 0.0 && w > 0.0 && w < f64::INFINITY;
                 if open { 0.0 } else { w.abs() }
             };
             // `s_i` and `D_i` are at least `|q_i|`.
-            let part = share(part, excused_at_least(q, own) + tolerance.floor, q.abs());
+            let part = relative_excess(part, excused_at_least(q, own) + tolerance.floor, q.abs());
             doubtful |= part.is_nan() || part > tolerance.residual;
-            relative = worse(relative, part);
+            relative = max_or_nan(relative, part);
         }
         if !doubtful {
             return Verdict { residual, relative };
@@ -262,7 +262,7 @@ impl Mlcp<'_> {
     /// Judges `z`; where it fails, once more without what is round-off in it: an unknown whose terms are lost among those of
     /// some row is noise, and rows that consist of noise alone (`x₀ + x₁ = 0` beside large numbers) hold only without it.
     /// `z` keeps what was judged better.
-    pub(crate) fn settle(
+    pub(crate) fn judge_cleaned(
         &self,
         z: &mut [f64],
         tolerance: &Tolerance,
@@ -313,9 +313,9 @@ impl Mlcp<'_> {
             } else {
                 let below = || workspace.weight(column(i), z.max(0.0));
                 let outside = workspace.weight(column(i), (-z).max(0.0));
-                worse(workspace.miss(i, tolerance, below, none), outside)
+                max_or_nan(workspace.miss(i, tolerance, below, none), outside)
             };
-            largest = worse(largest, part);
+            largest = max_or_nan(largest, part);
         }
         largest
     }

@@ -4,15 +4,14 @@
 
 mod support;
 
-use saltus_complementarity::archive::{Problem, read};
-use saltus_complementarity::friction::{self, FrictionContact, FrictionSolver, Limits};
+use saltus_complementarity::friction::{self, FrictionSolver, Limits};
 use saltus_complementarity::{
-    Block, BlockState, ContactArchive, ContactProblem, Mlcp, MlcpSolver, Status, Tolerance,
+    Block, BlockState, ContactProblem, Mlcp, MlcpSolver, Status, Tolerance,
 };
 use saltus_linear::Dense;
 use serde_json::Value;
 use std::sync::Arc;
-use support::{Random, planted, shared};
+use support::{Random, as_contact_problem, planted, shared};
 
 fn coulomb(mu: f64, tangents: u8) -> Block {
     Block::Coulomb { mu, tangents }
@@ -143,69 +142,6 @@ fn one_contact_without_solution_is_refuted() {
         problem.z()
     );
     assert_eq!(problem.worst_block().0, 0);
-}
-
-/// A file of frictional contact as a contact problem.
-fn from_friction(p: &FrictionContact) -> ContactProblem {
-    let mut problem = ContactProblem::default();
-    problem.begin();
-    for (i, &mu) in p.friction().iter().enumerate() {
-        let block = match p.dimension() {
-            5 => Block::Rolling {
-                mu,
-                length: p.rolling()[i],
-            },
-            d => coulomb(mu, d as u8 - 1),
-        };
-        problem.push(i as u64, block);
-    }
-    if problem.rows() > 200 {
-        problem.begin_sparse();
-    }
-    for (i, j, v) in p.delassus().triplets() {
-        problem.add(i, j, v);
-    }
-    problem.q_mut().copy_from_slice(p.free_velocity());
-    problem
-}
-
-/// Problems that have stopped other solvers.
-#[test]
-fn hard_files_are_solved() {
-    let Some(folder) = shared("cases/friction") else {
-        return;
-    };
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|e| e.unwrap().path())
-        .collect();
-    files.sort();
-    let mut solved = 0;
-    for path in &files {
-        let problem = match read(path).unwrap() {
-            Problem::Friction(p) => p,
-            Problem::Global(p) => p.reduce().unwrap(),
-            other => panic!("{other:?}"),
-        };
-        let mut posed = from_friction(&problem);
-        let start = std::time::Instant::now();
-        let outcome = posed.solve(Tolerance::default());
-        let time = start.elapsed().as_secs_f64();
-        let eta = problem.residual(posed.z()).eta;
-        println!(
-            "{}: {} rows, {:?}, {} iterations, residual {:.1e}, eta {eta:.1e}, redundant {}, {:.1} ms",
-            path.file_name().unwrap().to_str().unwrap(),
-            posed.rows(),
-            outcome.status,
-            outcome.iterations,
-            outcome.residual,
-            outcome.redundant,
-            1e3 * time
-        );
-        solved += usize::from(outcome.is_solved());
-    }
-    println!("{solved} of {}", files.len());
-    assert_eq!(solved, files.len());
 }
 
 /// Friction points against slip whatever its direction; the rotation of the tangent plane does not matter.
@@ -517,7 +453,7 @@ fn velocities_agree_with_the_solvers_of_frictional_contact() {
             let mut random = Random::new(100 * d as u64 + seed);
             let n = 1 + random.below(8);
             let (friction, _) = planted(&mut random, d, n, d * n + 2, true);
-            let mut problem = from_friction(&friction);
+            let mut problem = as_contact_problem(&friction);
             let outcome = problem.solve(Tolerance::default());
             assert!(outcome.is_solved(), "{d} {seed}: {outcome:?}");
             let mut w = vec![0.0; problem.rows()];
@@ -621,9 +557,9 @@ fn the_form_of_the_matrix_does_not_matter() {
     }
 }
 
-/// A problem survives its archive, infinite bounds included.
+/// A problem as plain data is the same problem, infinite bounds included.
 #[test]
-fn an_archive_is_the_same_problem() {
+fn plain_data_are_the_same_problem() {
     let blocks = [
         Block::Equality,
         coulomb(0.5, 1),
@@ -646,20 +582,19 @@ fn an_archive_is_the_same_problem() {
         &[0.1, 0.0, 0.1, 0.0, 1.0],
     ];
     let mut problem = posed(&blocks, &rows, &[1.0, -1.0, 0.4, -2.0, 0.5]);
-    let text = serde_json::to_string(&problem.archive()).unwrap();
-    let archive: ContactArchive = serde_json::from_str(&text).unwrap();
-    assert_eq!(archive, problem.archive());
-    let mut again = ContactProblem::from_archive(&archive).unwrap();
+    let data = problem.data();
+    let mut again = ContactProblem::from_data(&data).unwrap();
+    assert_eq!(again.data(), data);
     solve(&mut problem);
     solve(&mut again);
     assert_eq!(problem.z(), again.z());
-    let mut wrong = archive.clone();
+    let mut wrong = data.clone();
     wrong.q.pop();
-    let error = ContactProblem::from_archive(&wrong).unwrap_err();
+    let error = ContactProblem::from_data(&wrong).unwrap_err();
     assert_eq!(error.to_string(), "q has 4 entries, the blocks ask for 5");
-    let mut wrong = archive;
+    let mut wrong = data;
     wrong.matrix.push((0, 7, 1.0));
-    assert!(ContactProblem::from_archive(&wrong).is_err());
+    assert!(ContactProblem::from_data(&wrong).is_err());
 }
 
 /// The relative residual is what the tolerance bounds, and it has no unit.

@@ -5,14 +5,12 @@
 mod support;
 
 use saltus_complementarity::Status;
-use saltus_complementarity::archive::{Problem, read};
 use saltus_complementarity::friction::{
-    FrictionContact, FrictionOutcome, FrictionSolver, Limits, solve, solve_global,
+    FrictionContact, FrictionOutcome, FrictionSolver, Limits, solve,
 };
 use std::collections::BTreeMap;
 use std::time::Instant;
 use support::scenes::{scene, wall};
-use support::shared;
 
 fn solved_by(p: &FrictionContact, name: &str, limits: Limits<'_>) -> FrictionOutcome {
     let mut r = vec![0.0; p.free_velocity().len()];
@@ -63,39 +61,6 @@ fn auto_gives_up_no_scene() {
 #[ignore = "takes a minute"]
 fn auto_gives_up_none_of_many_scenes() {
     check(&given_up(10_000..12_000), 3);
-}
-
-/// Scenes that single methods solve and a combination of them once gave up.
-#[test]
-fn auto_solves_what_its_parts_solve() {
-    let Some(folder) = shared("cases/friction") else {
-        return;
-    };
-    let mut names: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|e| e.unwrap().path())
-        .collect();
-    names.sort();
-    let mut left = Vec::new();
-    for path in &names {
-        // No method solves the first within the usual work; of a body on one a billion times lighter rounding hides how it moves.
-        if path.ends_with("06401.json") || path.ends_with("heavy-on-light-1e9.json") {
-            continue;
-        }
-        let end = match read(path).unwrap() {
-            Problem::Friction(p) => solved_by(&p, "auto", Limits::default()),
-            Problem::Global(p) => {
-                let mut r = vec![0.0; p.dimension() * p.contacts()];
-                solve_global(&p, FrictionSolver::Auto, Limits::default(), &mut r).unwrap()
-            }
-            other => panic!("{other:?}"),
-        };
-        if !end.outcome.is_solved() {
-            let (status, eta) = (end.outcome.status, end.residual.eta);
-            left.push(format!("{}: {status:?} {eta:.1e}", path.display()));
-        }
-    }
-    assert!(left.is_empty(), "of {}: {left:#?}", names.len());
 }
 
 /// With little work the word is that of the limit: more would help.

@@ -8,7 +8,7 @@
 
 use crate::integrator::FailedProblem;
 use saltus_complementarity::{
-    Block, BlockState, ContactArchive, ContactOutcome, ContactProblem, Mlcp, MlcpSolver, Outcome,
+    Block, BlockState, ContactData, ContactOutcome, ContactProblem, Mlcp, MlcpSolver, Outcome,
     Tolerance,
 };
 use saltus_linear::{Dense, SparseRows, SquareMatrix, max_abs};
@@ -218,8 +218,8 @@ impl OneStep {
     }
 
     /// A copy of the problem posed, with its present impulses.
-    pub(crate) fn archive(&self) -> ContactArchive {
-        self.problem.archive()
+    pub(crate) fn contact_data(&self) -> ContactData {
+        self.problem.data()
     }
 
     /// Solves the problem posed from the guess in `z`, or from the impulses of the last one where that is zero.

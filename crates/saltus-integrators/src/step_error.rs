@@ -1,6 +1,6 @@
 //! Why a step could not be taken, with the place, the value and the cure.
 
-use saltus_complementarity::ContactArchive;
+use saltus_complementarity::ContactData;
 use saltus_system::{ConstraintKind, System};
 
 /// A mixed linear complementarity problem that was not solved: `w = M z + q`, `w = 0` in the first
@@ -21,7 +21,7 @@ pub struct FailedProblem {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedContactProblem {
     /// The problem, with the point that came nearest.
-    pub problem: ContactArchive,
+    pub problem: ContactData,
     /// What each row is.
     pub rows: Vec<String>,
 }

@@ -1,10 +1,7 @@
 //! The laws of a contact problem, block by block.
 
-use serde::{Deserialize, Serialize};
-
 /// What a block of successive rows obeys; `z` are impulses, `w = A z + q` velocities.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Block {
     /// One row: `w = 0`, `z` free.
     Equality,
@@ -29,10 +26,8 @@ pub enum Block {
     /// One row: `lo ≤ z ≤ hi`, `w = 0` inside, `w ≥ 0` at `lo`, `w ≤ 0` at `hi` (dry friction with a fixed bound).
     Box {
         /// Lower bound, at most `hi`, may be −∞.
-        #[serde(with = "lower")]
         lo: f64,
         /// Upper bound, may be ∞.
-        #[serde(with = "upper")]
         hi: f64,
     },
     /// 1 or 2 slip rows of friction in a joint: `|z| ≤ mu ‖z[first_normal .. first_normal + normals]‖`, slip opposes as in
@@ -128,28 +123,4 @@ pub enum BlockState {
     Stick,
     /// One that does, its friction at the bound. A rolling contact slips where its tangential velocity does not vanish.
     Slip,
-}
-
-/// An infinite lower bound is written as nothing.
-mod lower {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-        value.is_finite().then_some(*value).serialize(to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        Ok(Option::deserialize(from)?.unwrap_or(f64::NEG_INFINITY))
-    }
-}
-
-/// An infinite upper bound is written as nothing.
-mod upper {
-    use serde::{Deserialize, Deserializer};
-
-    pub use super::lower::serialize;
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        Ok(Option::deserialize(from)?.unwrap_or(f64::INFINITY))
-    }
 }

@@ -8,7 +8,7 @@
 use super::block::Block;
 use super::residual::View;
 use crate::cone::norm;
-use crate::friction::Place;
+use crate::friction::ConeFace;
 use saltus_linear::{Dense, Lu, MinimumNorm, dot, max_abs};
 
 /// Velocities below this, relative to the size of the problem, count as zero.
@@ -32,9 +32,9 @@ enum Face {
     /// Between two bounds, in scaled units.
     Interval(f64, f64),
     /// Part of a cone with its coefficients in scaled units.
-    Planar(Place<2>, f64),
-    Spatial(Place<3>, f64),
-    Rolling(Place<5>, f64, f64),
+    Planar(ConeFace<2>, f64),
+    Spatial(ConeFace<3>, f64),
+    Rolling(ConeFace<5>, f64, f64),
     /// A joint that sticks: any number, the bound is looked at in the end.
     Joint,
 }
@@ -98,15 +98,15 @@ impl Canonical {
         candidate: &mut Vec<f64>,
     ) -> (u32, bool) {
         self.load(view, s, z, w);
-        let columns = self.widen(view);
+        let columns = self.fill_hull_columns(view);
         let rank = self.rank.factorise(&self.wide);
         if rank >= columns {
             return (0, false);
         }
         let redundant = (columns - rank) as u32;
         self.least_norm(columns);
-        self.spread(view);
-        let inside = self.confine(view) || self.by_dual(view);
+        self.impulses_from_coefficients(view);
+        let inside = self.project_to_set(view) || self.by_dual(view);
         if inside {
             candidate.clear();
             candidate.extend(self.found.iter().zip(s).map(|(y, s)| y * s));
@@ -145,16 +145,16 @@ impl Canonical {
                 }
                 Block::Coulomb { mu, tangents: 1 } => {
                     let u = [0, 1].map(scaled);
-                    Face::Planar(place(&u, &self.y[i..], (mu, 0.0), small), mu)
+                    Face::Planar(face_of(&u, &self.y[i..], (mu, 0.0), small), mu)
                 }
                 Block::Coulomb { mu, .. } => {
                     let u = [0, 1, 2].map(scaled);
-                    Face::Spatial(place(&u, &self.y[i..], (mu, 0.0), small), mu)
+                    Face::Spatial(face_of(&u, &self.y[i..], (mu, 0.0), small), mu)
                 }
                 Block::Rolling { mu, length } => {
                     let u = [0, 1, 2, 3, 4].map(scaled);
                     let length = length * s[i] / s[i + 3];
-                    Face::Rolling(place(&u, &self.y[i..], (mu, length), small), mu, length)
+                    Face::Rolling(face_of(&u, &self.y[i..], (mu, length), small), mu, length)
                 }
                 Block::JointCoulomb { .. } => {
                     let moves = (0..block.rows()).any(|r| scaled(r).abs() > small);
@@ -199,17 +199,17 @@ impl Canonical {
                         column(i, &e[..rows]);
                     }
                 }
-                Face::Planar(place, mu) => hull(place, [*mu, 0.0], |e| column(i, e)),
-                Face::Spatial(place, mu) => hull(place, [*mu, 0.0], |e| column(i, e)),
-                Face::Rolling(place, mu, length) => {
-                    hull(place, [*mu, *length], |e| column(i, e));
+                Face::Planar(face, mu) => hull(face, [*mu, 0.0], |e| column(i, e)),
+                Face::Spatial(face, mu) => hull(face, [*mu, 0.0], |e| column(i, e)),
+                Face::Rolling(face, mu, length) => {
+                    hull(face, [*mu, *length], |e| column(i, e));
                 }
             }
         }
     }
 
     /// Fills `wide` and the coefficients of the present impulses; returns the number of columns.
-    fn widen(&mut self, view: &View<'_>) -> usize {
+    fn fill_hull_columns(&mut self, view: &View<'_>) -> usize {
         let mut coefficients = std::mem::take(&mut self.coefficients);
         coefficients.clear();
         self.basis(view, |i, e| {
@@ -252,7 +252,7 @@ impl Canonical {
     }
 
     /// The scaled impulses that belong to the coefficients `x`.
-    fn spread(&mut self, view: &View<'_>) {
+    fn impulses_from_coefficients(&mut self, view: &View<'_>) {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
         found.resize(self.y.len(), 0.0);
@@ -274,7 +274,7 @@ impl Canonical {
     }
 
     /// Whether what was found lies in `C` but for rounding, which is removed.
-    fn confine(&mut self, view: &View<'_>) -> bool {
+    fn project_to_set(&mut self, view: &View<'_>) -> bool {
         let allowed = OUTSIDE * max_abs(&self.found);
         for (k, face) in self.faces.iter().enumerate() {
             let i = view.first[k];
@@ -422,13 +422,13 @@ impl Face {
         match self {
             Self::Fixed | Self::Free | Self::Joint => to[..from.len()].copy_from_slice(from),
             Self::Interval(lo, hi) => to[0] = from[0].max(*lo).min(*hi),
-            Self::Planar(place, mu) => {
-                to[..2].copy_from_slice(&place.project(&array(from), *mu, 0.0));
+            Self::Planar(face, mu) => {
+                to[..2].copy_from_slice(&face.project(&array(from), *mu, 0.0));
             }
-            Self::Spatial(place, mu) => {
-                to[..3].copy_from_slice(&place.project(&array(from), *mu, 0.0));
+            Self::Spatial(face, mu) => {
+                to[..3].copy_from_slice(&face.project(&array(from), *mu, 0.0));
             }
-            Self::Rolling(place, mu, length) => *to = place.project(&array(from), *mu, *length),
+            Self::Rolling(face, mu, length) => *to = face.project(&array(from), *mu, *length),
         }
     }
 
@@ -444,10 +444,10 @@ impl Face {
             Self::Interval(lo, hi) => {
                 v[0][0] = if at[0] > *lo && at[0] < *hi { 1.0 } else { 0.0 };
             }
-            Self::Planar(place, mu) => widened(&place.slope(&array(at), *mu, 0.0), v),
-            Self::Spatial(place, mu) => widened(&place.slope(&array(at), *mu, 0.0), v),
-            Self::Rolling(place, mu, length) => {
-                widened(&place.slope(&array(at), *mu, *length), v);
+            Self::Planar(face, mu) => widened(&face.slope(&array(at), *mu, 0.0), v),
+            Self::Spatial(face, mu) => widened(&face.slope(&array(at), *mu, 0.0), v),
+            Self::Rolling(face, mu, length) => {
+                widened(&face.slope(&array(at), *mu, *length), v);
             }
         }
     }
@@ -474,12 +474,12 @@ fn size(view: &View<'_>, s: &[f64], z: &[f64]) -> f64 {
 
 /// The face of a contact with the scaled velocities `u` and the scaled impulse `y`. A loaded contact is closed, one inside its cone
 /// sticks, and the direction of slip comes from the impulse.
-fn place<const D: usize>(
+fn face_of<const D: usize>(
     u: &[f64; D],
     y: &[f64],
     (mu, length): (f64, f64),
     small: f64,
-) -> Place<D> {
+) -> ConeFace<D> {
     let mut u = *u;
     if y[0] > 0.0 {
         u[0] = u[0].min(0.0);
@@ -489,28 +489,32 @@ fn place<const D: usize>(
             }
         }
     }
-    let place = Place::new(&u, mu, length, small);
-    match place {
-        Place::Ray(_) if D < 5 && y[0] > 0.0 => {
+    let face = ConeFace::new(&u, mu, length, small);
+    match face {
+        ConeFace::Ray(_) if D < 5 && y[0] > 0.0 => {
             let ray = array::<D>(y);
             let size = norm(&ray);
-            Place::Ray(ray.map(|r| r / size))
+            ConeFace::Ray(ray.map(|r| r / size))
         }
-        _ => place,
+        _ => face,
     }
 }
 
 /// An orthonormal basis of the linear hull of a face; a disc of radius zero has none.
-fn hull<const D: usize>(place: &Place<D>, [mu, length]: [f64; 2], mut column: impl FnMut(&[f64])) {
+fn hull<const D: usize>(
+    face: &ConeFace<D>,
+    [mu, length]: [f64; 2],
+    mut column: impl FnMut(&[f64]),
+) {
     let mut unit = |r: usize| {
         let mut e = [0.0; D];
         e[r] = 1.0;
         column(&e);
     };
-    match place {
-        Place::Zero => {}
-        Place::Ray(ray) => column(ray),
-        Place::RayAndDisc {
+    match face {
+        ConeFace::Zero => {}
+        ConeFace::Ray(ray) => column(ray),
+        ConeFace::RayAndDisc {
             ray,
             disc,
             coefficient,
@@ -521,7 +525,7 @@ fn hull<const D: usize>(place: &Place<D>, [mu, length]: [f64; 2], mut column: im
             }
             column(ray);
         }
-        Place::Cone => {
+        ConeFace::Cone => {
             unit(0);
             for r in 1..D {
                 if if r < 3 { mu } else { length } > 0.0 {

@@ -74,12 +74,12 @@ fn all_of_plane(m: &[[f64; 2]; 2], q: &[f64; 2], mu: f64) -> Single<2> {
     }
     let mut found = Modes::default();
     if q[0] >= 0.0 {
-        found.offer([0.0; 2]);
+        found.insert([0.0; 2]);
     }
     let stick = [(b * q[1] - d * q[0]) / det, (c * q[0] - a * q[1]) / det];
     let excess = stick[1].abs() - mu * stick[0];
     if excess <= 0.0 && stick[0] > 0.0 {
-        found.offer(stick);
+        found.insert(stick);
     }
     let size =
         ((b * q[1]).abs() + (d * q[0]).abs() + (c * q[0]).abs() + (a * q[1]).abs()) / det.abs();
@@ -94,7 +94,7 @@ fn all_of_plane(m: &[[f64; 2]; 2], q: &[f64; 2], mu: f64) -> Single<2> {
         let z = [n, sign * mu * n];
         let speed = sign * (q[1] + c * z[0] + d * z[1]);
         if speed <= 0.0 {
-            found.offer(z);
+            found.insert(z);
         }
         let terms = q[1].abs() + (c * z[0]).abs() + (d * z[1]).abs();
         found.doubtful |= speed.abs() <= CLEAR * terms;
@@ -121,7 +121,7 @@ struct Modes {
 }
 
 impl Modes {
-    fn offer(&mut self, z: [f64; 2]) {
+    fn insert(&mut self, z: [f64; 2]) {
         self.first.get_or_insert(z);
         self.count += 1;
     }

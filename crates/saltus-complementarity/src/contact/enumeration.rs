@@ -61,7 +61,7 @@ pub(super) fn search(
     };
     let mut refuted = true;
     for number in 0..count.min(limit) {
-        newton.at_rest(view);
+        newton.clear_branches(view);
         let mut rest = number;
         for (k, &block) in view.blocks.iter().enumerate() {
             let base = u32::from(modes(block).unwrap_or(1));
@@ -86,23 +86,23 @@ pub(super) fn search(
 fn choose(newton: &mut Newton, block: Block, i: usize, mode: u32) {
     match block {
         Block::Box { lo, hi } => match mode {
-            0 => newton.close(i),
-            1 if lo.is_finite() => newton.hold(i, lo),
-            _ => newton.hold(i, hi),
+            0 => newton.prescribe_zero_velocity(i),
+            1 if lo.is_finite() => newton.prescribe_impulse(i, lo),
+            _ => newton.prescribe_impulse(i, hi),
         },
-        Block::Equality => newton.close(i),
-        _ if mode == 0 => (i..i + block.rows()).for_each(|i| newton.hold(i, 0.0)),
+        Block::Equality => newton.prescribe_zero_velocity(i),
+        _ if mode == 0 => (i..i + block.rows()).for_each(|i| newton.prescribe_impulse(i, 0.0)),
         Block::Coulomb { mu, tangents } if mu > 0.0 && tangents > 0 => {
-            newton.close(i);
+            newton.prescribe_zero_velocity(i);
             match mode {
-                1 => newton.close(i + 1),
-                2 => newton.lead(i + 1, i, mu),
-                _ => newton.lead(i + 1, i, -mu),
+                1 => newton.prescribe_zero_velocity(i + 1),
+                2 => newton.prescribe_multiple(i + 1, i, mu),
+                _ => newton.prescribe_multiple(i + 1, i, -mu),
             }
         }
         _ => {
-            newton.close(i);
-            (i + 1..i + block.rows()).for_each(|i| newton.hold(i, 0.0));
+            newton.prescribe_zero_velocity(i);
+            (i + 1..i + block.rows()).for_each(|i| newton.prescribe_impulse(i, 0.0));
         }
     }
 }
@@ -121,7 +121,7 @@ fn is_refuted(newton: &Newton, view: &View<'_>, z: &[f64], pivots: Option<f64>) 
         Some(_) => (0..view.blocks.len()).any(|k| {
             let i = view.first[k];
             let rows = i..i + view.blocks[k].rows();
-            let miss = view.miss(k, z, w);
+            let miss = view.block_residual(k, z, w);
             let largest = rows.map(|i| view.q[i].abs() + view.matrix.row_size(i, z));
             miss > CLEAR * largest.fold(0.0, f64::max)
         }),

@@ -2,7 +2,7 @@
 
 use super::block::Block;
 use super::residual::View;
-use crate::friction::{LocalSolver, solve_contact};
+use crate::friction::solve_contact;
 
 /// Sweeps over all blocks of `view`, starting from `z`, until the largest change is below `change` times the largest impulse.
 /// Returns the number of sweeps.
@@ -84,8 +84,7 @@ fn contact<const D: usize>(view: &View<'_>, i: usize, (mu, length): (f64, f64), 
     }
     let mut guess = [0.0; D];
     guess.copy_from_slice(own);
-    let method = LocalSolver::Exact;
-    if let Some(found) = solve_contact(&w, &b, mu, length, &guess, (method, &mut 0.0)) {
+    if let Some(found) = solve_contact(&w, &b, mu, length, &guess, &mut 0.0) {
         own.copy_from_slice(&found);
     }
 }
@@ -107,8 +106,7 @@ fn joint<const D: usize, const E: usize>(view: &View<'_>, i: usize, radius: f64,
         guess[r + 1] = own[r];
         wide[r + 1][1..].copy_from_slice(&w[r]);
     }
-    let method = LocalSolver::Exact;
-    if let Some(found) = solve_contact(&wide, &free, radius, 0.0, &guess, (method, &mut 0.0)) {
+    if let Some(found) = solve_contact(&wide, &free, radius, 0.0, &guess, &mut 0.0) {
         own.copy_from_slice(&found[1..]);
     }
 }

@@ -51,7 +51,7 @@ enum Remedy {
     /// A solver of frictional contact from the best point, to this tolerance, with this share of the iterations that are left.
     Library(FrictionSolver, f64, u32),
     /// The same from zero.
-    Afresh(FrictionSolver, f64, u32),
+    LibraryFromZero(FrictionSolver, f64, u32),
 }
 
 impl Remedy {
@@ -63,14 +63,14 @@ impl Remedy {
         Self::Proximal,
         Self::Friction,
         Self::Library(FrictionSolver::Auto, 1e-6, 8),
-        Self::Afresh(
+        Self::LibraryFromZero(
             FrictionSolver::ProximalNewton(NewtonFunction::NaturalMap),
             1e-9,
             4,
         ),
-        Self::Afresh(FrictionSolver::ProjectedGradient, 1e-6, 2),
+        Self::LibraryFromZero(FrictionSolver::ProjectedGradient, 1e-6, 2),
         Self::Proximal,
-        Self::Afresh(FrictionSolver::InteriorPoint, 1e-9, 4),
+        Self::LibraryFromZero(FrictionSolver::InteriorPoint, 1e-9, 4),
         Self::Library(FrictionSolver::Auto, 1e-11, 2),
         Self::Library(FrictionSolver::Auto, 1e-13, 1),
     ];
@@ -93,7 +93,7 @@ impl Default for Best {
 }
 
 impl Best {
-    fn offer(&mut self, view: &View<'_>, z: &[f64], w: &[f64]) {
+    fn update(&mut self, view: &View<'_>, z: &[f64], w: &[f64]) {
         let residual = view.worst(z, w).1;
         if residual < self.residual || self.residual == f64::INFINITY {
             self.residual = residual;
@@ -201,7 +201,7 @@ impl Solver {
         } else if status == Status::Stalled && spent >= tolerance.max_iterations {
             status = Status::IterationLimit;
         }
-        failed(status, spent, residual)
+        outcome_of(status, spent, residual)
     }
 
     /// Equalities and unilateral rows only.
@@ -254,7 +254,7 @@ impl Solver {
         let mut redundant = 0;
         if end.solved {
             status = Status::Solved;
-            redundant = self.settle(view, z, end.regular, &tolerance, &mut spent);
+            redundant = self.canonicalise(view, z, end.regular, &tolerance, &mut spent);
         }
         ContactOutcome {
             redundant,
@@ -290,7 +290,7 @@ impl Solver {
     ) -> (Status, NewtonEnd) {
         let mut best = std::mem::take(&mut self.best);
         best.residual = f64::INFINITY;
-        best.offer(view, z, &self.newton.w);
+        best.update(view, z, &self.newton.w);
         z.fill(0.0);
         let mut end = self.newton_from(view, z, tolerance, spent);
         let mut status = Status::Stalled;
@@ -299,7 +299,7 @@ impl Solver {
             if end.solved || *spent >= tolerance.max_iterations {
                 break;
             }
-            best.offer(view, z, &self.newton.w);
+            best.update(view, z, &self.newton.w);
             let left = tolerance.max_iterations - *spent;
             match attempt {
                 Remedy::FewModes | Remedy::Modes => {
@@ -327,7 +327,8 @@ impl Solver {
                     z.fill(0.0);
                     *spent += self.grow_friction(view, z, tolerance, left);
                 }
-                Remedy::Library(method, eta, share) | Remedy::Afresh(method, eta, share) => {
+                Remedy::Library(method, eta, share)
+                | Remedy::LibraryFromZero(method, eta, share) => {
                     if matches!(attempt, Remedy::Library(..)) {
                         best.restore(z);
                     } else {
@@ -339,7 +340,7 @@ impl Solver {
                     };
                     *spent = spent.saturating_add(found.iterations);
                     self.newton.velocity(view, z);
-                    best.offer(view, z, &self.newton.w);
+                    best.update(view, z, &self.newton.w);
                     if found.status == Status::Infeasible {
                         status = found.status;
                         break;
@@ -349,7 +350,7 @@ impl Solver {
             end = self.newton_from(view, z, tolerance, spent);
         }
         if !end.solved {
-            best.offer(view, z, &self.newton.w);
+            best.update(view, z, &self.newton.w);
             best.restore(z);
             self.newton.velocity(view, z);
             // A point that Newton's method left may be a solution.
@@ -397,7 +398,7 @@ impl Solver {
     }
 
     /// Chooses the canonical impulses of a solution where they are not unique; returns how many are not.
-    fn settle(
+    fn canonicalise(
         &mut self,
         view: &View<'_>,
         z: &mut [f64],
@@ -411,7 +412,7 @@ impl Solver {
         }
         self.candidate.clear();
         self.candidate.extend_from_slice(z);
-        *spent += self.newton.settle(view, &mut self.candidate, weak);
+        *spent += self.newton.canonicalise(view, &mut self.candidate, weak);
         if view.holds(&self.candidate, &self.newton.w, tolerance) {
             z.copy_from_slice(&self.candidate);
         } else {
@@ -435,9 +436,9 @@ impl Solver {
 
 /// Whether there are contacts only, and all of them open by themselves.
 #[inline]
-pub(super) fn opens(view: &View<'_>) -> bool {
-    let opens = |(block, &first): (&Block, &usize)| block.is_contact() && view.q[first] >= 0.0;
-    view.blocks.iter().zip(view.first).all(opens) && view.q.iter().all(|q| q.is_finite())
+pub(super) fn separates(view: &View<'_>) -> bool {
+    let separates = |(block, &first): (&Block, &usize)| block.is_contact() && view.q[first] >= 0.0;
+    view.blocks.iter().zip(view.first).all(separates) && view.q.iter().all(|q| q.is_finite())
 }
 
 /// One contact with friction alone; `None` where the closed forms do not apply.
@@ -478,21 +479,25 @@ fn take<const D: usize>(
         Single::Found(impulse, multiple) => {
             let mut w = [0.0; D];
             view.velocity(&impulse, &mut w);
-            let residual = view.miss(0, &impulse, &w);
+            let residual = view.block_residual(0, &impulse, &w);
             if !view.holds(&impulse, &w, tolerance) {
                 return None;
             }
             z.copy_from_slice(&impulse);
             Some(ContactOutcome {
                 multiple,
-                ..failed(Status::Solved, 0, residual)
+                ..outcome_of(Status::Solved, 0, residual)
             })
         }
         Single::Refuted if D == 2 => {
             z.fill(0.0);
             let mut w = [0.0; D];
             view.velocity(z, &mut w);
-            Some(failed(Status::Infeasible, 0, view.miss(0, z, &w)))
+            Some(outcome_of(
+                Status::Infeasible,
+                0,
+                view.block_residual(0, z, &w),
+            ))
         }
         _ => None,
     }
@@ -511,7 +516,7 @@ fn no_mode_of_space(view: &View<'_>) -> bool {
     })
 }
 
-pub(super) fn failed(status: Status, iterations: u32, residual: f64) -> ContactOutcome {
+pub(super) fn outcome_of(status: Status, iterations: u32, residual: f64) -> ContactOutcome {
     ContactOutcome {
         status,
         iterations,
@@ -525,7 +530,7 @@ impl From<Outcome> for ContactOutcome {
     fn from(outcome: Outcome) -> Self {
         Self {
             redundant: outcome.redundant,
-            ..failed(outcome.status, outcome.iterations, outcome.residual)
+            ..outcome_of(outcome.status, outcome.iterations, outcome.residual)
         }
     }
 }

@@ -1,27 +1,29 @@
 //! The parts of a problem that do not act on each other.
 
 use super::block::Block;
-use super::matrix::{CompressedRows, Matrix};
+use super::matrix::Matrix;
 use super::residual::View;
-use saltus_linear::Dense;
+use crate::union_find::UnionFind;
+use saltus_linear::{Dense, SparseRows};
 
 /// Connected components of the blocks, coupled by the matrix or by the law of a joint.
 #[derive(Debug, Default)]
 pub(super) struct Islands {
-    parent: Vec<usize>,
+    sets: UnionFind,
     block_of: Vec<usize>,
     /// Blocks of all islands, island by island, ascending in each.
     members: Vec<usize>,
     start: Vec<usize>,
     number: Vec<usize>,
+    /// Positions in `members` to fill next.
+    next: Vec<usize>,
 }
 
 impl Islands {
     /// Finds the islands of `view`; they are in the order of their first blocks.
     pub fn find(&mut self, view: &View<'_>) {
         let count = view.blocks.len();
-        self.parent.clear();
-        self.parent.extend(0..count);
+        self.sets.reset(count);
         self.block_of.clear();
         for (k, block) in view.blocks.iter().enumerate() {
             self.block_of.extend(std::iter::repeat_n(k, block.rows()));
@@ -34,7 +36,7 @@ impl Islands {
             } = *block
             {
                 for row in first_normal..first_normal + normals {
-                    self.unite(k, self.block_of[row]);
+                    self.sets.unite(k, self.block_of[row]);
                 }
             }
         }
@@ -44,21 +46,20 @@ impl Islands {
 
     fn unite_coupled(&mut self, view: &View<'_>) {
         let block_of = std::mem::take(&mut self.block_of);
-        let mut apart = self.parent.len();
+        let mut apart = view.blocks.len();
         for (i, &k) in block_of.iter().enumerate() {
             match view.matrix {
                 Matrix::Dense(m) => {
                     for (v, &l) in m.row(i).iter().zip(&block_of) {
                         if *v != 0.0 && l != k {
-                            apart -= usize::from(self.unite(k, l));
+                            apart -= usize::from(self.sets.unite(k, l));
                         }
                     }
                 }
                 Matrix::Rows(m) => {
-                    let (cols, values) = m.row(i);
-                    for (&j, v) in cols.iter().zip(values) {
+                    for (&j, v) in m.cols(i).iter().zip(m.values(i)) {
                         if *v != 0.0 {
-                            apart -= usize::from(self.unite(k, block_of[j]));
+                            apart -= usize::from(self.sets.unite(k, block_of[j]));
                         }
                     }
                 }
@@ -70,32 +71,12 @@ impl Islands {
         self.block_of = block_of;
     }
 
-    fn root(&mut self, mut k: usize) -> usize {
-        while self.parent[k] != k {
-            self.parent[k] = self.parent[self.parent[k]];
-            k = self.parent[k];
-        }
-        k
-    }
-
-    /// The smaller root stays one, so that the islands do not depend on the order of the entries.
-    /// Says whether they were apart.
-    fn unite(&mut self, a: usize, b: usize) -> bool {
-        if self.parent[a] == self.parent[b] {
-            return false;
-        }
-        let (a, b) = (self.root(a), self.root(b));
-        let (low, high) = (a.min(b), a.max(b));
-        self.parent[high] = low;
-        low != high
-    }
-
     fn sort(&mut self, count: usize) {
         self.number.clear();
         self.start.clear();
         self.start.push(0);
         for k in 0..count {
-            let root = self.root(k);
+            let root = self.sets.root(k);
             if root == k {
                 self.number.push(self.start.len() - 1);
                 self.start.push(0);
@@ -111,11 +92,10 @@ impl Islands {
         }
         self.members.clear();
         self.members.resize(count, 0);
-        // Positions to fill next; `parent` is no longer needed.
-        self.parent.clear();
-        self.parent.extend_from_slice(&self.start);
+        self.next.clear();
+        self.next.extend_from_slice(&self.start);
         for k in 0..count {
-            let next = &mut self.parent[self.number[k]];
+            let next = &mut self.next[self.number[k]];
             self.members[*next] = k;
             *next += 1;
         }
@@ -142,7 +122,7 @@ pub(super) struct Part {
     /// The matrix of a part of at most [`DENSE_LIMIT`] rows, or of one that was dense.
     pub dense: Dense,
     /// The matrix of a larger one.
-    pub sparse: CompressedRows,
+    pub sparse: SparseRows,
     is_dense: bool,
     pub q: Vec<f64>,
     pub z: Vec<f64>,
@@ -167,7 +147,7 @@ impl Part {
         if self.is_dense {
             self.dense.reset(n, n);
         } else {
-            self.sparse.begin();
+            self.sparse.clear();
         }
         for (i, &row) in self.rows.iter().enumerate() {
             match view.matrix {
@@ -178,14 +158,17 @@ impl Part {
                     }
                 }
                 Matrix::Rows(m) => {
-                    let (cols, values) = m.row(row);
-                    let entries = cols.iter().zip(values).filter(|(_, v)| **v != 0.0);
+                    let entries = m
+                        .cols(row)
+                        .iter()
+                        .zip(m.values(row))
+                        .filter(|(_, v)| **v != 0.0);
                     let entries = entries.map(|(&j, &v)| (self.local[j], v));
                     if self.is_dense {
                         let to = self.dense.row_mut(i);
                         entries.for_each(|(j, v)| to[j] = v);
                     } else {
-                        self.sparse.push_row(entries);
+                        self.sparse.push_terms(entries);
                     }
                 }
             }

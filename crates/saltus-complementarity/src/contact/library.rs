@@ -72,7 +72,7 @@ pub(super) fn solve(
         } else {
             Status::Stalled
         };
-        reduced.leave(view, &r, z);
+        reduced.recover_impulses(view, &r, z);
         let change = radii(view, z).zip(&before);
         let settled = change
             .map(|(new, old)| (new - old).abs() - SETTLED * new.max(*old))
@@ -117,7 +117,7 @@ struct Contact {
 impl Reduced {
     fn new(view: &View<'_>, s: &[f64], z: &[f64]) -> Option<Self> {
         let dimension = dimension(view);
-        let (rows, contacts) = write(view, z, dimension);
+        let (rows, contacts) = rows_and_contacts(view, z, dimension);
         let free: Vec<usize> = (0..rows.len())
             .filter(|&i| rows[i].component.is_none())
             .collect();
@@ -186,7 +186,7 @@ impl Reduced {
     }
 
     /// The impulses that belong to the reactions `r`.
-    fn leave(&mut self, view: &View<'_>, r: &[f64], z: &mut [f64]) {
+    fn recover_impulses(&mut self, view: &View<'_>, r: &[f64], z: &mut [f64]) {
         for (row, z) in self.rows.iter().zip(z.iter_mut()) {
             *z = row.offset + row.component.map_or(0.0, |c| row.sign * r[c]);
         }
@@ -208,7 +208,7 @@ fn dimension(view: &View<'_>) -> usize {
 }
 
 /// Writes every row as a component of a contact, or as an equality.
-fn write(view: &View<'_>, z: &[f64], dimension: usize) -> (Vec<Row>, Vec<Contact>) {
+fn rows_and_contacts(view: &View<'_>, z: &[f64], dimension: usize) -> (Vec<Row>, Vec<Contact>) {
     let mut rows = Vec::new();
     let mut contacts: Vec<Contact> = Vec::new();
     for (k, &block) in view.blocks.iter().enumerate() {

@@ -159,25 +159,26 @@ impl Newton {
         self.step[i] = change;
     }
 
-    /// Forgets all branches: from here on they are prescribed by [`close`](Self::close), [`hold`](Self::hold) and
-    /// [`lead`](Self::lead), one for each row.
-    pub fn at_rest(&mut self, view: &View<'_>) {
+    /// Forgets all branches: from here on they are prescribed, one for each row, by
+    /// [`prescribe_zero_velocity`](Self::prescribe_zero_velocity), [`prescribe_impulse`](Self::prescribe_impulse) and
+    /// [`prescribe_multiple`](Self::prescribe_multiple).
+    pub fn clear_branches(&mut self, view: &View<'_>) {
         self.free.clear();
         self.w.copy_from_slice(view.q);
     }
 
     /// Prescribes `w = 0` in row `i`.
-    pub fn close(&mut self, i: usize) {
+    pub fn prescribe_zero_velocity(&mut self, i: usize) {
         self.set_free(i, Law::Velocity);
     }
 
     /// Prescribes the impulse of row `i`.
-    pub fn hold(&mut self, i: usize, value: f64) {
+    pub fn prescribe_impulse(&mut self, i: usize, value: f64) {
         self.set_fixed(i, value);
     }
 
     /// Prescribes the impulse of row `i` as a multiple of that of `leader`.
-    pub fn lead(&mut self, i: usize, leader: usize, factor: f64) {
+    pub fn prescribe_multiple(&mut self, i: usize, leader: usize, factor: f64) {
         self.part[i] = Part::Follows(leader, factor);
         self.step[i] = 0.0;
     }
@@ -244,7 +245,7 @@ impl Newton {
 
     /// Adds to entry `(a, b)` of the linear system.
     #[inline]
-    fn put(&mut self, a: usize, b: usize, value: f64) {
+    fn add_entry(&mut self, a: usize, b: usize, value: f64) {
         match &mut self.sparse {
             Some(sparse) => sparse.entry(a, b, value),
             None => self.jacobian[(a, b)] += value,
@@ -255,15 +256,12 @@ impl Newton {
     fn velocity_row(&mut self, view: &View<'_>, i: usize, a: usize, factor: f64) -> f64 {
         let mut known = match view.matrix {
             Matrix::Dense(matrix) => self.dense_row(matrix.row(i), a, factor),
-            Matrix::Rows(matrix) => {
-                let (cols, values) = matrix.row(i);
-                self.sparse_row(cols, values, a, factor)
-            }
+            Matrix::Rows(matrix) => self.sparse_row(matrix.cols(i), matrix.values(i), a, factor),
         };
         if self.shift > 0.0 {
             let own = self.shift / (self.s[i] * self.s[i]);
             match self.part[i] {
-                Part::Free(b) => self.put(a, b, factor * self.s[i] * own),
+                Part::Free(b) => self.add_entry(a, b, factor * self.s[i] * own),
                 Part::Fixed => known += own * self.step[i],
                 Part::Follows(..) => {}
             }
@@ -294,12 +292,12 @@ impl Newton {
         let mut known = 0.0;
         for (&j, value) in cols.iter().zip(values) {
             match self.part[j] {
-                Part::Free(b) => self.put(a, b, factor * self.s[j] * value),
+                Part::Free(b) => self.add_entry(a, b, factor * self.s[j] * value),
                 Part::Fixed => known += value * self.step[j],
                 Part::Follows(leader, c) => {
                     known += value * self.step[j];
                     if let Part::Free(b) = self.part[leader] {
-                        self.put(a, b, factor * self.s[leader] * c * value);
+                        self.add_entry(a, b, factor * self.s[leader] * c * value);
                     }
                 }
             }
@@ -343,7 +341,7 @@ impl Newton {
                 let tangent = if r == c { 1.0 } else { 0.0 } - e[r] * e[c];
                 let own = if r == c { d } else { 0.0 } - share * tangent * d;
                 if let Part::Free(b) = self.part[first + c] {
-                    self.put(a, b, s * self.s[first + c] * own);
+                    self.add_entry(a, b, s * self.s[first + c] * own);
                 }
                 if count > 1 {
                     let factor = share * tangent;
@@ -359,13 +357,13 @@ impl Newton {
                     for j in first_normal..first_normal + normals {
                         if let Part::Free(b) = self.part[j] {
                             let slope = mu * d * e[r] * z[j] / carried;
-                            self.put(a, b, -s * self.s[j] * slope);
+                            self.add_entry(a, b, -s * self.s[j] * slope);
                         }
                     }
                 }
                 _ => {
                     if let Part::Free(b) = self.part[normal] {
-                        self.put(a, b, -s * self.s[normal] * mu * d * e[r]);
+                        self.add_entry(a, b, -s * self.s[normal] * mu * d * e[r]);
                     }
                 }
             }
@@ -376,22 +374,22 @@ impl Newton {
     /// Solves the linear system and completes the step; a least-squares step where it is singular.
     pub(super) fn solve(&mut self, z: &[f64]) -> bool {
         if self.sparse.is_some() {
-            return self.solve_sparse(z) && self.complete();
+            return self.solve_sparse(z) && self.expand_step();
         }
         self.factors = Factors::Regular;
         self.ridge = 0.0;
         self.regular =
             self.lu.factorise(&self.jacobian).is_ok() && self.lu.pivot_ratio() > RANK_TOLERANCE;
         if !self.regular {
-            self.ask_for_point(z);
+            self.shift_to_point(z);
             if !self.solve_singular() {
                 return false;
             }
             self.subtract_point(z);
-            return self.complete();
+            return self.expand_step();
         }
         self.solve_with_factors();
-        self.complete()
+        self.expand_step()
     }
 
     /// `y` from `rhs` where the matrix is singular: the limit of solutions with a vanishing multiple of the identity added, or the
@@ -423,7 +421,7 @@ impl Newton {
     }
 
     /// Turns the right-hand side of the step into that of the point it leads to, where that is asked for.
-    fn ask_for_point(&mut self, z: &[f64]) {
+    fn shift_to_point(&mut self, z: &[f64]) {
         if !self.absolute {
             return;
         }
@@ -468,7 +466,7 @@ impl Newton {
         if sparse.factorise().is_err() {
             return false;
         }
-        self.ask_for_point(z);
+        self.shift_to_point(z);
         if !self.solve_with_ridge() {
             return false;
         }
@@ -550,11 +548,11 @@ impl Newton {
             }
         }
         self.solve_with_factors();
-        self.complete()
+        self.expand_step()
     }
 
     /// The changes of all impulses from those of the scaled free unknowns `y`.
-    fn complete(&mut self) -> bool {
+    fn expand_step(&mut self) -> bool {
         for i in 0..self.part.len() {
             if let Part::Free(a) = self.part[i] {
                 self.step[i] = self.s[i] * self.y[a];

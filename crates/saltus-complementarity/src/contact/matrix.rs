@@ -1,7 +1,7 @@
 //! The matrix of a contact problem: dense, or compressed rows collected from entries.
 
 use crate::operator::{Product, entries_of};
-use saltus_linear::{Dense, dot};
+use saltus_linear::{Dense, SparseRows, dot};
 use std::sync::Arc;
 
 /// How the matrix is given.
@@ -21,7 +21,7 @@ pub(super) struct Storage {
     current: bool,
     dense: Dense,
     entries: Vec<Entry>,
-    rows: CompressedRows,
+    rows: SparseRows,
     /// Whether `rows` holds all entries.
     compressed: bool,
     free: Option<Arc<dyn Product>>,
@@ -95,11 +95,11 @@ impl Storage {
                 self.dense_mut(n);
                 true
             }
-            _ if self.compressed => self.rows.size() == n,
+            _ if self.compressed => self.rows.len() == n,
             Form::Sparse => {
                 let inside = self.entries.iter().all(|e| e.row < n && e.col < n);
                 if inside {
-                    self.rows.collect(n, &self.entries);
+                    compress(n, &mut self.entries, &mut self.rows);
                     self.compressed = true;
                 }
                 inside
@@ -117,7 +117,7 @@ impl Storage {
         self.entries.clear();
         self.entries
             .extend(list.map(|(row, col, value)| Entry { row, col, value }));
-        self.rows.collect(n, &self.entries);
+        compress(n, &mut self.entries, &mut self.rows);
         self.compressed = true;
         true
     }
@@ -132,107 +132,20 @@ impl Storage {
     }
 }
 
-/// A sparse matrix in compressed rows, columns ascending.
-#[derive(Debug, Default)]
-pub(super) struct CompressedRows {
-    start: Vec<usize>,
-    cols: Vec<usize>,
-    values: Vec<f64>,
-    /// Position of the next entry of each row while they are sorted.
-    next: Vec<usize>,
-    order: Vec<usize>,
-}
-
-impl CompressedRows {
-    pub fn size(&self) -> usize {
-        self.start.len().saturating_sub(1)
-    }
-
-    #[inline]
-    pub fn row(&self, i: usize) -> (&[usize], &[f64]) {
-        let range = self.start[i]..self.start[i + 1];
-        (&self.cols[range.clone()], &self.values[range])
-    }
-
-    /// Starts an empty matrix that is filled by [`push_row`](Self::push_row).
-    pub fn begin(&mut self) {
-        self.cols.clear();
-        self.values.clear();
-        self.start.clear();
-        self.start.push(0);
-    }
-
-    /// Appends a row of entries `(column, value)` with ascending columns.
-    pub fn push_row(&mut self, entries: impl Iterator<Item = (usize, f64)>) {
-        for (col, value) in entries {
-            self.cols.push(col);
-            self.values.push(value);
-        }
-        self.start.push(self.cols.len());
-    }
-
-    /// From entries in any order, those of the same row and column added in the order they came.
-    fn collect(&mut self, n: usize, entries: &[Entry]) {
-        // By column, then stably by row.
-        self.sort(n, entries.len(), |k| entries[k].col, None);
-        let by_column = std::mem::take(&mut self.order);
-        self.sort(n, entries.len(), |k| entries[k].row, Some(&by_column));
-        self.cols.clear();
-        self.values.clear();
-        self.start.clear();
-        self.start.push(0);
-        let mut row = 0;
-        for &k in &self.order {
-            let entry = entries[k];
-            while row < entry.row {
-                row += 1;
-                self.start.push(self.cols.len());
+/// Compressed rows with ascending columns from entries in any order; those of the same row and column add up.
+fn compress(n: usize, entries: &mut [Entry], rows: &mut SparseRows) {
+    entries.sort_by_key(|e| (e.row, e.col));
+    rows.clear();
+    let mut each = entries.iter().peekable();
+    for row in 0..n {
+        rows.push_terms(std::iter::from_fn(|| {
+            let first = each.next_if(|e| e.row == row)?;
+            let mut sum = first.value;
+            while let Some(e) = each.next_if(|e| (e.row, e.col) == (row, first.col)) {
+                sum += e.value;
             }
-            let fresh = self.cols.len() == self.start[row] || self.cols.last() != Some(&entry.col);
-            if fresh {
-                self.cols.push(entry.col);
-                self.values.push(entry.value);
-            } else if let Some(last) = self.values.last_mut() {
-                *last += entry.value;
-            }
-        }
-        while self.start.len() <= n {
-            self.start.push(self.cols.len());
-        }
-        self.next = by_column;
-    }
-
-    /// Sorts the numbers below `count`, or those of `list`, stably by `key < n` into `order`.
-    fn sort(
-        &mut self,
-        n: usize,
-        count: usize,
-        key: impl Fn(usize) -> usize,
-        list: Option<&[usize]>,
-    ) {
-        let at = |k: usize| list.map_or(k, |list| list[k]);
-        self.start.clear();
-        self.start.resize(n + 1, 0);
-        for k in 0..count {
-            self.start[key(k) + 1] += 1;
-        }
-        for i in 0..n {
-            self.start[i + 1] += self.start[i];
-        }
-        let mut order = std::mem::take(if list.is_none() {
-            &mut self.next
-        } else {
-            &mut self.order
-        });
-        order.clear();
-        order.resize(count, 0);
-        for k in 0..count {
-            let k = at(k);
-            let position = &mut self.start[key(k)];
-            order[*position] = k;
-            *position += 1;
-        }
-        self.order = order;
+            Some((first.col, sum))
+        }));
     }
 }
 
@@ -240,7 +153,7 @@ impl CompressedRows {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Matrix<'a> {
     Dense(&'a Dense),
-    Rows(&'a CompressedRows),
+    Rows(&'a SparseRows),
 }
 
 impl Matrix<'_> {
@@ -249,10 +162,7 @@ impl Matrix<'_> {
     pub fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
         match self {
             Self::Dense(m) => dot(m.row(i), x),
-            Self::Rows(m) => {
-                let (cols, values) = m.row(i);
-                cols.iter().zip(values).map(|(&j, v)| v * x[j]).sum()
-            }
+            Self::Rows(m) => m.dot(i, x),
         }
     }
 
@@ -261,11 +171,8 @@ impl Matrix<'_> {
         match self {
             Self::Dense(m) => m.row(i).iter().zip(x).map(|(a, x)| (a * x).abs()).sum(),
             Self::Rows(m) => {
-                let (cols, values) = m.row(i);
-                cols.iter()
-                    .zip(values)
-                    .map(|(&j, v)| (v * x[j]).abs())
-                    .sum()
+                let terms = m.cols(i).iter().zip(m.values(i));
+                terms.map(|(&j, v)| (v * x[j]).abs()).sum()
             }
         }
     }
@@ -276,8 +183,8 @@ impl Matrix<'_> {
         match self {
             Self::Dense(m) => m[(i, j)],
             Self::Rows(m) => {
-                let (cols, values) = m.row(i);
-                cols.binary_search(&j).map_or(0.0, |k| values[k])
+                let found = m.cols(i).binary_search(&j);
+                found.map_or(0.0, |k| m.values(i)[k])
             }
         }
     }
@@ -286,7 +193,7 @@ impl Matrix<'_> {
     pub fn row_max(&self, i: usize) -> f64 {
         let values = match self {
             Self::Dense(m) => m.row(i),
-            Self::Rows(m) => m.row(i).1,
+            Self::Rows(m) => m.values(i),
         };
         saltus_linear::max_abs(values)
     }
@@ -295,7 +202,7 @@ impl Matrix<'_> {
     pub fn size(&self) -> usize {
         match self {
             Self::Dense(m) => m.rows(),
-            Self::Rows(m) => m.size(),
+            Self::Rows(m) => m.len(),
         }
     }
 
@@ -309,8 +216,8 @@ impl Matrix<'_> {
                     }
                 }
                 Self::Rows(m) => {
-                    let (cols, values) = m.row(i);
-                    for (&j, &v) in cols.iter().zip(values).filter(|(_, v)| **v != 0.0) {
+                    let entries = m.cols(i).iter().zip(m.values(i));
+                    for (&j, &v) in entries.filter(|(_, v)| **v != 0.0) {
                         visit(i, j, v);
                     }
                 }

@@ -3,10 +3,10 @@
 // What is not at most a bound may be no number, and then it counts as a miss.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
-mod archive;
 mod block;
 mod canonical;
 mod closed_form;
+mod data;
 mod enumeration;
 mod gauss_seidel;
 mod general;
@@ -18,8 +18,8 @@ mod memory;
 mod newton;
 mod residual;
 
-pub use archive::{ContactArchive, ContactArchiveError};
 pub use block::{Block, BlockState};
+pub use data::{ContactData, ContactDataError};
 
 use crate::operator::Product;
 use crate::outcome::{Status, Tolerance};
@@ -275,10 +275,10 @@ impl ContactProblem {
     fn dispatch(&mut self, tolerance: Tolerance) -> ContactOutcome {
         let n = self.q.len();
         if self.misshapen || !self.storage.prepare(n) || !self.laws_are_valid() {
-            return general::failed(Status::Inconsistent, 0, f64::NAN);
+            return general::outcome_of(Status::Inconsistent, 0, f64::NAN);
         }
         if n == 0 {
-            return general::failed(Status::Solved, 0, 0.0);
+            return general::outcome_of(Status::Solved, 0, 0.0);
         }
         let view = View {
             blocks: &self.blocks,
@@ -298,9 +298,9 @@ impl ContactProblem {
                 return self.solver.linear(&view, matrix, &mut self.z, tolerance);
             }
         }
-        if general::opens(&view) {
+        if general::separates(&view) {
             self.z.fill(0.0);
-            return general::failed(Status::Solved, 0, 0.0);
+            return general::outcome_of(Status::Solved, 0, 0.0);
         }
         self.islands.find(&view);
         let whole = self.islands.count() == 1;
@@ -308,7 +308,7 @@ impl ContactProblem {
         if whole && (dense || n > DENSE_LIMIT) {
             return self.solver.solve(&view, &mut self.z, tolerance);
         }
-        let mut whole = general::failed(Status::Solved, 0, 0.0);
+        let mut whole = general::outcome_of(Status::Solved, 0, 0.0);
         for i in 0..self.islands.count() {
             let members = self.islands.blocks(i);
             self.part.gather(&view, members, &self.z);
@@ -452,7 +452,7 @@ impl ContactOutcome {
             self.status = Status::Infeasible;
         }
         self.iterations = self.iterations.saturating_add(part.iterations);
-        self.residual = crate::verdict::worse(self.residual, part.residual);
+        self.residual = crate::verdict::max_or_nan(self.residual, part.residual);
         self.redundant += part.redundant;
         self.multiple |= part.multiple;
     }

@@ -238,7 +238,7 @@ impl Newton {
     /// vanishing compliance added, as the linear system of the last branches has it. With slip in space, where friction follows
     /// normal impulses that are not unique, other velocities belong to it. If some contacts are `weak`, between two modes, a small
     /// compliance decides of their mode first. Where that does not lead to a solution, `z` stays as it is. Returns the steps.
-    pub fn settle(&mut self, view: &View<'_>, z: &mut [f64], weak: bool) -> u32 {
+    pub fn canonicalise(&mut self, view: &View<'_>, z: &mut [f64], weak: bool) -> u32 {
         if self.sparse.is_some() {
             return 0;
         }

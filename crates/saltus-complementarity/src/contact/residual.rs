@@ -88,7 +88,7 @@ impl View<'_> {
 
     /// The natural map of block `k` at `z`.
     #[inline]
-    pub fn miss(&self, k: usize, z: &[f64], w: &[f64]) -> f64 {
+    pub fn block_residual(&self, k: usize, z: &[f64], w: &[f64]) -> f64 {
         let (block, first) = (self.blocks[k], self.first[k]);
         let range = first..first + block.rows();
         let carried = self.carried(k, z);
@@ -105,7 +105,7 @@ impl View<'_> {
     pub fn worst(&self, z: &[f64], w: &[f64]) -> (usize, f64) {
         let mut worst = (0, 0.0);
         for k in 0..self.blocks.len() {
-            let miss = self.miss(k, z, w);
+            let miss = self.block_residual(k, z, w);
             if miss > worst.1 || miss.is_nan() {
                 worst = (k, miss);
                 if miss.is_nan() {
@@ -158,7 +158,7 @@ impl View<'_> {
             let rounding = (ROUND_OFF * terms).min(HIDDEN * data);
             let allowed = tolerance.floor + tolerance.residual * terms.min(data) + rounding;
             let hidden = terms > RUNAWAY * data + tolerance.floor / ROUND_OFF;
-            if hidden || !(self.miss(k, z, w) <= allowed) {
+            if hidden || !(self.block_residual(k, z, w) <= allowed) {
                 return false;
             }
         }
@@ -190,14 +190,14 @@ impl View<'_> {
         }
         let mut largest = 0.0;
         for k in 0..self.blocks.len() {
-            let miss = self.miss(k, z, w);
+            let miss = self.block_residual(k, z, w);
             let (terms, data) = self.scales(k, z, energy.sqrt());
             let relative = if miss == 0.0 {
                 0.0
             } else {
                 miss / terms.min(data)
             };
-            largest = crate::verdict::worse(largest, relative);
+            largest = crate::verdict::max_or_nan(largest, relative);
         }
         largest
     }

@@ -80,7 +80,7 @@ impl<const D: usize> BlockLu<D> {
             self.work[k] = zero;
             let work = &mut self.work;
             row(pattern.order[k], &mut |j, block| {
-                work[pattern.place[j]] = *block;
+                work[pattern.position[j]] = *block;
             });
             for at in lower {
                 let j = pattern.lower.index[at];

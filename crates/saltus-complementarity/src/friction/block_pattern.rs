@@ -9,7 +9,7 @@ pub(super) struct Pattern {
     /// Row of the matrix eliminated in step `k`.
     pub order: Vec<usize>,
     /// Step in which a row is eliminated.
-    pub place: Vec<usize>,
+    pub position: Vec<usize>,
     /// Steps below `k` and above `k` that row `k` of the factors has blocks in, ascending.
     pub lower: Lists,
     pub upper: Lists,
@@ -36,9 +36,9 @@ impl Pattern {
     pub fn analyse(&mut self, start: &[usize], index: &[usize]) {
         let n = start.len() - 1;
         self.order = minimum_degree(start, index);
-        self.place = vec![0; n];
+        self.position = vec![0; n];
         for (k, &i) in self.order.iter().enumerate() {
-            self.place[i] = k;
+            self.position[i] = k;
         }
         // Columns of L by symbolic elimination: own entries and those of the children in the elimination tree.
         let mut columns: Vec<Vec<usize>> = vec![Vec::new(); n];
@@ -49,7 +49,9 @@ impl Pattern {
             let i = self.order[k];
             let mut column = Vec::new();
             mark[k] = k;
-            let own = index[start[i]..start[i + 1]].iter().map(|&j| self.place[j]);
+            let own = index[start[i]..start[i + 1]]
+                .iter()
+                .map(|&j| self.position[j]);
             for j in own {
                 if j > k && mark[j] != k {
                     mark[j] = k;

@@ -3,7 +3,6 @@
 //! Most problems of a few contacts, and many easy ones of any size, need no more. Nothing is scaled, copied or set up for
 //! them: the exact solution of one contact does not depend on the unit of its impulse.
 
-use super::local::LocalSolver;
 use super::measure::{Measure, Residual};
 use super::nsgs::Contacts;
 use super::problem::FrictionContact;
@@ -13,7 +12,7 @@ use super::small_newton;
 /// Sweeps that may be left to do: what is set up for other methods costs as much.
 const PATIENCE: f64 = 60.0;
 
-/// Sweeps up to the second look: where Newton's method costs no more, it is tried at the first.
+/// Sweeps up to the second check: where Newton's method costs no more, it is tried at the first.
 const EARLY: f64 = 5.0;
 
 /// What the sweeps did.
@@ -42,7 +41,6 @@ pub(crate) fn sweeps<const D: usize>(
     };
     let product = (2 * D * D * w.stored()) as f64;
     let each = 2.0 * product + (100 * D * n) as f64;
-    let how = (1.0, LocalSolver::Exact);
     let mut newton = small_newton::predicted::<D>(n);
     let most = limits.max_work.min(4.0 * PATIENCE * each);
     let reference = measure.reference();
@@ -60,19 +58,19 @@ pub(crate) fn sweeps<const D: usize>(
         }
     }
     let mut threshold = limits.tolerance;
-    // The first look comes at once, because easy problems end there; the others tell how fast they go.
-    let (mut look, mut seen) = (1, 0);
+    // The first check comes at once, because easy problems end there; the others tell how fast they go.
+    let (mut next_check, mut last_check) = (1, 0);
     let mut before = f64::INFINITY;
     while done.sweeps < limits.max_iterations && done.work < most && !limits.cancelled() {
         let (blocks, _) = r.as_chunks_mut::<D>();
         let mut change = 0.0;
         for (i, d) in measure.scales().iter().enumerate() {
-            change += d * contacts.visit(blocks, i, how, &mut done.work);
+            change += d * contacts.solve_contact(blocks, i, 1.0, &mut done.work);
         }
         done.sweeps += 1;
         done.work += each;
         let change = change.sqrt() / reference;
-        let due = done.sweeps == look;
+        let due = done.sweeps == next_check;
         if !(change <= threshold || due) {
             continue;
         }
@@ -86,15 +84,15 @@ pub(crate) fn sweeps<const D: usize>(
             return done;
         }
         if due {
-            let rate = (before / residual.eta).ln() / (look - seen) as f64;
+            let rate = (before / residual.eta).ln() / (next_check - last_check) as f64;
             let left = (residual.eta / limits.tolerance).ln() / rate;
             // The first sweep may make the residual larger than that of nothing: it says nothing of how the others go on.
-            let goes_on = seen == 0 || rate > 0.0 && left <= PATIENCE;
+            let continues = last_check == 0 || rate > 0.0 && left <= PATIENCE;
             let pays = |cost: &f64| {
-                if seen == 0 {
+                if last_check == 0 {
                     *cost <= EARLY * each
                 } else {
-                    !goes_on || *cost < left * each
+                    !continues || *cost < left * each
                 }
             };
             if let Some(cost) = newton.filter(pays) {
@@ -108,15 +106,15 @@ pub(crate) fn sweeps<const D: usize>(
                     done.solved = solved;
                     return done;
                 }
-                // Once more from a better point, where that was the first look.
-                newton = newton.filter(|_| seen == 0);
-                look = done.sweeps;
+                // Once more from a better point, where that was the first check.
+                newton = newton.filter(|_| last_check == 0);
+                next_check = done.sweeps;
             }
-            if !goes_on {
+            if !continues {
                 return done;
             }
-            (before, seen) = (residual.eta, look);
-            look += if newton.is_some() { 4 } else { 9 };
+            (before, last_check) = (residual.eta, next_check);
+            next_check += if newton.is_some() { 4 } else { 9 };
         }
         if change <= threshold {
             threshold *= (limits.tolerance / (2.0 * residual.eta)).clamp(0.1, 0.5);

@@ -2,8 +2,7 @@
 //!
 //! Each returns `F(r, u)` and blocks `(A, B)` such that `A dr + B du` is the derivative of `F`.
 //! Sources: Alart & Curnier, *Comput. Methods Appl. Mech. Engrg.* 92 (1991); Jean & Moreau (1987), here as the
-//! natural map of the cone with De Saxcé's change of variable; Fukushima, Luo & Tseng,
-//! *SIAM J. Optim.* 12 (2002) for the Fischer–Burmeister function of Lorentz cones.
+//! natural map of the cone with De Saxcé's change of variable.
 
 use crate::cone::{Region, de_saxce, norm, project};
 use crate::elimination::eliminate;
@@ -19,9 +18,6 @@ pub enum NewtonFunction {
     AlartCurnier,
     /// The natural map of the cone (Jean–Moreau).
     NaturalMap,
-    /// Fischer–Burmeister on the Lorentz cone. The rolling cone is an intersection of two Lorentz cones and no Jordan
-    /// algebra belongs to it: with 5 components, and without friction, the natural map takes its place.
-    FischerBurmeister,
 }
 
 /// `F` and `(A, B)` of the chosen function.
@@ -36,10 +32,7 @@ pub(crate) fn evaluate<const D: usize>(
 ) -> ([f64; D], (Block<D>, Block<D>)) {
     match function {
         NewtonFunction::AlartCurnier => alart_curnier(r, u, rho, mu, rolling),
-        NewtonFunction::FischerBurmeister if D != 5 && mu > 0.0 => {
-            fischer_burmeister(r, u, rho, mu)
-        }
-        _ => natural_map(r, u, rho, mu, rolling),
+        NewtonFunction::NaturalMap => natural_map(r, u, rho, mu, rolling),
     }
 }
 
@@ -197,84 +190,6 @@ fn alart_curnier<const D: usize>(
         }
     }
     (f, (a, b))
-}
-
-fn fischer_burmeister<const D: usize>(
-    r: &[f64; D],
-    u: &[f64; D],
-    rho: f64,
-    mu: f64,
-) -> ([f64; D], (Block<D>, Block<D>)) {
-    let mut x = *r;
-    x[0] *= mu;
-    let slip = norm(&u[1..]);
-    let mut y = *u;
-    y[0] = (u[0] + mu * slip) / mu;
-    for v in &mut y {
-        *v *= rho;
-    }
-    // z = (x∘x + y∘y)^½ by spectral decomposition.
-    let mut w = [0.0; D];
-    w[0] = x.iter().chain(&y).map(|v| v * v).sum();
-    for k in 1..D {
-        w[k] = 2.0 * (x[0] * x[k] + y[0] * y[k]);
-    }
-    let wv = norm(&w[1..]);
-    let (l1, l2) = ((w[0] - wv).max(0.0).sqrt(), (w[0] + wv).sqrt());
-    let mut z = [0.0; D];
-    z[0] = 0.5 * (l1 + l2);
-    if wv > 0.0 {
-        for k in 1..D {
-            z[k] = 0.5 * (l2 - l1) * w[k] / wv;
-        }
-    }
-    let mut f = [0.0; D];
-    for k in 0..D {
-        f[k] = x[k] + y[k] - z[k];
-    }
-    let mut lz = arrow(&z);
-    for (k, row) in lz.iter_mut().enumerate() {
-        row[k] += 1e-9 * l2.max(1e-300);
-    }
-    let quotient = |v: &[f64; D]| {
-        let mut m = identity::<D>();
-        let l = arrow(v);
-        for j in 0..D {
-            let mut column = [0.0; D];
-            for i in 0..D {
-                column[i] = l[i][j];
-            }
-            if let Some(s) = solve_small(&lz, &column) {
-                for i in 0..D {
-                    m[i][j] -= s[i];
-                }
-            }
-        }
-        m
-    };
-    let (mut a, dy) = (quotient(&x), quotient(&y));
-    for row in &mut a {
-        row[0] *= mu;
-    }
-    let mut b = [[0.0; D]; D];
-    for (b, dy) in b.iter_mut().zip(&dy) {
-        b[0] = rho * dy[0] / mu;
-        for k in 1..D {
-            b[k] = rho * (dy[k] + if slip > 0.0 { dy[0] * u[k] / slip } else { 0.0 });
-        }
-    }
-    (f, (a, b))
-}
-
-/// The matrix of the Jordan product with `z`.
-fn arrow<const D: usize>(z: &[f64; D]) -> Block<D> {
-    let mut m = [[0.0; D]; D];
-    for k in 0..D {
-        m[k][k] = z[0];
-        m[0][k] = z[k];
-        m[k][0] = z[k];
-    }
-    m
 }
 
 /// `M⁻¹ b` by elimination with row pivoting; `None` where a pivot vanishes.

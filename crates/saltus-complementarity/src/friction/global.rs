@@ -1,12 +1,9 @@
 //! The global form solved as it is: `W` is never formed, only applied as `Hᵀ M⁻¹ H`.
 
-use super::functions::NewtonFunction;
-use super::measure::{Measure, norm_of};
+use super::measure::norm_of;
 use super::problem::{FrictionContact, GlobalFriction, ProblemError};
-use super::proximal::{Newton, Weight};
-use super::search::{Limits, Search};
-use super::solve::{FrictionOutcome, FrictionSolver, in_scaled_unknowns, solve};
-use super::tangent::BodySpace;
+use super::search::Limits;
+use super::solve::{FrictionOutcome, FrictionSolver, solve};
 use crate::operator::Product;
 use crate::outcome::Status;
 use crate::sparse::SparseMatrix;
@@ -82,21 +79,22 @@ impl GlobalFriction {
 }
 
 /// What impulses of the contacts make of a global problem.
-pub(crate) struct Motion {
-    /// Generalised velocities, `M v = H r + f`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Motion {
+    /// Generalised velocities, `M v = H r + f` (n).
     pub v: Vec<f64>,
-    /// Velocities of the contacts, `Hᵀ v + w`.
+    /// Velocities of the contacts, `Hᵀ v + w` (dimension × contacts).
     pub u: Vec<f64>,
     /// `|M v − H r − f|`, relative to the largest term.
     pub defect: f64,
 }
 
 impl GlobalFriction {
-    /// The motion by the impulses `r`.
+    /// The motion by the impulses `r` (dimension × contacts).
     ///
     /// # Errors
     /// [`ProblemError::Mass`] where `M` is singular.
-    pub(crate) fn motion(&self, r: &[f64]) -> Result<Motion, ProblemError> {
+    pub fn motion(&self, r: &[f64]) -> Result<Motion, ProblemError> {
         let v = self.generalised_velocity(&self.factorised_mass()?, r);
         let mut u = self.bias().to_vec();
         self.directions().apply_transposed_add(1.0, &v, &mut u);
@@ -119,8 +117,7 @@ impl GlobalFriction {
 /// Solves the global form from the guess `r` (dimension × contacts) and leaves the best point there. The certificate is
 /// computed from `M v = H r + f`, `u = Hᵀ v + w`.
 ///
-/// `ProjectedGradient` and `ProximalNewtonBodies` never form `W`; all other methods work on the
-/// [reduced form](GlobalFriction::reduce).
+/// `ProjectedGradient` never forms `W`; all other methods work on the [reduced form](GlobalFriction::reduce).
 ///
 /// # Errors
 /// [`ProblemError::Mass`] where `M` is singular.
@@ -131,15 +128,6 @@ pub fn solve_global(
     r: &mut [f64],
 ) -> Result<FrictionOutcome, ProblemError> {
     let mut end = match solver {
-        FrictionSolver::ProximalNewtonBodies(function) => {
-            let reduced = problem.matrix_free()?;
-            match problem.dimension() {
-                _ if !reduced.is_within_range() => solve(&reduced, solver, limits, r),
-                2 => in_bodies::<2>(problem, &reduced, function, limits, r),
-                3 => in_bodies::<3>(problem, &reduced, function, limits, r),
-                _ => in_bodies::<5>(problem, &reduced, function, limits, r),
-            }
-        }
         FrictionSolver::ProjectedGradient => solve(&problem.matrix_free()?, solver, limits, r),
         _ => solve(&problem.reduce()?, solver, limits, r),
     };
@@ -153,22 +141,4 @@ pub fn solve_global(
         end.outcome.status = Status::Inaccurate;
     }
     Ok(end)
-}
-
-/// Proximal Newton with linear systems in the velocities of the bodies.
-fn in_bodies<const D: usize>(
-    problem: &GlobalFriction,
-    reduced: &FrictionContact,
-    function: NewtonFunction,
-    limits: Limits<'_>,
-    r: &mut [f64],
-) -> FrictionOutcome {
-    let measure = Measure::new(reduced);
-    in_scaled_unknowns(reduced, &measure, limits, r, |scaled, limits, guess| {
-        let mut search = Search::<D>::new(scaled, limits, guess);
-        let mut newton = Newton::in_bodies(BodySpace::new(problem, &measure));
-        let budget = limits.max_iterations;
-        let stop = newton.proximal(&mut search, function, &mut Weight::new(1e-2), budget);
-        (stop, search.iterations, search.work, search.best)
-    })
 }

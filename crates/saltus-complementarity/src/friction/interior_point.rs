@@ -36,7 +36,7 @@ const fn cones<const D: usize>() -> usize {
 }
 
 /// `J r` of one contact, `c` its coefficients.
-fn spread<const D: usize>(r: &[f64; D], c: &[f64; 2]) -> Pair {
+fn to_cones<const D: usize>(r: &[f64; D], c: &[f64; 2]) -> Pair {
     let mut x = [[0.0; 3]; 2];
     for part in 0..cones::<D>() {
         x[part][0] = c[part] * r[0];
@@ -48,7 +48,7 @@ fn spread<const D: usize>(r: &[f64; D], c: &[f64; 2]) -> Pair {
 }
 
 /// `Jᵀ y` of one contact.
-fn gather<const D: usize>(y: &Pair, c: &[f64; 2]) -> [f64; D] {
+fn from_cones<const D: usize>(y: &Pair, c: &[f64; 2]) -> [f64; D] {
     let mut u = [0.0; D];
     for part in 0..cones::<D>() {
         u[0] += c[part] * y[part][0];
@@ -153,7 +153,7 @@ fn times(m: &Block<3>, x: &Lorentz) -> Lorentz {
 }
 
 /// The largest step in [0, 1] that keeps `x + α dx` in the cone, times `share`.
-fn reach(x: &Lorentz, dx: &Lorentz, share: f64) -> f64 {
+fn step_to_boundary(x: &Lorentz, dx: &Lorentz, share: f64) -> f64 {
     let inside = |alpha: f64| {
         let mut p = *x;
         for (p, d) in p.iter_mut().zip(dx) {
@@ -194,7 +194,7 @@ impl<const D: usize> Local<D> {
     /// `s` is `|y_t|`, smoothed by `eps` and 0 at 0.
     fn new(x: &Pair, y: &Pair, c: &[f64; 2], eps: f64) -> Self {
         let mut local = Self {
-            value: gather(y, c),
+            value: from_cones(y, c),
             slope: [[0.0; 3]; 2],
             scaling: Vec::with_capacity(2),
             block: [[0.0; D]; D],
@@ -210,7 +210,7 @@ impl<const D: usize> Local<D> {
         for k in 0..D {
             let mut unit = [0.0; D];
             unit[k] = 1.0;
-            let column = local.apply(&local.scaled(&spread(&unit, c)), c);
+            let column = local.apply(&local.scaled(&to_cones(&unit, c)), c);
             for (row, v) in local.block.iter_mut().zip(column) {
                 row[k] = v;
             }
@@ -220,7 +220,7 @@ impl<const D: usize> Local<D> {
 
     /// `G dy`.
     fn apply(&self, dy: &Pair, c: &[f64; 2]) -> [f64; D] {
-        let mut u: [f64; D] = gather(dy, c);
+        let mut u: [f64; D] = from_cones(dy, c);
         for part in 0..cones::<D>() {
             let slope = &self.slope[part];
             u[0] += c[part] * (slope[1] * dy[part][1] + slope[2] * dy[part][2]);
@@ -259,9 +259,9 @@ pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     }
 }
 
-/// Follows the central path; `bent` asks for the correction of second order.
+/// Follows the central path; `second_order` asks for the correction of second order.
 #[allow(clippy::too_many_lines)] // one iteration reads as one piece
-fn follow<const D: usize>(search: &mut Search<'_, D>, bent: bool) -> Stop {
+fn follow<const D: usize>(search: &mut Search<'_, D>, second_order: bool) -> Stop {
     let p = search.p;
     let (n, parts) = (p.contacts(), cones::<D>());
     let coefficients: Vec<[f64; 2]> =
@@ -301,7 +301,7 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, bent: bool) -> Stop {
         let x: Vec<Pair> = r
             .iter()
             .zip(&coefficients)
-            .map(|(r, c)| spread(r, c))
+            .map(|(r, c)| to_cones(r, c))
             .collect();
         let eps = tau.min(1.0);
         let mut defect = vec![[0.0; D]; n];
@@ -346,7 +346,7 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, bent: bool) -> Stop {
             let dx: Vec<Pair> = dr
                 .iter()
                 .zip(&coefficients)
-                .map(|(r, c)| spread(r, c))
+                .map(|(r, c)| to_cones(r, c))
                 .collect();
             let mut dy = c.to_vec();
             for i in 0..n {
@@ -362,8 +362,8 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, bent: bool) -> Stop {
             let mut alpha = 1.0_f64;
             for i in 0..dx.len() {
                 alpha = alpha
-                    .min(reach(&flat_x[i], &dx[i], share))
-                    .min(reach(&flat_y[i], &dy[i], share));
+                    .min(step_to_boundary(&flat_x[i], &dx[i], share))
+                    .min(step_to_boundary(&flat_y[i], &dy[i], share));
             }
             alpha
         };
@@ -392,7 +392,7 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, bent: bool) -> Stop {
             (true, false) => 1.0,
         };
         centred = if sigma == 1.0 { centred + 1 } else { 0 };
-        let still = [0.0; 3];
+        let zero = [0.0; 3];
         let mut corrected = |second: bool| {
             let mut corrector = predictor.clone();
             for i in 0..n {
@@ -401,7 +401,7 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, bent: bool) -> Stop {
                     let (ax, ay) = if second {
                         (&dx[k], &dy[k])
                     } else {
-                        (&still, &still)
+                        (&zero, &zero)
                     };
                     let toward = local[i].scaling[part].correction(ax, ay, sigma * now)?;
                     for (c, t) in corrector[i][part].iter_mut().zip(toward) {
@@ -413,10 +413,10 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, bent: bool) -> Stop {
             let alpha = steps(&dx, &flat(&dy), 0.99);
             Some((alpha, dr, dx, dy))
         };
-        let Some(mut best) = corrected(bent && !careful) else {
+        let Some(mut best) = corrected(second_order && !careful) else {
             return Stop::Stalled;
         };
-        if bent
+        if second_order
             && best.0 < 0.5
             && let Some(plain) = corrected(false)
             && plain.0 > best.0
@@ -424,7 +424,7 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, bent: bool) -> Stop {
             best = plain;
         }
         let (alpha, dr, dx, dy) = best;
-        careful = bent && alpha < SHORT;
+        careful = second_order && alpha < SHORT;
         short = if alpha < SHORT { short + 1 } else { 0 };
         if alpha < 1e-9 || !alpha.is_finite() || short > JAMMED {
             return Stop::Stalled;

@@ -3,28 +3,9 @@
 //! Where several answers exist (`μ |w_tn| > w_nn`, Painlevé's case) the first in the order open, stick, slip with
 //! the smallest ratio `|u_t|/|r_t|` is taken.
 
-use super::{modes, rolling};
+use super::measure::{defect, square};
+use super::rolling;
 use crate::cone::{de_saxce, norm, project};
-use crate::friction::measure::{defect, square};
-
-/// How NSGS solves one contact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LocalSolver {
-    /// Two components in closed form; three with the root of one nearly linear function, found by a safeguarded Newton
-    /// iteration; five likewise with two such roots, by semismooth Newton where that fails.
-    #[default]
-    Exact,
-    /// Two and three components: slip from the roots of a polynomial (of degree four with three components), the
-    /// smallest first. Five components as `Exact`.
-    Quartic,
-    /// Two and three components: all solutions, of which the one nearest to the present reaction is taken. Five
-    /// components as `Exact`.
-    Enumeration,
-    /// Semismooth Newton on the natural map; `Exact` where that fails.
-    Newton,
-    /// One step of projected gradient instead of a solution.
-    Projection,
-}
 
 /// Solves for one contact. `None` where no answer was found (the contact has no admissible impulse).
 /// Counted operations beyond those of a closed form are added to `work`.
@@ -35,50 +16,21 @@ pub(crate) fn solve<const D: usize>(
     mu: f64,
     rolling: f64,
     guess: &[f64; D],
-    (method, work): (LocalSolver, &mut f64),
+    work: &mut f64,
 ) -> Option<[f64; D]> {
     if w[0][0] <= 0.0 {
         return (b[0] >= 0.0).then_some([0.0; D]);
     }
-    if method == LocalSolver::Projection {
-        return Some(projection_step(w, b, mu, rolling, guess));
-    }
-    let several = method == LocalSolver::Enumeration && D < 5;
-    if b[0] >= 0.0 && !several {
+    if b[0] >= 0.0 {
         return Some([0.0; D]);
     }
-    let first = match method {
-        LocalSolver::Newton => newton(w, b, mu, rolling, guess, work),
-        LocalSolver::Quartic if D < 5 => modes::first(w, b, mu),
-        LocalSolver::Enumeration if D < 5 => modes::nearest(w, b, mu, guess),
-        _ => None,
+    let closed_form = match D {
+        2 => plane(w, b, mu),
+        3 => spatial(w, b, mu, guess, CONTINUED),
+        _ => rolling::solve(w, b, mu, rolling, guess, work)
+            .or_else(|| newton(w, b, mu, rolling, guess, work)),
     };
-    first
-        .or_else(|| match D {
-            2 => plane(w, b, mu),
-            3 => spatial(w, b, mu, guess, CONTINUED),
-            _ => rolling::solve(w, b, mu, rolling, guess, work)
-                .or_else(|| newton(w, b, mu, rolling, guess, work)),
-        })
-        .or_else(|| regularised(w, b, mu, rolling, guess, work))
-        .or_else(|| fixed_point(w, b, mu, rolling, guess, work))
-}
-
-/// `P_K(r − û/L)` with `L` above the largest eigenvalue.
-fn projection_step<const D: usize>(
-    w: &[[f64; D]; D],
-    b: &[f64; D],
-    mu: f64,
-    rolling: f64,
-    r: &[f64; D],
-) -> [f64; D] {
-    let trace: f64 = (0..D).map(|k| w[k][k].abs()).sum();
-    let hat = de_saxce(&product(w, r, b), mu, rolling);
-    let mut x = *r;
-    for (x, h) in x.iter_mut().zip(&hat) {
-        *x -= h / trace;
-    }
-    project(&x, mu, rolling).0
+    closed_form.or_else(|| regularised(w, b, mu, rolling, guess, work))
 }
 
 /// Two components: every case in closed form.
@@ -360,64 +312,4 @@ fn newton<const D: usize>(
         }
     }
     None
-}
-
-/// Projected fixed point with a step that adapts itself: slow, but always there.
-fn fixed_point<const D: usize>(
-    w: &[[f64; D]; D],
-    b: &[f64; D],
-    mu: f64,
-    rolling: f64,
-    guess: &[f64; D],
-    work: &mut f64,
-) -> Option<[f64; D]> {
-    let trace: f64 = (0..D).map(|k| w[k][k].abs()).sum();
-    let mut rho = 1.0 / trace;
-    let mut r = project(guess, mu, rolling).0;
-    let map = |r: &[f64; D]| de_saxce(&product(w, r, b), mu, rolling);
-    let mut f = map(&r);
-    let scale = norm(b) / trace;
-    let unit = D as f64 / trace;
-    for _ in 0..400 {
-        *work += (12 * D * D) as f64;
-        if norm(&defect(&r, &f, unit, mu, rolling)) <= 1e-14 * scale.max(norm(&r)) {
-            return Some(r);
-        }
-        let mut tries = 0;
-        loop {
-            let mut x = r;
-            for (x, f) in x.iter_mut().zip(&f) {
-                *x -= rho * f;
-            }
-            let p = project(&x, mu, rolling).0;
-            let fp = map(&p);
-            let (mut df, mut dr) = (0.0, 0.0);
-            for k in 0..D {
-                df += (fp[k] - f[k]).powi(2);
-                dr += (p[k] - r[k]).powi(2);
-            }
-            let ratio = if dr > 0.0 {
-                rho * (df / dr).sqrt()
-            } else {
-                0.0
-            };
-            tries += 1;
-            if ratio <= 0.9 || tries > 30 {
-                // Extragradient: the step is taken with the value at the predicted point.
-                let mut y = r;
-                for (y, f) in y.iter_mut().zip(&fp) {
-                    *y -= rho * f;
-                }
-                r = project(&y, mu, rolling).0;
-                f = map(&r);
-                if ratio < 0.3 {
-                    rho *= 1.5;
-                }
-                break;
-            }
-            rho *= (2.0 / 3.0) * (1.0 / ratio).min(1.0);
-        }
-    }
-    let left = norm(&defect(&r, &f, unit, mu, rolling));
-    (left <= 1e-6 * scale.max(norm(&r))).then_some(r)
 }

@@ -2,6 +2,7 @@
 
 use super::problem::ProblemError;
 use crate::sparse::SparseMatrix;
+use crate::union_find::UnionFind;
 use saltus_linear::Cholesky;
 
 /// How far apart mirrored entries may be, relative to `√(Mᵢᵢ Mⱼⱼ)`. Public problems go up to 2e-3: inertia of bodies whose axes
@@ -39,11 +40,11 @@ pub(super) fn check(mass: &SparseMatrix) -> Result<(), ProblemError> {
     }
     scale.iter_mut().for_each(|v| *v = v.sqrt());
     let turned = transposed(mass);
-    let mut parts = Parts::new(n);
+    let mut parts = UnionFind::new(n);
     for j in 0..n {
         let mut mirrored = turned.column(j).peekable();
         for (i, v) in mass.column(j) {
-            parts.join(i, j);
+            parts.unite(i, j);
             while mirrored.next_if(|m| m.0 < i).is_some() {}
             let other = mirrored.next_if(|m| m.0 == i).map_or(0.0, |m| m.1);
             if (v - other).abs() > ASYMMETRY * scale[i] * scale[j] {
@@ -62,7 +63,7 @@ pub(super) fn check(mass: &SparseMatrix) -> Result<(), ProblemError> {
             }
         }
     }
-    for coordinates in parts.lists() {
+    for coordinates in parts.sets() {
         if (3..=LARGEST_FACTORISED).contains(&coordinates.len()) {
             definite(mass, &scale, coordinates)?;
         }
@@ -112,44 +113,6 @@ fn definite(
         coordinates.truncate(NAMED);
         ProblemError::MassIndefinite { coordinates }
     })
-}
-
-/// Coordinates that inertia couples.
-struct Parts {
-    /// Each points towards the one its part is known by.
-    parent: Vec<usize>,
-}
-
-impl Parts {
-    fn new(n: usize) -> Self {
-        Self {
-            parent: (0..n).collect(),
-        }
-    }
-
-    fn root(&mut self, mut i: usize) -> usize {
-        while self.parent[i] != i {
-            self.parent[i] = self.parent[self.parent[i]];
-            i = self.parent[i];
-        }
-        i
-    }
-
-    fn join(&mut self, i: usize, j: usize) {
-        let (a, b) = (self.root(i), self.root(j));
-        self.parent[a.max(b)] = a.min(b);
-    }
-
-    /// The coordinates of each part, ascending.
-    fn lists(mut self) -> Vec<Vec<usize>> {
-        let mut lists = vec![Vec::new(); self.parent.len()];
-        for i in 0..lists.len() {
-            let root = self.root(i);
-            lists[root].push(i);
-        }
-        lists.retain(|list| !list.is_empty());
-        lists
-    }
 }
 
 #[cfg(test)]

@@ -157,7 +157,7 @@ impl Measure {
             speeds += square(&u);
             energy += d * square(r);
             let (mu, rolling) = (problem.friction()[i], problem.rolling_of(i));
-            let e = square(&miss(r, &u, 1.0 / d, mu, rolling));
+            let e = square(&law_residual(r, &u, 1.0 / d, mu, rolling));
             sum += d * e;
             if d * e > largest || e.is_nan() {
                 largest = d * e;
@@ -166,7 +166,7 @@ impl Measure {
             let size = e.sqrt();
             impulse = impulse.max(size);
             velocity = velocity.max(d * size);
-            plain += square(&miss(r, &u, 1.0, mu, rolling));
+            plain += square(&law_residual(r, &u, 1.0, mu, rolling));
         }
         let scale = self.q_plain.max(norm_of(r)).max(speeds.sqrt());
         let unscaled = if scale > 0.0 {
@@ -203,7 +203,7 @@ const STIFF: f64 = 10.0;
 /// How much a contact with velocity `u` misses Coulomb's law, in impulses: [`defect`] of the De Saxcé velocity, and with
 /// coefficients above 10 at least `ρ min(u_n, 0)`, which every solution makes zero.
 #[inline]
-pub(crate) fn miss<const D: usize>(
+pub(crate) fn law_residual<const D: usize>(
     r: &[f64; D],
     u: &[f64; D],
     rho: f64,

@@ -16,12 +16,11 @@ use super::scaled::Scaled;
 use super::search::Limits;
 use super::solve::{FrictionSolver, solve};
 use crate::cone::{norm, project};
-use crate::lcp::row_basis;
 use saltus_linear::{Dense, axpy, dot};
 
 /// Where the reaction of a contact may lie once the velocities are known.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place<const D: usize> {
+pub(crate) enum ConeFace<const D: usize> {
     Zero,
     /// Multiples of a unit vector: everything that can slip does.
     Ray([f64; D]),
@@ -35,7 +34,7 @@ pub(crate) enum Place<const D: usize> {
     Cone,
 }
 
-impl<const D: usize> Place<D> {
+impl<const D: usize> ConeFace<D> {
     /// Of a contact with velocity `u`, of which parts below `small` count as zero.
     pub(crate) fn new(u: &[f64; D], mu: f64, rolling: f64, small: f64) -> Self {
         if u[0] > small {
@@ -152,6 +151,9 @@ const SMALL: [f64; 3] = [1e-8, 1e-6, 1e-4];
 /// A square of the norm that is smaller by less than this share is not worth digits of the residual.
 const GAIN: f64 = 1e-9;
 
+/// Rows that are shorter than this, once the others are taken out, follow from those.
+const DEPENDENT: f64 = 1e-10;
+
 /// Residuals below this are rounding.
 const ROUND_OFF: f64 = 1e-14;
 
@@ -264,22 +266,22 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
     let mut best = None;
     for small in SMALL {
         let small = small.max(10.0 * eta);
-        let places: Vec<Place<D>> = u
+        let faces: Vec<ConeFace<D>> = u
             .iter()
             .enumerate()
-            .map(|(i, u)| Place::new(u, p.mu[i], p.rolling[i], small))
+            .map(|(i, u)| ConeFace::new(u, p.mu[i], p.rolling[i], small))
             .collect();
         if symmetric {
             best = RIDGES.iter().find_map(|&ridge| {
                 let mut level = Ridge::new(&p, ridge)?;
-                splitting(&p, &places, &start, (limit, sharp), |x| {
+                splitting(&p, &faces, &start, (limit, sharp), |x| {
                     level.project(&start, x)
                 })
             });
         }
         if best.is_none() && r.len() <= NEWTON_LIMIT {
             let basis = basis.get_or_insert_with(|| row_space(&p));
-            best = by_newton(&p, &places, &start, (limit, sharp), basis);
+            best = by_newton(&p, &faces, &start, (limit, sharp), basis);
         }
         if best.is_some() {
             break;
@@ -352,10 +354,44 @@ fn row_space<const D: usize>(p: &Scaled<D>) -> Dense {
     columns
 }
 
-/// The dual of `min ½|x|²` on the places with `W x = W start`: `x = P(y)`, `y` in the row space, by Newton's method.
+/// An orthonormal basis of the span of `rows`: Gram–Schmidt with the longest first, every vector orthogonalised twice.
+fn row_basis(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    let mut longest = 0.0_f64;
+    while let Some((next, square)) = rows
+        .iter()
+        .map(|row| dot(row, row))
+        .enumerate()
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+    {
+        longest = longest.max(square);
+        if square <= DEPENDENT * DEPENDENT * longest || square.is_nan() {
+            break;
+        }
+        let mut next = rows.swap_remove(next);
+        for known in &basis {
+            let along = dot(known, &next);
+            axpy(-along, known, &mut next);
+        }
+        let length = dot(&next, &next).sqrt();
+        // A remainder that was rounding only.
+        if length <= 0.5 * square.sqrt() {
+            continue;
+        }
+        next.iter_mut().for_each(|v| *v /= length);
+        for row in &mut rows {
+            let along = dot(&next, row);
+            axpy(-along, &next, row);
+        }
+        basis.push(next);
+    }
+    basis
+}
+
+/// The dual of `min ½|x|²` on the faces with `W x = W start`: `x = P(y)`, `y` in the row space, by Newton's method.
 fn by_newton<const D: usize>(
     p: &Scaled<D>,
-    places: &[Place<D>],
+    faces: &[ConeFace<D>],
     start: &[[f64; D]],
     (limit, sharp): (f64, f64),
     basis: &Dense,
@@ -363,8 +399,8 @@ fn by_newton<const D: usize>(
     let projection = |i: usize, y: &[f64; D]| {
         let (mu, rolling) = (p.mu[i], p.rolling[i]);
         (
-            places[i].project(y, mu, rolling),
-            places[i].slope(y, mu, rolling),
+            faces[i].project(y, mu, rolling),
+            faces[i].slope(y, mu, rolling),
         )
     };
     let mut goal = vec![0.0; basis.cols()];
@@ -389,10 +425,10 @@ fn by_newton<const D: usize>(
     good
 }
 
-/// Douglas–Rachford between `½|x|²` on the places and the affine set `W x = W start`, which `level` projects onto.
+/// Douglas–Rachford between `½|x|²` on the faces and the affine set `W x = W start`, which `level` projects onto.
 fn splitting<const D: usize>(
     p: &Scaled<D>,
-    places: &[Place<D>],
+    faces: &[ConeFace<D>],
     start: &[[f64; D]],
     (limit, sharp): (f64, f64),
     mut level: impl FnMut(&mut [[f64; D]]),
@@ -413,7 +449,7 @@ fn splitting<const D: usize>(
             for k in 0..D {
                 a[k] = 0.5 * (2.0 * x[i][k] - v[i][k]);
             }
-            z[i] = places[i].project(&a, p.mu[i], p.rolling[i]);
+            z[i] = faces[i].project(&a, p.mu[i], p.rolling[i]);
             let mut step = [0.0; D];
             for k in 0..D {
                 step[k] = z[i][k] - x[i][k];

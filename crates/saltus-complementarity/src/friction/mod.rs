@@ -4,7 +4,6 @@ mod auto;
 mod block_lu;
 mod block_pattern;
 mod cone_newton;
-mod convex;
 mod diagnosis;
 mod direct;
 mod functions;
@@ -28,13 +27,12 @@ mod splitting;
 mod tangent;
 
 pub(crate) use local::{solve as solve_contact, spatial as slipping_contact};
-pub(crate) use minimum_norm::Place;
+pub(crate) use minimum_norm::ConeFace;
 pub(crate) use modes::of_contact as contact_modes;
 
 pub use diagnosis::{PROOF_LIMIT, infeasibility, unsolvable_contact};
 pub use functions::NewtonFunction;
-pub use global::solve_global;
-pub use local::LocalSolver;
+pub use global::{Motion, solve_global};
 pub use measure::{Measure, Residual};
 pub use minimum_norm::canonical_reaction;
 pub use modes::one_contact_solutions;

@@ -20,7 +20,7 @@ struct Found<const D: usize> {
 
 impl<const D: usize> Found<D> {
     /// Keeps `r` if it solves the contact and is new.
-    fn offer(&mut self, w: &[[f64; D]; D], b: &[f64; D], mu: f64, r: [f64; D]) {
+    fn insert(&mut self, w: &[[f64; D]; D], b: &[f64; D], mu: f64, r: [f64; D]) {
         let mut u = *b;
         for (u, line) in u.iter_mut().zip(w) {
             *u += line.iter().zip(&r).map(|(a, x)| a * x).sum::<f64>();
@@ -51,7 +51,7 @@ fn all<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Found<D> {
         count: 0,
     };
     if b[0] >= 0.0 {
-        found.offer(w, b, mu, [0.0; D]);
+        found.insert(w, b, mu, [0.0; D]);
     }
     if D == 2 {
         plane(w, b, mu, &mut found);
@@ -59,28 +59,6 @@ fn all<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Found<D> {
         spatial(w, b, mu, &mut found);
     }
     found
-}
-
-/// The first solution in the order open, stick, slip with growing `|u_t|/|r_t|`.
-pub(crate) fn first<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Option<[f64; D]> {
-    let found = all(w, b, mu);
-    found.list[..found.count].first().copied()
-}
-
-/// The solution nearest to `guess`.
-pub(crate) fn nearest<const D: usize>(
-    w: &[[f64; D]; D],
-    b: &[f64; D],
-    mu: f64,
-    guess: &[f64; D],
-) -> Option<[f64; D]> {
-    let found = all(w, b, mu);
-    let distance =
-        |r: &[f64; D]| -> f64 { r.iter().zip(guess).map(|(a, b)| (a - b).powi(2)).sum() };
-    found.list[..found.count]
-        .iter()
-        .min_by(|a, b| distance(a).total_cmp(&distance(b)))
-        .copied()
 }
 
 /// All isolated solutions of a problem with one contact of two or three components, each a reaction, in the order open,
@@ -141,7 +119,7 @@ fn plane<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64, found: &mut F
     if det.abs() > 1e-14 * (w[0][0] * w[1][1]).abs() {
         r[0] = (w[0][1] * b[1] - w[1][1] * b[0]) / det;
         r[1] = (w[1][0] * b[0] - w[0][0] * b[1]) / det;
-        found.offer(w, b, mu, r);
+        found.insert(w, b, mu, r);
     }
     for sign in [1.0, -1.0] {
         let k = w[0][0] - sign * mu * w[0][1];
@@ -149,7 +127,7 @@ fn plane<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64, found: &mut F
             r[0] = -b[0] / k;
             r[1] = -sign * mu * r[0];
             if r[0] > 0.0 {
-                found.offer(w, b, mu, r);
+                found.insert(w, b, mu, r);
             }
         }
     }
@@ -179,10 +157,10 @@ fn spatial<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64, found: &mut
     if determinant.abs() > 1e-14 * trace * trace {
         let (n, t) = at(0.0);
         (r[0], r[1], r[2]) = (n, t[0], t[1]);
-        found.offer(w, b, mu, r);
+        found.insert(w, b, mu, r);
     }
     if norm(&c) == 0.0 || mu == 0.0 {
-        found.offer(w, b, mu, upright(-b[0] * inverse));
+        found.insert(w, b, mu, normal_reaction(-b[0] * inverse));
     }
     if mu == 0.0 {
         return;
@@ -216,7 +194,7 @@ fn spatial<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64, found: &mut
         if n > 0.0 && size > 0.0 {
             let factor = mu * n / size;
             (r[0], r[1], r[2]) = (n, factor * t[0], factor * t[1]);
-            found.offer(w, b, mu, r);
+            found.insert(w, b, mu, r);
         }
     }
 }
@@ -244,7 +222,7 @@ fn polished(a: f64, at: &impl Fn(f64) -> (f64, [f64; 2]), mu: f64) -> f64 {
     x1
 }
 
-fn upright<const D: usize>(n: f64) -> [f64; D] {
+fn normal_reaction<const D: usize>(n: f64) -> [f64; D] {
     let mut r = [0.0; D];
     r[0] = n.max(0.0);
     r

@@ -1,7 +1,7 @@
 //! Nonsmooth Gauss–Seidel: one exact contact after the other (Jean, *CMAME* 177 (1999); Jourdan, Alart & Jean,
 //! *CMAME* 155 (1998)).
 
-use super::local::{self, LocalSolver};
+use super::local;
 use super::scaled::{Scaled, total};
 use super::search::{Search, Stop};
 use crate::block::BlockMatrix;
@@ -13,12 +13,8 @@ pub enum Order {
     /// As numbered.
     #[default]
     Forward,
-    /// From the last to the first.
-    Backward,
     /// Forward, then backward.
     Symmetric,
-    /// A new random order for each sweep, from this seed.
-    Random(u64),
 }
 
 /// What a sweep needs to know of a problem, scaled or not.
@@ -43,13 +39,7 @@ impl<'a, const D: usize> Contacts<'a, D> {
 
     /// Visits contact `i`; returns the square of its change.
     #[inline]
-    pub fn visit(
-        &self,
-        r: &mut [[f64; D]],
-        i: usize,
-        (omega, method): (f64, LocalSolver),
-        work: &mut f64,
-    ) -> f64 {
+    pub fn solve_contact(&self, r: &mut [[f64; D]], i: usize, omega: f64, work: &mut f64) -> f64 {
         let mut b = self.w.row_dot_off_diagonal::<D>(i, r);
         for (b, q) in b.iter_mut().zip(&self.q[i]) {
             *b += q;
@@ -60,7 +50,7 @@ impl<'a, const D: usize> Contacts<'a, D> {
         };
         let (mu, rolling) = (self.mu[i], self.rolling.get(i).copied().unwrap_or(0.0));
         let old = r[i];
-        let Some(mut new) = local::solve(w, &b, mu, rolling, &old, (method, work)) else {
+        let Some(mut new) = local::solve(w, &b, mu, rolling, &old, work) else {
             return 0.0;
         };
         if omega != 1.0 {
@@ -83,39 +73,22 @@ pub(crate) fn sweep_work<const D: usize>(p: &Scaled<D>) -> f64 {
     2.0 * p.product_work() + (100 * D * p.contacts()) as f64
 }
 
-/// Sweeps and remembers when to look at the residual.
+/// Sweeps and remembers when to evaluate the residual.
 #[derive(Debug, Clone)]
 pub(crate) struct Sweeper {
     omega: f64,
-    local: LocalSolver,
     order: Order,
-    /// Only a change below this makes a look at the residual worthwhile.
+    /// Only a change below this makes an evaluation of the residual worthwhile.
     threshold: f64,
-    shuffle: Vec<usize>,
-    state: u64,
 }
 
 impl Sweeper {
     pub fn new(omega: f64, order: Order) -> Self {
-        let state = if let Order::Random(seed) = order {
-            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
-        } else {
-            1
-        };
         Self {
             omega,
-            local: LocalSolver::Exact,
             order,
             threshold: f64::INFINITY,
-            shuffle: Vec::new(),
-            state,
         }
-    }
-
-    /// With another local solver.
-    pub fn with(mut self, local: LocalSolver) -> Self {
-        self.local = local;
-        self
     }
 
     /// At most `count` sweeps from `r`; leaves early when solved. Returns η at the end.
@@ -131,40 +104,24 @@ impl Sweeper {
         if self.threshold.is_infinite() {
             self.threshold = search.tolerance;
         }
-        let mut look = 10;
-        let how = (self.omega, self.local);
+        let mut next_check = 10;
         let contacts = Contacts::of(p);
         for sweep in 1..=count {
             let (mut change, mut local_work) = (0.0, 0.0);
-            match self.order {
-                Order::Forward => {
-                    for i in 0..n {
-                        change += contacts.visit(r, i, how, &mut local_work);
-                    }
+            for i in 0..n {
+                change += contacts.solve_contact(r, i, self.omega, &mut local_work);
+            }
+            if self.order == Order::Symmetric {
+                for i in (0..n).rev() {
+                    change += contacts.solve_contact(r, i, self.omega, &mut local_work);
                 }
-                Order::Backward => {
-                    for i in (0..n).rev() {
-                        change += contacts.visit(r, i, how, &mut local_work);
-                    }
-                }
-                Order::Symmetric => {
-                    for i in (0..n).chain((0..n).rev()) {
-                        change += contacts.visit(r, i, how, &mut local_work);
-                    }
-                    search.work += sweep_work(p);
-                }
-                Order::Random(_) => {
-                    self.mix(n);
-                    for &i in &self.shuffle {
-                        change += contacts.visit(r, i, how, &mut local_work);
-                    }
-                }
+                search.work += sweep_work(p);
             }
             search.iterations += 1;
             search.work += sweep_work(p) + local_work;
-            let due = sweep == look;
+            let due = sweep == next_check;
             if due {
-                look += look.min(500);
+                next_check += next_check.min(500);
             }
             if change.sqrt() <= self.threshold || due || sweep == count {
                 let eta = search.evaluate(r);
@@ -191,28 +148,10 @@ impl Sweeper {
             }
         }
     }
-
-    /// Fisher–Yates with xorshift.
-    fn mix(&mut self, n: usize) {
-        if self.shuffle.len() != n {
-            self.shuffle = (0..n).collect();
-        }
-        for i in (1..n).rev() {
-            self.state ^= self.state << 13;
-            self.state ^= self.state >> 7;
-            self.state ^= self.state << 17;
-            self.shuffle.swap(i, (self.state % (i as u64 + 1)) as usize);
-        }
-    }
 }
 
 /// Nonsmooth Gauss–Seidel to the end.
-pub(crate) fn solve<const D: usize>(
-    search: &mut Search<'_, D>,
-    omega: f64,
-    order: Order,
-    local: LocalSolver,
-) -> Stop {
+pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>, omega: f64, order: Order) -> Stop {
     let mut r = search.best.clone();
-    Sweeper::new(omega, order).with(local).run(search, &mut r)
+    Sweeper::new(omega, order).run(search, &mut r)
 }

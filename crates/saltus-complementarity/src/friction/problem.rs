@@ -3,7 +3,7 @@
 use super::diagnosis;
 use super::measure::{Measure, Residual};
 use crate::block::BlockMatrix;
-use crate::equilibrium::near_one;
+use crate::equilibrium::is_representable;
 use crate::operator::{Operator, Product, diagonal_of, entries_of};
 use crate::sparse::SparseMatrix;
 use saltus_linear::{MatrixSink, SquareMatrix, max_abs};
@@ -198,7 +198,7 @@ impl FrictionContact {
 
     /// Whether the largest numbers are between 1e-60 and 1e60 in size, so that squares and products can be written.
     pub(crate) fn is_within_range(&self) -> bool {
-        near_one(&[max_abs(self.w.entries()), max_abs(&self.q)])
+        is_representable(&[max_abs(self.w.entries()), max_abs(&self.q)])
     }
 
     /// The proof that no reaction satisfies even `u_n ≥ 0`, if there is one; see

@@ -8,7 +8,7 @@
 use super::functions::{Block, NewtonFunction, evaluate};
 use super::scaled::total;
 use super::search::{Search, Stop};
-use super::tangent::{BodySpace, Tangent};
+use super::tangent::Tangent;
 use crate::cone::project;
 
 /// Buffers of the Newton iteration.
@@ -24,8 +24,6 @@ pub(crate) struct Newton<const D: usize> {
     trial_f: Vec<[f64; D]>,
     trial_u: Vec<[f64; D]>,
     step: Vec<[f64; D]>,
-    /// `W step` where `W` is known by its products only.
-    image: Vec<[f64; D]>,
     rhs: Vec<[f64; D]>,
     x: Vec<[f64; D]>,
 }
@@ -38,14 +36,6 @@ enum Inner {
 }
 
 impl<const D: usize> Newton<D> {
-    /// Newton's method with its linear systems in the velocities of the bodies.
-    pub fn in_bodies(space: BodySpace<D>) -> Self {
-        Self {
-            tangent: Tangent::Bodies(Box::new(space)),
-            ..Self::default()
-        }
-    }
-
     /// `u ← W r + q + s (r − center)` into `u`, `F` into `f`; returns `|F|`.
     #[allow(clippy::too_many_arguments)] // a point, what defines the function, where the values go
     fn function(
@@ -80,7 +70,6 @@ impl<const D: usize> Newton<D> {
             &mut self.trial_f,
             &mut self.trial_u,
             &mut self.step,
-            &mut self.image,
         ] {
             v.clear();
             v.resize(n, zero);
@@ -91,11 +80,7 @@ impl<const D: usize> Newton<D> {
 
     /// Counted operations of one Newton step in contact space with all contacts active, from the symbolic factorisation.
     pub fn predict(&mut self, search: &Search<'_, D>) -> f64 {
-        let factorisation = match &mut self.tangent {
-            Tangent::Contacts(space) => space.predict(search),
-            Tangent::Bodies(space) => space.flops(),
-        };
-        factorisation + 4.0 * search.p.product_work()
+        self.tangent.predict(search) + 4.0 * search.p.product_work()
     }
 
     /// One Newton direction at `r` (velocities in `self.u`, `F` in `self.f`) into `self.step`. False where the matrix is singular.
@@ -147,19 +132,10 @@ impl<const D: usize> Newton<D> {
     }
 
     /// `rhs ← −F − (A + s B) dr − B W dr` on the active contacts.
-    fn defect(&mut self, search: &mut Search<'_, D>, s: f64) {
+    fn defect(&mut self, search: &Search<'_, D>, s: f64) {
         self.rhs.clear();
-        let free = search.p.free.is_some();
-        if free {
-            search.p.product(&self.step, &mut self.image);
-            search.work += search.p.product_work();
-        }
         for &i in &self.active {
-            let image = if free {
-                self.image[i]
-            } else {
-                search.p.w.row_dot::<D>(i, &self.step)
-            };
+            let image = search.p.w.row_dot::<D>(i, &self.step);
             let mut right = [0.0; D];
             for x in 0..D {
                 right[x] = -self.f[i][x];
@@ -309,7 +285,7 @@ impl<const D: usize> Newton<D> {
                 return Stop::Solved;
             }
             if inner == Inner::Converged || reached < eta {
-                (center, eta) = drift(search, &center, r, reached);
+                (center, eta) = extrapolate(search, &center, r, reached);
                 if search.solved() {
                     return Stop::Solved;
                 }
@@ -376,7 +352,7 @@ impl Weight {
 }
 
 /// Goes on in the direction of the last outer step while the true residual falls.
-fn drift<const D: usize>(
+fn extrapolate<const D: usize>(
     search: &mut Search<'_, D>,
     center: &[[f64; D]],
     r: Vec<[f64; D]>,

@@ -3,7 +3,7 @@
 //! With `d_i` of [`Measure`], `r̂_i = √d_i r_i / |q|_D` and `û_i = u_i / (√d_i |q|_D)`: the cones stay what they are, the
 //! diagonal blocks of `Ŵ_ij = W_ij/√(d_i d_j)` have mean diagonal 1, `q̂` has length 1, and the length of the natural map is η.
 
-use super::measure::{Measure, miss, square};
+use super::measure::{Measure, law_residual, square};
 use super::problem::FrictionContact;
 use crate::block::BlockMatrix;
 use crate::operator::Product;
@@ -105,7 +105,7 @@ impl<const D: usize> Scaled<D> {
     pub fn eta(&self, r: &[[f64; D]], u: &[[f64; D]]) -> f64 {
         let mut sum = 0.0;
         for (i, (r, u)) in r.iter().zip(u).enumerate() {
-            sum += square(&miss(r, u, 1.0, self.mu[i], self.rolling[i]));
+            sum += square(&law_residual(r, u, 1.0, self.mu[i], self.rolling[i]));
         }
         sum.sqrt()
     }

@@ -1,6 +1,6 @@
 //! What every iterative solver keeps: the problem, its limits, the best point and the bill.
 
-use super::diagnosis::{PROOF_LIMIT, proof_work, squeezed};
+use super::diagnosis::{PROOF_LIMIT, frictionless_proof, proof_work};
 use super::modes;
 use super::scaled::Scaled;
 use std::cell::Cell;
@@ -145,7 +145,7 @@ impl<'a, const D: usize> Search<'a, D> {
         if p.w.components().len() == 1 && self.tolerance >= 0.0 {
             let jams =
                 p.contacts() == 1 && modes::has_no_solution(p.w.diagonal(0), &p.q[0], p.mu[0]);
-            let proof = squeezed(&p.w, |i| p.q[i][0], |i| (p.mu[i], p.rolling[i]));
+            let proof = frictionless_proof(&p.w, |i| p.q[i][0]);
             self.proven.set(jams || proof.is_some());
         }
         self.proven.get()

@@ -118,7 +118,7 @@ fn run<const D: usize>(
 mod tests {
     use super::*;
     use crate::block::BlockMatrix;
-    use crate::friction::{FrictionSolver, Limits, LocalSolver, Order};
+    use crate::friction::{FrictionSolver, Limits, Order};
 
     /// `n` contacts of a chain, in the plane.
     fn chain(n: usize, q: [f64; 2], mu: f64) -> FrictionContact {
@@ -165,7 +165,6 @@ mod tests {
             let nsgs = FrictionSolver::Nsgs {
                 omega: 1.0,
                 order: Order::Forward,
-                local: LocalSolver::Exact,
             };
             let limits = Limits {
                 tolerance: 1e-12,

@@ -1,13 +1,11 @@
 //! The door to all solvers of frictional contact.
 
 use super::auto;
-use super::convex;
 use super::diagnosis::is_infeasible;
 use super::direct::{self, Direct};
 use super::functions::NewtonFunction;
 use super::gradient;
 use super::interior_point;
-use super::local::LocalSolver;
 use super::measure::{Measure, Residual};
 use super::nsgs::{self, Order};
 use super::problem::FrictionContact;
@@ -30,8 +28,6 @@ pub enum FrictionSolver {
         omega: f64,
         /// Order of the contacts.
         order: Order,
-        /// How one contact is solved.
-        local: LocalSolver,
     },
     /// Accelerated projected gradient.
     ProjectedGradient,
@@ -39,56 +35,22 @@ pub enum FrictionSolver {
     Newton(NewtonFunction),
     /// A sequence of regularised problems, each solved by semismooth Newton.
     ProximalNewton(NewtonFunction),
-    /// The same with linear systems in the velocities of the bodies, for the [global form](super::solve_global). The
-    /// reduced form does not know the bodies and is solved by contacts.
-    ProximalNewtonBodies(NewtonFunction),
     /// Alternating direction method of multipliers with adaptive ρ.
     Admm,
-    /// Fixed point on convexified problems.
-    FixedPoint,
     /// Interior point on De Saxcé's form.
     InteriorPoint,
 }
 
 impl FrictionSolver {
     /// All methods under their names.
-    pub const ALL: [(&'static str, Self); 18] = [
+    pub const ALL: [(&'static str, Self); 11] = [
         ("auto", Self::Auto),
-        (
-            "nsgs",
-            Self::sweeps(1.0, Order::Forward, LocalSolver::Exact),
-        ),
-        (
-            "nsgs-symmetric",
-            Self::sweeps(1.0, Order::Symmetric, LocalSolver::Exact),
-        ),
-        (
-            "nsgs-relaxed",
-            Self::sweeps(1.2, Order::Forward, LocalSolver::Exact),
-        ),
-        (
-            "nsgs-quartic",
-            Self::sweeps(1.0, Order::Forward, LocalSolver::Quartic),
-        ),
-        (
-            "nsgs-enumeration",
-            Self::sweeps(1.0, Order::Forward, LocalSolver::Enumeration),
-        ),
-        (
-            "nsgs-newton",
-            Self::sweeps(1.0, Order::Forward, LocalSolver::Newton),
-        ),
-        (
-            "nsgs-projection",
-            Self::sweeps(1.0, Order::Forward, LocalSolver::Projection),
-        ),
+        ("nsgs", Self::sweeps(1.0, Order::Forward)),
+        ("nsgs-symmetric", Self::sweeps(1.0, Order::Symmetric)),
+        ("nsgs-relaxed", Self::sweeps(1.2, Order::Forward)),
         ("projected-gradient", Self::ProjectedGradient),
         ("alart-curnier", Self::Newton(NewtonFunction::AlartCurnier)),
         ("jean-moreau", Self::Newton(NewtonFunction::NaturalMap)),
-        (
-            "fischer-burmeister",
-            Self::Newton(NewtonFunction::FischerBurmeister),
-        ),
         (
             "proximal-newton",
             Self::ProximalNewton(NewtonFunction::AlartCurnier),
@@ -97,22 +59,13 @@ impl FrictionSolver {
             "proximal-newton-natural",
             Self::ProximalNewton(NewtonFunction::NaturalMap),
         ),
-        (
-            "proximal-newton-bodies",
-            Self::ProximalNewtonBodies(NewtonFunction::AlartCurnier),
-        ),
         ("admm", Self::Admm),
-        ("fixed-point", Self::FixedPoint),
         ("interior-point", Self::InteriorPoint),
     ];
 
     /// Gauss–Seidel with these parameters.
-    const fn sweeps(omega: f64, order: Order, local: LocalSolver) -> Self {
-        Self::Nsgs {
-            omega,
-            order,
-            local,
-        }
+    const fn sweeps(omega: f64, order: Order) -> Self {
+        Self::Nsgs { omega, order }
     }
 
     /// The method called `name`.
@@ -266,10 +219,10 @@ fn solve_sized<const D: usize>(
 }
 
 /// Why a method stopped, its iterations, its work and its best point.
-pub(crate) type End<const D: usize> = (Stop, u64, f64, Vec<[f64; D]>);
+type End<const D: usize> = (Stop, u64, f64, Vec<[f64; D]>);
 
 /// Scales `problem` and the guess `r`, runs `method`, leaves its best point in `r` and judges that.
-pub(crate) fn in_scaled_unknowns<const D: usize>(
+fn in_scaled_unknowns<const D: usize>(
     problem: &FrictionContact,
     measure: &Measure,
     limits: Limits<'_>,
@@ -313,7 +266,7 @@ pub(crate) fn in_scaled_unknowns<const D: usize>(
 }
 
 /// The word for how a search ended; the residual decides, not the method.
-pub(crate) fn judge(
+fn judge(
     stop: Stop,
     residual: Residual,
     tolerance: f64,
@@ -392,18 +345,12 @@ fn run<const D: usize>(
             }
             auto::solve(&mut whole)
         }
-        FrictionSolver::Nsgs {
-            omega,
-            order,
-            local,
-        } => nsgs::solve(&mut whole, omega, order, local),
+        FrictionSolver::Nsgs { omega, order } => nsgs::solve(&mut whole, omega, order),
         FrictionSolver::ProjectedGradient => gradient::solve(&mut whole),
         FrictionSolver::Admm => splitting::admm(&mut whole),
-        FrictionSolver::FixedPoint => convex::fixed_point(&mut whole),
         FrictionSolver::InteriorPoint => interior_point::solve(&mut whole),
         FrictionSolver::Newton(function) => Newton::default().plain(&mut whole, function),
-        FrictionSolver::ProximalNewton(function)
-        | FrictionSolver::ProximalNewtonBodies(function) => {
+        FrictionSolver::ProximalNewton(function) => {
             let budget = limits.max_iterations;
             Newton::default().proximal(&mut whole, function, &mut Weight::new(1e-2), budget)
         }

@@ -1,6 +1,6 @@
 //! The alternating direction method of multipliers for `min ½ x'W x + (q + s)·x, x ∈ K`, `s = μ|u_t| n` refreshed in every
 //! iteration (Boyd et al., *Found. Trends Mach. Learn.* 3 (2011); Tasora, Mangoni, Benatti & Garziera, *IJNME* 122 (2021)
-//! for contact). `convex.rs` keeps `s` instead.
+//! for contact).
 
 use super::block_lu::BlockLu;
 use super::scaled::{Scaled, total};
@@ -60,7 +60,7 @@ impl<const D: usize> Regularised<D> {
 }
 
 /// `μ|u_t| + μ_r|u_r|` of a velocity.
-pub(super) fn lift<const D: usize>(p: &Scaled<D>, i: usize, u: &[f64; D]) -> f64 {
+fn lift<const D: usize>(p: &Scaled<D>, i: usize, u: &[f64; D]) -> f64 {
     if D == 5 {
         p.mu[i] * norm(&u[1..3]) + p.rolling[i] * norm(&u[3..D])
     } else {
@@ -68,14 +68,14 @@ pub(super) fn lift<const D: usize>(p: &Scaled<D>, i: usize, u: &[f64; D]) -> f64
     }
 }
 
-/// One sequence of ADMM iterations; `fixed` keeps the De Saxcé term.
-pub(super) struct Splitting<const D: usize> {
-    pub(super) z: Vec<[f64; D]>,
+/// One sequence of ADMM iterations.
+struct Splitting<const D: usize> {
+    z: Vec<[f64; D]>,
     /// Scaled multiplier: `−ρ y` is the estimate of `û`.
     y: Vec<[f64; D]>,
     x: Vec<[f64; D]>,
     /// The De Saxcé term.
-    pub(super) s: Vec<f64>,
+    s: Vec<f64>,
     rhs: Vec<[f64; D]>,
 }
 
@@ -108,12 +108,7 @@ impl<const D: usize> Splitting<D> {
     }
 
     /// One iteration; returns the primal and the dual residual.
-    fn step(
-        &mut self,
-        search: &mut Search<'_, D>,
-        system: &mut Regularised<D>,
-        fixed: bool,
-    ) -> (f64, f64) {
+    fn step(&mut self, search: &mut Search<'_, D>, system: &mut Regularised<D>) -> (f64, f64) {
         let p = search.p;
         let rho = system.rho;
         for i in 0..self.z.len() {
@@ -136,10 +131,8 @@ impl<const D: usize> Splitting<D> {
                 self.y[i][k] = a[k] - z[k];
             }
             self.z[i] = z;
-            if !fixed {
-                // û = −ρ y: its tangential part is that of u.
-                self.s[i] = rho * lift(p, i, &self.y[i]);
-            }
+            // û = −ρ y: its tangential part is that of u.
+            self.s[i] = rho * lift(p, i, &self.y[i]);
         }
         search.iterations += 1;
         search.work += (40 * D * self.z.len()) as f64;
@@ -169,7 +162,7 @@ impl<const D: usize> Splitting<D> {
 /// ADMM with ρ balanced by the residuals, at most ten factorisations.
 pub(crate) struct Admm<const D: usize> {
     system: Regularised<D>,
-    pub(super) state: Splitting<D>,
+    state: Splitting<D>,
     refactored: u32,
     /// Iterations since the last factorisation.
     since: u32,
@@ -191,25 +184,20 @@ impl<const D: usize> Admm<D> {
         })
     }
 
-    /// One iteration; `fixed` keeps the De Saxcé term. Returns the primal and the dual residual, `None` where the matrix with another
-    /// ρ is singular.
-    pub(super) fn iterate(
-        &mut self,
-        search: &mut Search<'_, D>,
-        fixed: bool,
-    ) -> Option<(f64, f64)> {
-        let (primal, dual) = self.state.step(search, &mut self.system, fixed);
+    /// One iteration; false where the matrix with another ρ is singular.
+    fn iterate(&mut self, search: &mut Search<'_, D>) -> bool {
+        let (primal, dual) = self.state.step(search, &mut self.system);
         self.since += 1;
         let balance = (primal / dual).sqrt();
-        let apart = balance.is_finite() && !(1.0 / 3.0..=3.0).contains(&balance);
-        if apart && self.since >= 20 && self.refactored < 10 {
+        let unbalanced = balance.is_finite() && !(1.0 / 3.0..=3.0).contains(&balance);
+        if unbalanced && self.since >= 20 && self.refactored < 10 {
             if !self.state.balance(search, &mut self.system, balance) {
-                return None;
+                return false;
             }
             self.refactored += 1;
             self.since = 0;
         }
-        Some((primal, dual))
+        true
     }
 
     /// Until the search is to stop.
@@ -218,7 +206,7 @@ impl<const D: usize> Admm<D> {
             if let Some(stop) = search.stop() {
                 return stop;
             }
-            if self.iterate(search, false).is_none() {
+            if !self.iterate(search) {
                 return Stop::Stalled;
             }
             self.unseen += 1;

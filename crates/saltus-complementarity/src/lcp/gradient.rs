@@ -5,7 +5,7 @@
 use super::ScaledLcp;
 use crate::mlcp::natural;
 use crate::outcome::Status;
-use crate::verdict::worse;
+use crate::verdict::max_or_nan;
 use saltus_linear::max_abs;
 
 /// Unknowns beyond this are on their way to infinity.
@@ -39,7 +39,7 @@ pub(super) fn solve(
                         natural(z[i], w[i])
                     }
                 })
-                .fold(0.0, worse);
+                .fold(0.0, max_or_nan);
             // NaN is not below anything.
             let size = max_abs(z);
             let held = residual < f64::INFINITY && size <= RUNAWAY;

@@ -4,18 +4,15 @@ mod farkas;
 mod fischer_burmeister;
 mod gradient;
 mod interior_point;
-mod least_norm;
 mod progress;
 mod projected;
 mod sparse;
 
 pub(crate) use farkas::{Inequalities, PhaseOne};
-pub use least_norm::canonical_solution;
-pub(crate) use least_norm::{is_monotone, row_basis};
 
 use crate::active_set::ActiveSet;
 use crate::enumeration::{self, ENUMERATION_LIMIT, Enumeration, enumeration_refusal};
-use crate::equilibrium::{Balanced, is_within_range};
+use crate::equilibrium::{Equilibrated, is_within_range};
 use crate::lemke::{self, Lemke, LemkeEnd};
 use crate::mlcp::{Mlcp, MlcpSolver};
 use crate::outcome::{Outcome, Status, Tolerance};
@@ -142,7 +139,7 @@ pub fn solve(
     } else {
         by_diagonal(problem, solver, tolerance, z)
     };
-    let verdict = problem.settle(z, &tolerance, &mut VerdictWorkspace::default());
+    let verdict = problem.judge_cleaned(z, &tolerance, &mut VerdictWorkspace::default());
     let status = match status {
         _ if verdict.holds(&tolerance) => Status::Solved,
         _ if verdict.residual.is_nan() => Status::NotFinite,
@@ -160,10 +157,30 @@ pub fn solve(
     })
 }
 
+/// Replaces the solution `z` by the one that [`MlcpSolver`] returns from there: where rows are redundant, that of least
+/// `Σ M_ii z_i²` (weight 1 where `M_ii ≤ 0`). Where `M` is symmetric and positive semidefinite, `w` is the same in all solutions,
+/// and it is the shortest of all. False, and `z` as it was, where it misses `tolerance`.
+pub fn canonical_solution(problem: &Mlcp<'_>, tolerance: f64, z: &mut [f64]) -> bool {
+    let tolerance = Tolerance {
+        residual: tolerance,
+        ..Tolerance::default()
+    };
+    let mut shortest = z.to_vec();
+    let end = MlcpSolver::default().solve(problem, &mut shortest, tolerance);
+    if end.is_solved() {
+        z.copy_from_slice(&shortest);
+    }
+    end.is_solved()
+}
+
 /// Complementary pivoting, on rows and columns in balance: what a pivot is worth must not depend on units.
 fn by_lemke(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> (Status, u32) {
-    let balanced = Balanced::new(problem);
-    let (m, q, e) = (&balanced.matrix, &balanced.q, balanced.equalities);
+    let equilibrated = Equilibrated::new(problem);
+    let (m, q, e) = (
+        &equilibrated.matrix,
+        &equilibrated.q,
+        equilibrated.equalities,
+    );
     let limit = tolerance.max_iterations;
     let mut y = vec![0.0; z.len()];
     let (end, pivots) = Lemke::default().solve(m, q, e, 0, limit, &mut y);
@@ -174,9 +191,12 @@ fn by_lemke(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> (Status,
             ActiveSet::default().polish(m, q, e, &mut sharp);
             let goal = tolerance.goal();
             let workspace = &mut VerdictWorkspace::default();
-            let better = balanced.problem().judge(&sharp, &goal, workspace).relative;
+            let better = equilibrated
+                .problem()
+                .judge(&sharp, &goal, workspace)
+                .relative;
             // NaN is not better.
-            if better <= balanced.problem().judge(&y, &goal, workspace).relative {
+            if better <= equilibrated.problem().judge(&y, &goal, workspace).relative {
                 y = sharp;
             }
             Status::Solved
@@ -186,7 +206,7 @@ fn by_lemke(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> (Status,
         LemkeEnd::Limit => Status::IterationLimit,
     };
     y[e..].iter_mut().for_each(|y| *y = y.max(0.0));
-    balanced.units.leave(&y, z);
+    equilibrated.units.unscale(&y, z);
     (status, pivots)
 }
 
@@ -357,7 +377,7 @@ fn by_structure(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> (Opt
     trial[problem.equalities..]
         .iter_mut()
         .for_each(|z| *z = z.max(0.0));
-    let verdict = problem.settle(&mut trial, &tolerance, &mut VerdictWorkspace::default());
+    let verdict = problem.judge_cleaned(&mut trial, &tolerance, &mut VerdictWorkspace::default());
     if !verdict.holds(&tolerance) {
         return (None, spent);
     }
@@ -405,19 +425,20 @@ fn other_scalings(
             ..polished
         });
     }
-    let balanced = Balanced::new(problem);
-    let near = balanced.problem();
+    let equilibrated = Equilibrated::new(problem);
+    let near = equilibrated.problem();
     let mut inside = vec![0.0; z.len()];
     for from_inside in [false, true] {
         if from_inside {
             // A point near the solution set of a monotone problem says which rows are active.
-            let smooth = ScaledLcp::as_it_is(&near);
+            let smooth = ScaledLcp::unscaled(&near);
             let limit = within(left(outcome.iterations).min(INNER_STEPS));
             inside.fill(0.0);
             outcome.iterations += interior_point::solve(&smooth, limit, &mut inside).1;
             // It may be a solution where rounding keeps those of the set it names from being one.
-            balanced.units.leave(&inside, &mut trial);
-            let verdict = problem.settle(&mut trial, &tolerance, &mut VerdictWorkspace::default());
+            equilibrated.units.unscale(&inside, &mut trial);
+            let verdict =
+                problem.judge_cleaned(&mut trial, &tolerance, &mut VerdictWorkspace::default());
             if verdict.holds(&tolerance) {
                 z.copy_from_slice(&trial);
                 return Some(Outcome {
@@ -432,10 +453,11 @@ fn other_scalings(
             floor: 0.0,
             ..within(left(outcome.iterations))
         };
-        let mut end = MlcpSolver::default().as_it_is(&near, &mut inside, strict);
+        let mut end = MlcpSolver::default().solve_scaled(&near, &mut inside, strict);
         outcome.iterations += end.iterations;
-        balanced.units.leave(&inside, &mut trial);
-        let verdict = problem.settle(&mut trial, &tolerance, &mut VerdictWorkspace::default());
+        equilibrated.units.unscale(&inside, &mut trial);
+        let verdict =
+            problem.judge_cleaned(&mut trial, &tolerance, &mut VerdictWorkspace::default());
         if verdict.holds(&tolerance) {
             z.copy_from_slice(&trial);
             end.status = Status::Solved;
@@ -468,28 +490,15 @@ pub(crate) struct ScaledLcp {
 
 impl ScaledLcp {
     fn new(problem: &Mlcp<'_>) -> Self {
-        Self::by(problem, |i| {
-            let d = problem.matrix[(i, i)];
-            if d > 0.0 {
-                d
-            } else {
-                max_abs(problem.matrix.row(i))
-            }
-        })
-    }
-
-    /// With weight 1 where the diagonal is not positive.
-    fn with_weights(problem: &Mlcp<'_>) -> Self {
-        Self::by(problem, |i| {
-            let d = problem.matrix[(i, i)];
-            if d > 0.0 { d } else { 1.0 }
-        })
-    }
-
-    fn by(problem: &Mlcp<'_>, size: impl Fn(usize) -> f64) -> Self {
         let s: Vec<f64> = (0..problem.q.len())
             .map(|i| {
-                let s = 1.0 / size(i).sqrt();
+                let d = problem.matrix[(i, i)];
+                let size = if d > 0.0 {
+                    d
+                } else {
+                    max_abs(problem.matrix.row(i))
+                };
+                let s = 1.0 / size.sqrt();
                 if s.is_finite() && s > 0.0 { s } else { 1.0 }
             })
             .collect();
@@ -509,7 +518,7 @@ impl ScaledLcp {
     }
 
     /// Without scales, of rows and columns that are in balance already.
-    fn as_it_is(problem: &Mlcp<'_>) -> Self {
+    fn unscaled(problem: &Mlcp<'_>) -> Self {
         Self {
             m: problem.matrix.clone(),
             q: problem.q.to_vec(),

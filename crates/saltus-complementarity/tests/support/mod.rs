@@ -4,8 +4,8 @@
 
 pub mod scenes;
 
-use saltus_complementarity::BlockMatrix;
 use saltus_complementarity::friction::FrictionContact;
+use saltus_complementarity::{Block, BlockMatrix, ContactProblem};
 use saltus_linear::Dense;
 use std::path::PathBuf;
 
@@ -165,4 +165,31 @@ pub fn planted(
     let residual = problem.residual(&r);
     assert!(residual.eta < 1e-12, "{residual:?}");
     (problem, r)
+}
+
+/// A friction problem as the contact problem of a time step.
+pub fn as_contact_problem(p: &FrictionContact) -> ContactProblem {
+    let mut problem = ContactProblem::default();
+    problem.begin();
+    for (i, &mu) in p.friction().iter().enumerate() {
+        let block = match p.dimension() {
+            5 => Block::Rolling {
+                mu,
+                length: p.rolling()[i],
+            },
+            d => Block::Coulomb {
+                mu,
+                tangents: d as u8 - 1,
+            },
+        };
+        problem.push(i as u64, block);
+    }
+    if problem.rows() > 200 {
+        problem.begin_sparse();
+    }
+    for (i, j, v) in p.delassus().triplets() {
+        problem.add(i, j, v);
+    }
+    problem.q_mut().copy_from_slice(p.free_velocity());
+    problem
 }

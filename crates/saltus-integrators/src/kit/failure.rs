@@ -45,7 +45,7 @@ impl StepProblem {
                         .impulses()
                         .map(|(row, _)| self.describe(system, rows, row))
                         .collect(),
-                    problem: one_step.archive(),
+                    problem: one_step.contact_data(),
                 }),
             };
         }

@@ -109,7 +109,7 @@ impl MoreauJean {
         });
         FailedContactProblem {
             rows: bilateral.chain(joints).chain(contacts).collect(),
-            problem: self.one_step.archive(),
+            problem: self.one_step.contact_data(),
         }
     }
 

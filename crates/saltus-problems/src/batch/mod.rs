@@ -8,15 +8,14 @@ pub use folder::{FolderRequest, Run, solve_folder};
 pub use start::{NoStart, Start};
 
 use crate::archive::{ArchiveError, Point, Problem};
-use crate::contact::{ContactArchiveError, ContactProblem};
-use crate::enumeration::{Enumeration, enumeration_refusal};
-use crate::friction::{
+use saltus_complementarity::friction::{
     self, FrictionContact, FrictionOutcome, FrictionSolver, GlobalFriction, Limits, ProblemError,
     Residual,
 };
-use crate::lcp::{self, LcpSolver};
-use crate::mlcp::Mlcp;
-use crate::outcome::{Status, Tolerance};
+use saltus_complementarity::lcp::{self, LcpSolver};
+use saltus_complementarity::{
+    ContactDataError, ContactProblem, Enumeration, Mlcp, Status, Tolerance, enumeration_refusal,
+};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -32,7 +31,7 @@ pub enum BatchError {
     Problem(#[from] ProblemError),
     /// The parts of a problem of several laws do not fit together.
     #[error(transparent)]
-    Contact(#[from] ContactArchiveError),
+    Contact(#[from] ContactDataError),
     /// No method of any kind of problem has this name.
     #[error("no solver is called {name:?}{}; for complementarity there are {}; for friction {}; or all",
         did_you_mean(.name, &[lcp_names(), friction_names()].concat()), lcp_names().join(", "), friction_names().join(", "))]
@@ -314,7 +313,6 @@ fn refusal(method: LcpSolver, rows: usize, equalities: usize) -> Option<String> 
 const NOT_CANONICAL: &str =
     "the reaction of least norm was not reached; this is another with the same velocities";
 const NOT_LEAST: &str = "the solution of least norm was not reached; this is another one";
-const NOT_MONOTONE: &str = "not the solution of least norm: M is not positive semidefinite, so that there need not be a single one";
 
 fn solve_mixed(
     problem: &Mlcp<'_>,
@@ -342,24 +340,13 @@ fn solve_mixed(
     };
     let start = Instant::now();
     let end = lcp::solve(problem, method, tolerance, &mut z);
-    let mut time_s = start.elapsed().as_secs_f64();
     let mut residual_unscaled = end.outcome.residual;
     let mut canonical = None;
     if request.canonical && end.outcome.is_solved() {
-        let least = lcp::canonical_solution(problem, request.tolerance, &mut z);
-        time_s = start.elapsed().as_secs_f64();
-        canonical = Some(least);
-        if least {
-            residual_unscaled = problem.residual(&z);
-        }
+        canonical = Some(lcp::canonical_solution(problem, request.tolerance, &mut z));
+        residual_unscaled = problem.residual(&z);
     }
-    let canonical_note = (canonical == Some(false)).then(|| {
-        if lcp::is_monotone(problem) {
-            NOT_LEAST
-        } else {
-            NOT_MONOTONE
-        }
-    });
+    let time_s = start.elapsed().as_secs_f64();
     let mut w = problem.q.to_vec();
     problem.matrix.apply_add(1.0, &z, &mut w);
     Solution {
@@ -373,7 +360,7 @@ fn solve_mixed(
         refuted: None,
         enumeration: end.enumeration.map(AllSets::from),
         canonical,
-        canonical_note,
+        canonical_note: (canonical == Some(false)).then_some(NOT_LEAST),
         ..blank(kind, problem.q.len(), name, end.outcome.status)
     }
 }
@@ -482,7 +469,7 @@ fn solve_global(
 ) -> Result<Solution, BatchError> {
     // Methods that need `W` are timed without the time it takes to form it.
     let reduced = match method {
-        FrictionSolver::ProximalNewtonBodies(_) | FrictionSolver::ProjectedGradient => None,
+        FrictionSolver::ProjectedGradient => None,
         _ => Some(p.reduce()?),
     };
     let clock = Instant::now();
@@ -564,7 +551,7 @@ pub fn judge(problem: &Problem, point: &Point) -> Result<(f64, Option<f64>), Bat
         Problem::Friction(p) => friction(p.residual(&point.unknowns)),
         Problem::Global(p) => friction(p.residual(&point.unknowns)?),
         Problem::Contact(p) => {
-            let mut problem = ContactProblem::from_archive(p)?;
+            let mut problem = ContactProblem::from_data(p)?;
             problem.z_mut().copy_from_slice(&point.unknowns);
             (problem.relative_residual(), Some(problem.residual()))
         }

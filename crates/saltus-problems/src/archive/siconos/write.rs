@@ -2,8 +2,7 @@
 //! triplets. A rolling problem gets a dense matrix, because the peer's solvers for it take no other.
 
 use super::{ArchiveError, Problem};
-use crate::block::BlockMatrix;
-use crate::sparse::SparseMatrix;
+use saltus_complementarity::{BlockMatrix, SparseMatrix};
 use saltus_linear::Dense;
 use std::fmt::Write as _;
 use std::path::Path;

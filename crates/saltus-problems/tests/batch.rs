@@ -2,19 +2,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../saltus-complementarity/tests/support/mod.rs"]
 mod support;
 
-use saltus_complementarity::archive::{Point, Problem, Record, read, write, write_record};
-use saltus_complementarity::batch::{
-    BatchError, FolderRequest, Request, Start, not_applicable, solve, solve_folder, solve_from,
-};
 use saltus_complementarity::friction::{
     FrictionContact, FrictionSolver, GlobalFriction, Limits, solve_global,
 };
-use saltus_complementarity::profile::{Family, Profile};
-use saltus_complementarity::table::Table;
 use saltus_complementarity::{BlockMatrix, Mlcp, SparseMatrix};
 use saltus_linear::Dense;
+use saltus_problems::archive::{Point, Problem, Record, read, write, write_record};
+use saltus_problems::batch::{
+    BatchError, FolderRequest, Request, Start, not_applicable, solve, solve_folder, solve_from,
+};
+use saltus_problems::profile::{Family, Profile};
+use saltus_problems::table::Table;
 use std::path::PathBuf;
 use support::{Random, planted};
 
@@ -316,7 +317,7 @@ fn infeasible_problems_come_with_their_certificate() {
         ..Request::default()
     };
     for problem in [Problem::Friction(reduced), Problem::Global(global)] {
-        for name in ["auto", "nsgs", "proximal-newton-bodies"] {
+        for name in ["auto", "nsgs", "proximal-newton"] {
             let end = solve(&problem, name, &request).unwrap();
             assert_eq!(end.status, "infeasible", "{name}");
             let proof = end.certificate.expect("the proof");
@@ -448,7 +449,7 @@ fn refuted_problems_name_their_contact() {
     let h = SparseMatrix::from_triplets(1, 2, &[(0, 0, 1.0), (0, 1, 2.0)]);
     let global = GlobalFriction::new(2, mass, h, vec![0.0], q, vec![1.0], Vec::new()).unwrap();
     for problem in [Problem::Friction(reduced), Problem::Global(global)] {
-        for name in ["auto", "nsgs", "proximal-newton-bodies"] {
+        for name in ["auto", "nsgs", "proximal-newton"] {
             let end = solve(&problem, name, &Request::default()).unwrap();
             assert_eq!(end.status, "infeasible", "{name}");
             assert!(end.certificate.is_none() && end.settled());

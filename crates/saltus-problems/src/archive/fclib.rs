@@ -2,10 +2,9 @@
 //! with rolling friction as `fclib_local_rolling` and `fclib_global_rolling`.
 
 use super::{ArchiveError, Point, Problem, Record};
-use crate::block::BlockMatrix;
-use crate::friction::{FrictionContact, GlobalFriction};
-use crate::sparse::SparseMatrix;
 use hdf5_pure::{File, FileBuilder, GroupBuilder};
+use saltus_complementarity::friction::{FrictionContact, GlobalFriction};
+use saltus_complementarity::{BlockMatrix, SparseMatrix};
 use std::path::Path;
 
 /// Rows, columns and entries of a matrix.

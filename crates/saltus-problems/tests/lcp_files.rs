@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../saltus-complementarity/tests/support/mod.rs"]
 mod support;
 
-use saltus_complementarity::archive::{Problem, read};
 use saltus_complementarity::lcp::{LcpSolver, solve};
 use saltus_complementarity::{Mlcp, Status, Tolerance};
 use saltus_linear::{dot, max_abs};
+use saltus_problems::archive::{Problem, read};
 use support::shared;
 
 #[test]

@@ -1,19 +1,18 @@
 //! Problems whose blocks of rows obey different laws.
 
 use super::{AUTO, BatchError, Request, Solution, blank};
-use crate::contact::{ContactArchive, ContactProblem};
-use crate::outcome::Tolerance;
+use saltus_complementarity::{ContactData, ContactProblem, Tolerance};
 use std::time::Instant;
 
 const NOT_OF_SEVERAL_LAWS: &str =
     "the point of least norm is not looked for in a problem of several laws";
 
 pub(super) fn solve(
-    archive: &ContactArchive,
+    data: &ContactData,
     start: Vec<f64>,
     request: &Request,
 ) -> Result<Solution, BatchError> {
-    let mut problem = ContactProblem::from_archive(archive)?;
+    let mut problem = ContactProblem::from_data(data)?;
     problem.z_mut().copy_from_slice(&start);
     let tolerance = Tolerance {
         residual: request.tolerance,

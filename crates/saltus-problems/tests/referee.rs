@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../saltus-complementarity/tests/support/mod.rs"]
 mod support;
 
 use clarabel::algebra::CscMatrix;
@@ -10,11 +11,11 @@ use clarabel::solver::{
     DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT,
 };
 use saltus_complementarity::BlockMatrix;
-use saltus_complementarity::archive::{Problem, read};
 use saltus_complementarity::friction::{
     FrictionContact, FrictionSolver, Limits, Measure, canonical_reaction, infeasibility, solve,
 };
 use saltus_linear::dot;
+use saltus_problems::archive::{Problem, read};
 use support::{Random, shared};
 
 type Entries = Vec<(usize, usize, f64)>;

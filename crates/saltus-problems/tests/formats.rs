@@ -2,16 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../saltus-complementarity/tests/support/mod.rs"]
 mod support;
 
 use proptest::prelude::*;
-use saltus_complementarity::archive::{
-    Point, Problem, Record, read, read_record, write, write_record,
-};
-use saltus_complementarity::batch::{FolderRequest, Request, judge, solve, solve_folder};
 use saltus_complementarity::friction::FrictionContact;
-use saltus_complementarity::table::Table;
 use saltus_complementarity::{BlockMatrix, SparseMatrix};
+use saltus_problems::archive::{Point, Problem, Record, read, read_record, write, write_record};
+use saltus_problems::batch::{FolderRequest, Request, judge, solve, solve_folder};
+use saltus_problems::table::Table;
 use std::path::{Path, PathBuf};
 
 fn folder(name: &str) -> PathBuf {

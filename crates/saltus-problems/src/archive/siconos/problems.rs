@@ -1,9 +1,8 @@
 //! What stands in which order in each kind of problem.
 
 use super::{ArchiveError, Problem, Reader, TextKind};
-use crate::block::BlockMatrix;
-use crate::friction::{FrictionContact, GlobalFriction};
-use crate::sparse::SparseMatrix;
+use saltus_complementarity::friction::{FrictionContact, GlobalFriction};
+use saltus_complementarity::{BlockMatrix, SparseMatrix};
 use saltus_linear::Dense;
 
 /// Rows of the largest matrix that is kept dense.

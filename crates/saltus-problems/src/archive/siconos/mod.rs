@@ -6,7 +6,7 @@ mod write;
 
 pub(super) use write::write;
 
-use super::place::line_column;
+use super::location::line_column;
 use super::{ArchiveError, Problem, TextKind};
 use std::path::Path;
 

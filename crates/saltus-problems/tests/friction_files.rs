@@ -2,14 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../saltus-complementarity/tests/support/mod.rs"]
 mod support;
 
-use saltus_complementarity::archive::{Problem, read, write};
 use saltus_complementarity::friction::{
     FrictionContact, FrictionSolver, GlobalFriction, Limits, Measure, canonical_reaction, solve,
     solve_global,
 };
 use saltus_linear::dot;
+use saltus_problems::archive::{Problem, read, write};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use support::shared;
@@ -285,59 +286,6 @@ fn global_files_are_solved_without_forming_the_operator() {
     }
     println!("{solved} global problems solved matrix-free");
     assert!(solved >= 15);
-}
-
-/// The linear systems in the velocities of the bodies are those in the reactions, condensed: as many iterations, as good an
-/// end. Where Newton's method from nothing is slow, both start from a first-order point.
-#[test]
-fn global_files_are_solved_in_the_space_of_the_bodies() {
-    let Some(list) = files() else { return };
-    let mut solved = 0;
-    for path in &list {
-        let case = load(path);
-        let Some(global) = &case.global else { continue };
-        let named = |name| FrictionSolver::named(name).unwrap();
-        let limits = |tolerance| Limits {
-            tolerance,
-            max_iterations: 1000,
-            max_work: 1e10,
-            ..Limits::default()
-        };
-        let mut r = vec![0.0; global.dimension() * global.contacts()];
-        if ["spheres-in-a-box", "Chute"]
-            .iter()
-            .any(|n| case.name.contains(n))
-        {
-            solve(&case.reduced, FrictionSolver::Auto, limits(1e-7), &mut r);
-        }
-        let mut s = r.clone();
-        let bodies = named("proximal-newton-bodies");
-        let end = solve_global(global, bodies, limits(1e-10), &mut r).unwrap();
-        let reduced = solve(
-            &case.reduced,
-            named("proximal-newton"),
-            limits(1e-10),
-            &mut s,
-        );
-        println!(
-            "{}: {} and {} iterations, eta {:.1e} and {:.1e}",
-            case.name,
-            end.outcome.iterations,
-            reduced.outcome.iterations,
-            end.residual.eta,
-            reduced.residual.eta
-        );
-        assert!(end.outcome.is_solved(), "{}: {end:?}", case.name);
-        assert!(reduced.outcome.is_solved(), "{}: {reduced:?}", case.name);
-        let most = reduced.outcome.iterations + reduced.outcome.iterations / 10 + 2;
-        assert!(end.outcome.iterations <= most, "{}: {end:?}", case.name);
-        // Coulomb's velocities, computed without W.
-        let eta = case.reduced.residual(&r).eta;
-        assert!(eta <= 1.1e-10, "{}: {eta:.1e}", case.name);
-        solved += 1;
-    }
-    println!("{solved} global problems solved in the space of the bodies");
-    assert!(solved >= 17);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! (Dolan & Moré, *Math. Program.* 91 (2002) 201–213).
 
 use crate::batch::Run;
-use crate::table::{escaped, quoted};
+use crate::table::{csv_cell, escape_html};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -170,7 +170,7 @@ impl Profile {
         let mut text = String::from("solver,problem,status\n");
         for curve in &self.curves {
             for (problem, status) in &curve.failures {
-                let problem = quoted(&problem.display().to_string());
+                let problem = csv_cell(&problem.display().to_string());
                 let _ = writeln!(text, "{},{problem},{status}", curve.solver);
             }
         }
@@ -235,7 +235,7 @@ impl Profile {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 900 {bottom:.0}\" font-family=\"sans-serif\" font-size=\"12\">\n\
              <rect width=\"900\" height=\"{bottom:.0}\" fill=\"white\"/>\n\
              <text x=\"{left}\" y=\"20\">{}</text>\n",
-            escaped(&self.caption())
+            escape_html(&self.caption())
         );
         let grid = |text: &mut String, at: f64, colour: &str| {
             let _ = writeln!(

@@ -1,13 +1,11 @@
-//! A contact problem as plain data, to be written to disk and solved again.
+//! A contact problem as plain data.
 
 use super::block::Block;
 use super::{ContactProblem, matrix::Matrix};
-use serde::{Deserialize, Serialize};
 
 /// All that a [`ContactProblem`] is made of.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ContactArchive {
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ContactData {
     /// Ids of the blocks.
     pub ids: Vec<u64>,
     /// The blocks in the order of their rows.
@@ -15,7 +13,6 @@ pub struct ContactArchive {
     /// Entries `(row, column, value)` of `A` that are not zero, row by row.
     pub matrix: Vec<(usize, usize, f64)>,
     /// Whether the matrix was given by its entries, not as a dense one.
-    #[serde(default)]
     pub sparse: bool,
     /// Free velocities `q` (rows) [m/s].
     pub q: Vec<f64>,
@@ -23,10 +20,10 @@ pub struct ContactArchive {
     pub z: Vec<f64>,
 }
 
-/// The parts of an archive do not fit together.
+/// The parts of the data do not fit together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ContactArchiveError {
+pub enum ContactDataError {
     /// A list has the wrong length.
     #[error("{what} has {found} entries, the blocks ask for {expected}")]
     Size {
@@ -58,13 +55,13 @@ pub enum ContactArchiveError {
 }
 
 impl ContactProblem {
-    /// The problem as plain data: what [`from_archive`](Self::from_archive) makes the same problem of.
+    /// The problem as plain data: what [`from_data`](Self::from_data) makes the same problem of.
     #[must_use]
-    pub fn archive(&self) -> ContactArchive {
+    pub fn data(&self) -> ContactData {
         let mut matrix = Vec::new();
         let stored = self.matrix();
         stored.visit(|i, j, v| matrix.push((i, j, v)));
-        ContactArchive {
+        ContactData {
             ids: self.ids.clone(),
             blocks: self.blocks.clone(),
             matrix,
@@ -74,47 +71,47 @@ impl ContactProblem {
         }
     }
 
-    /// The problem of an archive.
+    /// The problem of `data`.
     ///
     /// # Errors
-    /// [`ContactArchiveError`] where the parts do not fit together.
-    pub fn from_archive(archive: &ContactArchive) -> Result<Self, ContactArchiveError> {
+    /// [`ContactDataError`] where the parts do not fit together.
+    pub fn from_data(data: &ContactData) -> Result<Self, ContactDataError> {
         let mut problem = Self::default();
-        let expected = archive.blocks.len();
+        let expected = data.blocks.len();
         let size = |what, found, expected| {
             if found == expected {
                 Ok(())
             } else {
-                Err(ContactArchiveError::Size {
+                Err(ContactDataError::Size {
                     what,
                     found,
                     expected,
                 })
             }
         };
-        size("ids", archive.ids.len(), expected)?;
+        size("ids", data.ids.len(), expected)?;
         problem.begin();
-        for (&id, &block) in archive.ids.iter().zip(&archive.blocks) {
+        for (&id, &block) in data.ids.iter().zip(&data.blocks) {
             problem.push(id, block);
         }
         let rows = problem.rows();
         let wrong = |block: &Block| !problem.is_valid(*block);
         if let Some(block) = problem.blocks.iter().position(wrong) {
-            return Err(ContactArchiveError::Law { block });
+            return Err(ContactDataError::Law { block });
         }
-        size("q", archive.q.len(), rows)?;
-        size("z", archive.z.len(), rows)?;
-        if archive.sparse {
+        size("q", data.q.len(), rows)?;
+        size("z", data.z.len(), rows)?;
+        if data.sparse {
             problem.begin_sparse();
         }
-        for &(row, column, value) in &archive.matrix {
+        for &(row, column, value) in &data.matrix {
             if row >= rows || column >= rows {
-                return Err(ContactArchiveError::Entry { row, column, rows });
+                return Err(ContactDataError::Entry { row, column, rows });
             }
             problem.add(row, column, value);
         }
-        problem.q.copy_from_slice(&archive.q);
-        problem.z.copy_from_slice(&archive.z);
+        problem.q.copy_from_slice(&data.q);
+        problem.z.copy_from_slice(&data.z);
         problem.prepare();
         Ok(problem)
     }

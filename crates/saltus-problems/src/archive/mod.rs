@@ -2,12 +2,12 @@
 
 mod fclib;
 mod json;
-mod place;
+mod law;
+mod location;
 mod siconos;
 
-use crate::block::BlockMatrix;
-use crate::contact::{Block, ContactArchive};
-use crate::friction::{FrictionContact, GlobalFriction, ProblemError};
+use saltus_complementarity::friction::{FrictionContact, GlobalFriction, ProblemError};
+use saltus_complementarity::{Block, BlockMatrix, ContactData};
 use saltus_linear::Dense;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -30,13 +30,13 @@ pub enum Problem {
     /// Frictional contact in global form.
     Global(GlobalFriction),
     /// The problem of a time step, whose blocks of rows obey different laws; `z` of the archive is not used.
-    Contact(ContactArchive),
+    Contact(ContactData),
 }
 
-impl From<ContactArchive> for Problem {
+impl From<ContactData> for Problem {
     /// Frictional contact in reduced form where every block is a contact with friction of the same dimension: that is what most
     /// methods are for.
-    fn from(archive: ContactArchive) -> Self {
+    fn from(archive: ContactData) -> Self {
         let mut mu = Vec::new();
         let size = archive.blocks.first().map_or(0, |block| block.rows());
         for block in &archive.blocks {
@@ -82,7 +82,7 @@ pub enum ArchiveError {
     },
     /// A value of a JSON document is not what the problem asks for.
     #[error("{path}, line {line}, column {column}: {message}")]
-    Place {
+    Value {
         /// The file.
         path: PathBuf,
         /// Line, from 1.
@@ -161,9 +161,9 @@ impl From<Problem> for Record {
     }
 }
 
-impl From<ContactArchive> for Record {
+impl From<ContactData> for Record {
     /// The problem with the impulses of the archive as a guess, where there are any.
-    fn from(archive: ContactArchive) -> Self {
+    fn from(archive: ContactData) -> Self {
         let z = &archive.z;
         let guess = z.iter().all(|z| z.is_finite()) && z.iter().any(|z| *z != 0.0);
         let guesses = guess.then(|| Point {

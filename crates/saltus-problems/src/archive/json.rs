@@ -1,11 +1,12 @@
 //! Our own format: one JSON object that says its kind, matrices as triplets `[row, column, value]`.
 
-use super::place::{self, Step};
+use super::law::Law;
+use super::location::{self, Step};
 use super::{ArchiveError, Misfit, Point, Problem, Record};
-use crate::block::BlockMatrix;
-use crate::contact::{Block, ContactArchive, ContactArchiveError, ContactProblem};
-use crate::friction::{FrictionContact, GlobalFriction, ProblemError};
-use crate::sparse::SparseMatrix;
+use saltus_complementarity::friction::{FrictionContact, GlobalFriction, ProblemError};
+use saltus_complementarity::{
+    BlockMatrix, ContactData, ContactDataError, ContactProblem, SparseMatrix,
+};
 use saltus_linear::Dense;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -117,7 +118,7 @@ struct Contact {
     rows: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ids: Vec<u64>,
-    blocks: Vec<Block>,
+    blocks: Vec<Law>,
     delassus: Triplets,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     sparse: bool,
@@ -180,18 +181,18 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
             (problem, p.solution, p.guesses, p.title, Vec::new())
         }
         Document::Contact(p) => {
-            let archive = ContactArchive {
+            let archive = ContactData {
                 ids: match p.ids.len() {
                     0 => (0..p.blocks.len() as u64).collect(),
                     _ => p.ids,
                 },
-                blocks: p.blocks,
+                blocks: p.blocks.iter().map(|law| law.0).collect(),
                 matrix: p.delassus,
                 sparse: p.sparse,
                 z: vec![0.0; p.q.len()],
                 q: p.q,
             };
-            ContactProblem::from_archive(&archive).map_err(|e| source.contact(e, &archive))?;
+            ContactProblem::from_data(&archive).map_err(|e| source.contact(e, &archive))?;
             let problem = Problem::Contact(archive);
             (problem, p.solution, p.guesses, p.title, p.rows)
         }
@@ -215,12 +216,12 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Record, ArchiveError> {
 
 impl Source<'_> {
     fn wrong(&self, at: &[Step<'_>], message: impl ToString) -> ArchiveError {
-        self.at(place::find(self.text, at), message)
+        self.at(location::find(self.text, at), message)
     }
 
     fn at(&self, byte: usize, message: impl ToString) -> ArchiveError {
-        let (line, column) = place::line_column(self.text, byte);
-        ArchiveError::Place {
+        let (line, column) = location::line_column(self.text, byte);
+        ArchiveError::Value {
             path: self.path.into(),
             line,
             column,
@@ -247,10 +248,10 @@ impl Source<'_> {
             return Err(self.at(begin, format!("{found}; {expected}")));
         }
         let Kind { kind } = self.parsed().map_err(|e| match e {
-            ArchiveError::Place { message, path, .. }
+            ArchiveError::Value { message, path, .. }
                 if message.contains("missing field `kind`") =>
             {
-                ArchiveError::Place {
+                ArchiveError::Value {
                     path,
                     line: 1,
                     column: 1,
@@ -278,7 +279,7 @@ impl Source<'_> {
 
     /// The complaint of the parser, in the words of the format, with the name of the value it is about.
     fn syntax(&self, error: &serde_json::Error) -> ArchiveError {
-        let byte = place::offset(self.text, error.line(), error.column());
+        let byte = location::offset(self.text, error.line(), error.column());
         let text = error.to_string();
         let text = text
             .rsplit_once(" at line ")
@@ -296,8 +297,8 @@ impl Source<'_> {
             return self.trailing(byte);
         }
         let value = about_a_value.iter().any(|start| text.starts_with(start));
-        let Some(place::Value { name, begin, found }) =
-            place::value_at(self.text, byte).filter(|_| value)
+        let Some(location::Value { name, begin, found }) =
+            location::value_at(self.text, byte).filter(|_| value)
         else {
             return self.at(byte, text);
         };
@@ -342,7 +343,7 @@ impl Source<'_> {
                 format!("found {found:?} behind the object, expected the end of the file");
             return self.at(self.text.len() - rest.len(), message);
         }
-        let Some(place::Value { name, begin, .. }) = place::value_at(self.text, byte) else {
+        let Some(location::Value { name, begin, .. }) = location::value_at(self.text, byte) else {
             return self.at(byte, "trailing characters");
         };
         let list = name.rsplit_once('[').map_or(&*name, |(list, _)| list);
@@ -423,17 +424,18 @@ impl Source<'_> {
     }
 
     /// What a problem of several laws complains of.
-    fn contact(&self, error: ContactArchiveError, archive: &ContactArchive) -> ArchiveError {
+    fn contact(&self, error: ContactDataError, archive: &ContactData) -> ArchiveError {
         match error {
-            ContactArchiveError::Size { what, .. } => self.wrong(&[Step::Field(what)], error),
-            ContactArchiveError::Law { block } => {
+            ContactDataError::Size { what, .. } => self.wrong(&[Step::Field(what)], error),
+            ContactDataError::Law { block } => {
                 self.wrong(&[Step::Field("blocks"), Step::Entry(block)], error)
             }
-            ContactArchiveError::Entry { row, column, .. } => {
+            ContactDataError::Entry { row, column, .. } => {
                 let outside = |e: &(usize, usize, f64)| (e.0, e.1) == (row, column);
                 let entry = archive.matrix.iter().position(outside).unwrap_or(0);
                 self.wrong(&[Step::Field("delassus"), Step::Entry(entry)], error)
             }
+            _ => self.wrong(&[Step::Field("blocks")], error),
         }
     }
 
@@ -555,7 +557,7 @@ pub(super) fn write(path: &Path, record: &Record) -> Result<String, ArchiveError
             title,
             rows: record.rows.clone(),
             ids: p.ids.clone(),
-            blocks: p.blocks.clone(),
+            blocks: p.blocks.iter().copied().map(Law).collect(),
             delassus: p.matrix.clone(),
             sparse: p.sparse,
             q: p.q.clone(),

@@ -8,12 +8,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use rustix::time::{ClockId, clock_gettime};
-use saltus_complementarity::archive::{Problem, read, write};
-use saltus_complementarity::friction::{
-    self, FrictionContact, FrictionSolver, Limits, LocalSolver, Order,
-};
+use saltus_complementarity::friction::{self, FrictionContact, FrictionSolver, Limits, Order};
 use saltus_complementarity::lcp::{self, LcpSolver};
 use saltus_complementarity::{Mlcp, Tolerance};
+use saltus_problems::archive::{Problem, read, write};
 use std::path::{Path, PathBuf};
 
 /// CPU time of this thread \[s\].
@@ -154,7 +152,6 @@ fn sweeps(p: &FrictionContact, count: u64) {
     let method = FrictionSolver::Nsgs {
         omega: 1.0,
         order: Order::Forward,
-        local: LocalSolver::Exact,
     };
     // Nothing meets a negative tolerance, and no proof is looked for.
     let some = Limits {

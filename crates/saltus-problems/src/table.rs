@@ -31,7 +31,7 @@ impl<'a> Table<'a> {
             let _ = writeln!(
                 text,
                 "{},{},{},{},{},{},{},{},{},{},{},{},{},{:e}",
-                quoted(&run.problem.display().to_string()),
+                csv_cell(&run.problem.display().to_string()),
                 s.kind,
                 s.size,
                 s.solver,
@@ -136,13 +136,13 @@ impl<'a> Table<'a> {
                     _ if s.applies() => "failed",
                     _ => "none",
                 },
-                escaped(&run.problem.display().to_string()),
+                escape_html(&run.problem.display().to_string()),
                 s.size,
                 s.solver,
                 s.status,
                 s.iterations,
-                shown(s.applies().then_some(s.residual), 2),
-                shown(s.residual_unscaled, 2),
+                format_number(s.applies().then_some(s.residual), 2),
+                format_number(s.residual_unscaled, 2),
                 s.time_s
             );
         }
@@ -156,9 +156,13 @@ fn cell(s: &Solution) -> String {
         return "–".to_owned();
     }
     let time = format!("{:.3} ms", 1e3 * s.time_s);
-    let mut numbers = format!("{} / {time} / {}", s.iterations, shown(Some(s.residual), 0));
+    let mut numbers = format!(
+        "{} / {time} / {}",
+        s.iterations,
+        format_number(Some(s.residual), 0)
+    );
     if s.residual_unscaled.is_some() {
-        let _ = write!(numbers, " / {}", shown(s.residual_unscaled, 0));
+        let _ = write!(numbers, " / {}", format_number(s.residual_unscaled, 0));
     }
     if s.solved {
         numbers
@@ -173,7 +177,7 @@ fn cell(s: &Solution) -> String {
 /// where there is none. The one form in which results that may not be finite are shown; files of numbers have `in_csv` and
 /// `null` of JSON.
 #[must_use]
-pub fn shown(number: Option<f64>, digits: usize) -> String {
+pub fn format_number(number: Option<f64>, digits: usize) -> String {
     match number {
         None => String::new(),
         Some(v) if v.is_nan() => "not finite".to_owned(),
@@ -192,7 +196,7 @@ fn in_csv(number: Option<f64>) -> String {
 }
 
 /// A cell of a CSV table.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn csv_cell(text: &str) -> String {
     if text.contains([',', '"', '\n']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
@@ -202,7 +206,7 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// Text in HTML.
 #[must_use]
-pub fn escaped(text: &str) -> String {
+pub fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
