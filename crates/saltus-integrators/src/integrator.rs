@@ -151,6 +151,24 @@ pub struct StepReport {
     pub certificate: Certificate,
 }
 
+impl StepReport {
+    /// The report of a step of length `h` \[s\] in which nothing was solved and nothing worked.
+    pub(crate) fn at_rest(h: f64, energy: Energy, certificate: Certificate) -> Self {
+        Self {
+            h,
+            iterations: 0,
+            active: 0,
+            redundant: 0,
+            remedies: 0,
+            rejected: 0,
+            energy,
+            work_external: 0.0,
+            work_contact: 0.0,
+            certificate,
+        }
+    }
+}
+
 /// What a scheme counted in a step: impacts it located, steps it took although their error was too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {

@@ -7,7 +7,7 @@
 //! it. The end is accepted by the same measure as elsewhere; what does not pass is stepped the general way.
 
 use super::compliances::motion;
-use super::defect::{Defect, Place};
+use super::defect::Residual;
 use super::engine::{Engine, Sets};
 use super::levels::Level;
 use super::multipliers::levels_in;
@@ -15,6 +15,7 @@ use super::row_passes::{Lead, Tally, Way, whole};
 use super::settings::{Formulation, LinearSolve, SmoothRow};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{StepError, StepReport};
+use crate::kit::{Convergence, Location, check_kinetic};
 use crate::passes::{Complete, Fingerprint, PIECE, largest};
 use saltus_linear::{DENSE_LIMIT, Runs, max_abs};
 use saltus_system::{ByRows, Point, State, System};
@@ -85,7 +86,7 @@ impl Engine {
         let widths = [&t.mass, &t.stiffness].map(|m| m.half_bandwidth().unwrap_or(0));
         let reach = local.reach().max(widths[0]).max(widths[1]);
         self.rowwise
-            .make_room(reach, self.rows.len(), &self.weights);
+            .make_room(reach, self.rows.len(), &self.momentum_scale.weights);
         let way = Way {
             local,
             q: &state.q,
@@ -127,11 +128,14 @@ impl Engine {
                 return None;
             }
             let tally = self.go_out(way);
-            let defect = self.judge_rows(system, way, &tally);
-            if defect.ratio <= 1.0 && (defect.rows <= 1.0 || again) {
+            let residual = self.judge_rows(system, way, &tally);
+            if residual.ratio() <= 1.0 && (residual.rows <= 1.0 || again) {
                 if located && self.closes_one(h) {
                     return None;
                 }
+                let end_velocity = (end, self.trial.v.as_slice());
+                let kinetic = tally.energy().kinetic;
+                check_kinetic(system, kinetic, end_velocity, &self.tangent.mass).ok()?;
                 self.rowwise.length = h;
                 return Some(self.accept_rows(system, state, (h, end), &tally));
             }
@@ -139,7 +143,7 @@ impl Engine {
             if balanced && !again {
                 // Round-off of what the columns gathered: once more, with what was found missing.
                 again = true;
-            } else if balanced || self.rowwise.floors || !defect.ratio.is_finite() {
+            } else if balanced || self.rowwise.floors || !residual.ratio().is_finite() {
                 return None;
             } else {
                 self.rowwise.floors = true;
@@ -224,7 +228,7 @@ impl Engine {
         }
         self.rows.place(system, way.end, way.q);
         self.rows.turn_to(system, way.end, way.q);
-        self.rows.measure(&self.weights);
+        self.rows.measure(&self.momentum_scale.weights);
         if self.settings.formulation.smooth_row() == Some(SmoothRow::Acceleration) {
             let at = Point {
                 t: way.end,
@@ -399,15 +403,17 @@ impl Engine {
     }
 
     /// The rows at the end as they are, and by how much the end misses; what the rows had not foreseen is remembered.
-    fn judge_rows(&mut self, system: &dyn System, way: Way<'_>, tally: &Tally) -> Defect {
+    fn judge_rows(&mut self, system: &dyn System, way: Way<'_>, tally: &Tally) -> Residual {
         let momentum = self.momentum_limit();
-        let mut defect = Defect {
-            ratio: tally.residual(way.h) / momentum,
+        let mut residual = Residual {
+            worst: Convergence {
+                ratio: tally.residual(way.h) / momentum,
+                location: Location::Velocity(0),
+            },
             rows: 0.0,
-            place: Place::Velocity(0),
         };
-        if self.rows.contacts() == 0 || defect.ratio.is_nan() {
-            return defect;
+        if self.rows.contacts() == 0 || residual.ratio().is_nan() {
+            return residual;
         }
         let half_step = self.settings.formulation == Formulation::HalfStep;
         self.rowwise.foreseen.copy_from_slice(&self.rows.gap);
@@ -429,9 +435,9 @@ impl Engine {
         }
         self.activate(way.h);
         for j in 0..self.rows.len() {
-            self.row_defect(j, way.h, momentum, &mut defect);
+            self.row_residual(j, way.h, momentum, &mut residual);
         }
-        defect
+        residual
     }
 
     /// Gaps in the middle of the step along the velocity at the start, to which the half-step schemes look.
@@ -497,7 +503,7 @@ impl Engine {
         let gain = self.energy.total() - before.total();
         certificate.set(Entry::EnergyBalance, gain - work_external - work_contact);
         self.force_scale = self.force_scale.max(largest(&tally.force));
-        self.scale = self.scale.max(largest(&tally.momentum));
+        self.momentum_scale.scale = self.momentum_scale.scale.max(largest(&tally.momentum));
         self.update_bias_scale();
         self.leave_open_rows();
         self.report(h, (work_external, work_contact), certificate)

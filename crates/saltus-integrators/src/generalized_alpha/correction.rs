@@ -146,8 +146,8 @@ impl Engine {
         d.damped = Tangent::is_something(&mut d.damping);
         d.stiff = Tangent::is_something(&mut d.stiffness);
         // A curvature far below the mass changes a correction by less than the next one would.
-        d.curved = Tangent::matters(&mut d.jump, &self.weights, h);
-        d.corrected = Tangent::matters(&mut d.correction, &self.weights, 1.0);
+        d.curved = Tangent::matters(&mut d.jump, &self.momentum_scale.weights, h);
+        d.corrected = Tangent::matters(&mut d.correction, &self.momentum_scale.weights, 1.0);
     }
 
     /// `D(M U − Gᵀν)`.
@@ -167,7 +167,7 @@ impl Engine {
             self.rows
                 .curvature(system, at, &t.nu, -1.0, &mut d.correction);
         }
-        d.corrected = Tangent::matters(&mut d.correction, &self.weights, 1.0);
+        d.corrected = Tangent::matters(&mut d.correction, &self.momentum_scale.weights, 1.0);
     }
 
     /// `D(M W − GᵀΛ)`.

@@ -4,17 +4,17 @@ use super::engine::Engine;
 use super::levels::Level;
 use super::settings::{Formulation, Inactive, SmoothRow};
 use super::watch::Remedy;
+use crate::kit::{Convergence, Location};
 use crate::round_off::{self, ROUND_OFF};
 use saltus_linear::SparseRows;
 
-/// Largest residual relative to its tolerance, and where it is.
+/// How far an iterate is from a solution.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Defect {
-    /// Of everything: ≤ 1 is a solution.
-    pub(super) ratio: f64,
+pub(super) struct Residual {
+    /// Of everything, relative to its tolerance.
+    pub(super) worst: Convergence,
     /// Of the active rows, relative to the tolerance they are given as long as it can be reached.
     pub(super) rows: f64,
-    pub(super) place: Place,
 }
 
 /// Active rows are converged to this fraction of the tolerance: a correction that brings the momentum
@@ -35,30 +35,18 @@ impl Zero {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
-    Velocity(usize),
-    Row(usize),
-}
-
-impl Defect {
-    /// Notes `residual ≥ 0` relative to `limit > 0`. Divides only where that makes a difference. What is no number is
-    /// the worst of all, and stays.
-    #[inline]
-    fn worse(&mut self, residual: f64, limit: f64, place: Place) {
-        let smaller = residual <= self.ratio * limit;
-        if !smaller && !self.ratio.is_nan() {
-            self.ratio = residual / limit;
-            self.place = place;
-        }
+impl Residual {
+    /// Residual over tolerance: ≤ 1 is a solution.
+    pub(super) fn ratio(&self) -> f64 {
+        self.worst.ratio
     }
 
-    /// Notes the residual of an active row.
+    /// Includes the residual of an active row.
     #[inline]
-    fn active(&mut self, residual: f64, zero: Zero, place: Place) {
+    fn active(&mut self, residual: f64, zero: Zero, location: Location) {
         let (limit, tight) = zero.limits();
         let residual = residual.abs();
-        self.worse(residual, limit, place);
+        self.worst.include(residual, limit, location);
         if residual > self.rows * tight {
             self.rows = residual / tight;
         }
@@ -74,44 +62,45 @@ fn size_of_product(rows: &SparseRows, j: usize, x: &[f64]) -> f64 {
 impl Engine {
     /// What a balance of momentum may leave, over `√Mᵢᵢ`.
     pub(super) fn momentum_limit(&self) -> f64 {
-        (self.settings.tolerance * self.scale).max(f64::MIN_POSITIVE)
+        (self.settings.tolerance * self.momentum_scale.scale).max(f64::MIN_POSITIVE)
     }
 
     /// The largest residual relative to its tolerance; where `any` will do, the rows are left out once the
     /// momentum balances are not good enough.
-    pub(super) fn defect(&self, h: f64, any: bool) -> Defect {
+    pub(super) fn residual(&self, h: f64, any: bool) -> Residual {
         let momentum = self.momentum_limit();
-        let mut defect = Defect {
-            ratio: 0.0,
+        let mut residual = Residual {
+            worst: Convergence::NONE,
             rows: 0.0,
-            place: Place::Velocity(0),
         };
         let r = &self.trial.residual;
-        for (i, w) in self.weights.iter().enumerate() {
+        for (i, w) in self.momentum_scale.weights.iter().enumerate() {
             let largest = (h * round_off::above(r.smooth[i], self.trial.round_off[i]))
                 .max(r.correction[i].abs() / h)
                 .max(r.jump[i].abs());
             // `max` drops NaN; the sum keeps it.
             let sum = r.smooth[i] + r.correction[i] + r.jump[i];
             let largest = if sum.is_nan() { sum } else { largest };
-            defect.worse(w * largest, momentum, Place::Velocity(i));
+            residual
+                .worst
+                .include(w * largest, momentum, Location::Velocity(i));
         }
-        if any && defect.ratio > 1.0 && self.rows.are_finite() {
-            return defect;
+        if any && residual.ratio() > 1.0 && self.rows.are_finite() {
+            return residual;
         }
         for j in 0..self.rows.len() {
-            self.row_defect(j, h, momentum, &mut defect);
+            self.row_residual(j, h, momentum, &mut residual);
         }
-        defect
+        residual
     }
 
     /// The residuals of row `j` at every level: of its condition where it is active, of its multiplier
     /// where it is open.
-    pub(super) fn row_defect(&self, j: usize, h: f64, momentum: f64, defect: &mut Defect) {
+    pub(super) fn row_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, t, formulation) = (&self.rows, &self.trial, self.settings.formulation);
         let reach = rows.reach[j].max(f64::MIN_POSITIVE);
         let velocity = self.velocity_zero(j, momentum);
-        let place = Place::Row(j);
+        let location = self.location(j);
         if self.sets.smooth[j] {
             let (residual, zero) = match formulation.smooth_row() {
                 Some(SmoothRow::Position) => (rows.gap[j], self.gap_zero(j, h * velocity.wanted)),
@@ -119,35 +108,37 @@ impl Engine {
                 Some(SmoothRow::Acceleration) => (rows.acceleration[j], self.acceleration_zero(j)),
                 None => (0.0, velocity),
             };
-            defect.active(residual, zero, place);
+            all.active(residual, zero, location);
         } else {
-            defect.worse(h * t.lambda[j].abs() * reach, momentum, place);
+            all.worst
+                .include(h * t.lambda[j].abs() * reach, momentum, location);
         }
         if formulation.has_corrections() {
             if self.sets.position[j] {
                 let zero = self.gap_zero(j, h * velocity.wanted);
-                defect.active(rows.gap[j], zero, place);
+                all.active(rows.gap[j], zero, location);
             } else {
                 let loose = self.loose_correction(j, h).abs();
-                defect.worse(loose * reach, h * momentum, place);
+                all.worst.include(loose * reach, h * momentum, location);
             }
         }
         if formulation.has_jumps() {
             if self.sets.velocity[j] {
                 let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
-                defect.active(law, velocity, place);
+                all.active(law, velocity, location);
             } else {
-                defect.worse(self.loose_impulse(j).abs() * reach, momentum, place);
+                all.worst
+                    .include(self.loose_impulse(j).abs() * reach, momentum, location);
             }
         }
         if self.watch.remedy == Remedy::Levels && j >= self.dims.ng && !self.barred[j] {
-            self.open_defect(j, h, momentum, defect);
+            self.open_residual(j, h, momentum, all);
         }
     }
 
     /// What a contact row `j` that is open lacks to the inequality it must satisfy, where its sets are not a matter of
     /// signs.
-    fn open_defect(&self, j: usize, h: f64, momentum: f64, defect: &mut Defect) {
+    fn open_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, sets, formulation) = (&self.rows, &self.sets, self.settings.formulation);
         let velocity = self.velocity_zero(j, momentum);
         let gap = self.gap_zero(j, h * velocity.wanted);
@@ -155,7 +146,7 @@ impl Engine {
         let positions = formulation.has_corrections() || formulation == Formulation::Position;
         let mut check = |open: bool, value: f64, zero: Zero| {
             if open && value < 0.0 {
-                defect.active(value, zero, Place::Row(j));
+                all.active(value, zero, self.location(j));
             }
         };
         let carries = sets.position[j] || sets.smooth[j] && formulation == Formulation::Position;
@@ -177,16 +168,24 @@ impl Engine {
         );
     }
 
+    /// What row `j` belongs to.
+    pub(super) fn location(&self, j: usize) -> Location {
+        match j.checked_sub(self.dims.ng) {
+            Some(contact) => Location::Contact(contact),
+            None => Location::Bilateral(j),
+        }
+    }
+
     /// Whether a contact row with this gap \[m\] is closed up to the tolerance.
     pub(super) fn is_closed(&self, j: usize, gap: f64, h: f64) -> bool {
-        let velocity = self.velocity_zero(j, self.settings.tolerance * self.scale);
+        let velocity = self.velocity_zero(j, self.settings.tolerance * self.momentum_scale.scale);
         let zero = self.gap_zero(j, h * velocity.wanted).limits().0;
         gap <= zero.max(self.epsilon)
     }
 
     /// Whether a contact row whose velocity differs so much from its impact law \[m/s\] obeys it up to the tolerance.
     pub(super) fn is_kept(&self, j: usize, law: f64) -> bool {
-        let zero = self.velocity_zero(j, self.settings.tolerance * self.scale);
+        let zero = self.velocity_zero(j, self.settings.tolerance * self.momentum_scale.scale);
         law <= zero.limits().0
     }
 
@@ -220,14 +219,14 @@ impl Engine {
         let rows = self.rows.gradient();
         let terms = rows.cols(j).iter().zip(rows.values(j));
         terms
-            .map(|(&k, g)| (g * self.trial.force[k]).abs() * self.weights[k].powi(2))
+            .map(|(&k, g)| (g * self.trial.force[k]).abs() * self.momentum_scale.weights[k].powi(2))
             .sum()
     }
 
     /// Velocity along row `j` that counts as zero.
     fn velocity_zero(&self, j: usize, momentum: f64) -> Zero {
         // What cancels in a velocity that vanishes is of the size of the motion.
-        let motion = self.rows.reach[j] * self.scale;
+        let motion = self.rows.reach[j] * self.momentum_scale.scale;
         let mut size = self.size_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
         if self.trial.stuck {
             size += self.size_of_places(self.rows.velocity_turn(), j);

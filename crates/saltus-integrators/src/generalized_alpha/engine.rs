@@ -14,6 +14,7 @@ use super::settings::Settings;
 use super::tangent::Tangent;
 use super::watch::Watch;
 use crate::integrator::{Energy, StepError, StepReport};
+use crate::kit::MomentumScale;
 use saltus_system::{Dims, MassKind, State, Structure, System};
 
 /// Advances a system by one step of any formulation.
@@ -24,16 +25,14 @@ pub(super) struct Engine {
     pub(super) structure: Structure,
     pub(super) is_flat: bool,
     pub(super) contacts_are_fixed: bool,
-    /// Momentum scale of the motion so far, `max |M v|ᵢ / √Mᵢᵢ` \[√J\].
-    pub(super) scale: f64,
+    /// Weights of momenta, and the size of the motion so far.
+    pub(super) momentum_scale: MomentumScale,
     /// The same of forces \[√J/s\].
     pub(super) force_scale: f64,
     /// Largest `|ζ|` so far, per reach of its row \[√J/s\].
     pub(super) bias_scale: f64,
     /// Gap that counts as closed at the start, and in the forecast of the half-step schemes \[m\].
     pub(super) epsilon: f64,
-    /// `1/√Mᵢᵢ` (nv).
-    pub(super) weights: Vec<f64>,
     /// `r` of every row (m; bilateral entries unused) \[kg\].
     pub(super) activation: Vec<f64>,
     /// Whether they were computed, where they cannot change.
@@ -170,14 +169,15 @@ impl Before {
 /// The end of the step as far as it is known.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
-    pub(super) x: Vec<f64>,  // v̇ of the smooth motion (nv)
-    pub(super) a: Vec<f64>,  // (nv)
-    pub(super) u: Vec<f64>,  // U (nv)
-    pub(super) w: Vec<f64>,  // W (nv)
-    pub(super) xi: Vec<f64>, // q_{n+1} = q_n ⊕ ξ (nv)
-    pub(super) v: Vec<f64>,  // v_{n+1} (nv)
-    pub(super) vt: Vec<f64>, // ṽ_{n+1} (nv)
-    pub(super) q: Vec<f64>,  // q_{n+1} (nq)
+    pub(super) x: Vec<f64>,        // v̇ of the smooth motion (nv)
+    pub(super) a: Vec<f64>,        // (nv)
+    pub(super) u: Vec<f64>,        // U (nv)
+    pub(super) w: Vec<f64>,        // W (nv)
+    pub(super) xi: Vec<f64>,       // q_{n+1} = q_n ⊕ ξ (nv)
+    pub(super) v: Vec<f64>,        // v_{n+1} (nv)
+    pub(super) vt: Vec<f64>,       // ṽ_{n+1} (nv)
+    pub(super) q: Vec<f64>,        // q_{n+1} (nq)
+    pub(super) momentum: Vec<f64>, // M v_{n+1} (nv)
     /// Whether corrections no longer help, so that it matters how well rows can be known.
     pub(super) stuck: bool,
     pub(super) extent: f64,         // max |q|, where coordinates are not flat
@@ -227,11 +227,10 @@ impl Engine {
             structure: Structure::GENERAL,
             is_flat: true,
             contacts_are_fixed: true,
-            scale: 0.0,
+            momentum_scale: MomentumScale::default(),
             force_scale: 0.0,
             bias_scale: 0.0,
             epsilon: 0.0,
-            weights: Vec::new(),
             activation: Vec::new(),
             activation_is_known: false,
             tangent: Tangent::new(0, true),
@@ -348,7 +347,12 @@ impl Engine {
     fn take(&mut self, system: &dyn System, h: f64, end: f64) -> Result<StepReport, StepError> {
         self.watch.is_quiet = true;
         self.impulse.fill(0.0);
-        let scales = (self.scale, self.force_scale, self.bias_scale, self.energy);
+        let scales = (
+            self.momentum_scale.scale,
+            self.force_scale,
+            self.bias_scale,
+            self.energy,
+        );
         let first = match self.advance(system, h, end, None) {
             Ok(report) => return Ok(report),
             Err(error) => error,
@@ -357,7 +361,7 @@ impl Engine {
         self.impulse.fill(0.0);
         let restore = |engine: &mut Self| {
             (
-                engine.scale,
+                engine.momentum_scale.scale,
                 engine.force_scale,
                 engine.bias_scale,
                 engine.energy,

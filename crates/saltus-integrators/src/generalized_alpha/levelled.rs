@@ -207,7 +207,11 @@ impl Engine {
 
     /// The momentum scale, 1 where nothing moves.
     fn momentum_unit(&self) -> f64 {
-        if self.scale > 0.0 { self.scale } else { 1.0 }
+        if self.momentum_scale.scale > 0.0 {
+            self.momentum_scale.scale
+        } else {
+            1.0
+        }
     }
 
     fn solve_levels(&mut self, h: f64, problem: &mut Levelled) {

@@ -202,7 +202,7 @@ impl Engine {
         let blocks = if layout.full { 3 } else { 1 };
         scale.clear();
         for _ in 0..blocks {
-            scale.extend_from_slice(&self.weights);
+            scale.extend_from_slice(&self.momentum_scale.weights);
         }
         for _ in 0..blocks {
             let of_reach = |reach: &f64| if *reach > 0.0 { 1.0 / reach } else { 1.0 };

@@ -31,31 +31,31 @@ impl Engine {
             fresh = false;
             self.move_to(system, h);
             self.evaluate(system, h, end, with_tangents);
-            self.begin_scale(h);
+            self.momentum_scale.begin(&self.trial.force, h);
             self.activate(h);
-            let mut defect = self.defect(measure, spent == 0);
+            let mut residual = self.residual(measure, spent == 0);
             let stubborn = if self.is_linear() { 1 } else { STUBBORN };
-            if defect.ratio > 1.0 && spent == stubborn {
+            if residual.ratio() > 1.0 && spent == stubborn {
                 self.measure_round_off();
-                defect = self.defect(measure, false);
+                residual = self.residual(measure, false);
             }
             // One correction is spent on tight rows where the limit leaves one, not more: round-off may keep
             // them from it. The sequential solve ends where the papers' does.
             if spent < 2 {
-                worst = worst.max(defect.ratio);
+                worst = worst.max(residual.ratio());
             }
             let may_cut = self.yardstick.is_some();
-            let diverges = may_cut && defect.ratio > DIVERGENCE * worst;
+            let diverges = may_cut && residual.ratio() > DIVERGENCE * worst;
             let last = diverges || spent >= self.settings.max_iterations;
             let enough = settled || last || self.settings.linear_solve == LinearSolve::Sequential;
-            if defect.ratio <= 1.0 && (defect.rows <= 1.0 || enough) {
+            if residual.ratio() <= 1.0 && (residual.rows <= 1.0 || enough) {
                 return Ok(());
             }
-            settled = defect.ratio <= 1.0;
-            if !defect.ratio.is_finite() || last {
+            settled = residual.ratio() <= 1.0;
+            if !residual.ratio().is_finite() || last {
                 if !self.take_better_solve() {
-                    return Err(if defect.ratio.is_finite() {
-                        self.not_converged(system, spent, defect)
+                    return Err(if residual.ratio().is_finite() {
+                        self.not_converged(system, spent, residual.worst)
                     } else {
                         self.not_finite(system, end)
                     });
@@ -65,7 +65,7 @@ impl Engine {
                 continue;
             }
             let redundant = self.redundant > 0 && self.trial.stuck;
-            if self.watch.is_lost(&self.sets, defect.ratio, redundant) && self.next_remedy() {
+            if self.watch.is_lost(&self.sets, residual.ratio(), redundant) && self.next_remedy() {
                 if self.watch.remedy == Remedy::Levels {
                     self.predict();
                     (spent, fresh) = (0, true);
@@ -85,14 +85,6 @@ impl Engine {
             }
             spent += 1;
             self.watch.iterations += 1;
-        }
-    }
-
-    /// What was at rest without forces until now takes its scale from the first ones.
-    fn begin_scale(&mut self, h: f64) {
-        if self.scale == 0.0 {
-            let pushes = self.weights.iter().zip(&self.trial.force);
-            self.scale = pushes.fold(0.0, |m, (w, f)| m.max(w * h * f.abs()));
         }
     }
 
@@ -239,7 +231,7 @@ impl Engine {
         self.rows.place(system, end, &self.trial.q);
         if !self.rows_are_linear() {
             self.rows.turn_to(system, end, &self.trial.q);
-            self.rows.measure(&self.weights);
+            self.rows.measure(&self.momentum_scale.weights);
         }
         self.evaluate_rows(system, end);
         self.evaluate_probe(system, h, end);

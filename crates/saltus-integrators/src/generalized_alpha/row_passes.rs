@@ -138,7 +138,9 @@ impl Tally {
 
 impl Engine {
     pub(super) fn even_weight(&self, rows: &Range<usize>) -> Option<f64> {
-        self.rowwise.even_weights.constant(&self.weights, rows)
+        self.rowwise
+            .even_weights
+            .constant(&self.momentum_scale.weights, rows)
     }
 
     /// The way in: eliminated forces in `trial.x`. Returns what tells the start apart.
@@ -362,7 +364,10 @@ impl Engine {
             ] {
                 mass.rows_times(pushed.clone(), (0, motion), defect);
                 self.subtract_reactions(z, &pushed, defect);
-                for (r, w) in defect.iter().zip(&self.weights[pushed.clone()]) {
+                for (r, w) in defect
+                    .iter()
+                    .zip(&self.momentum_scale.weights[pushed.clone()])
+                {
                     worst.0 = worst.0.max(r.abs());
                     worst.1 = worst.1.max(w * r.abs());
                 }
@@ -377,14 +382,14 @@ impl Engine {
             let floor = &mut extra[..count];
             let stiffness = &self.tangent.stiffness;
             stiffness.rows_times_absolute(rows.clone(), (0, &end.q), floor);
-            let weights = &self.weights[rows.clone()];
+            let weights = &self.momentum_scale.weights[rows.clone()];
             tally.take_above((mx, force), (floor, weights));
         }
         let v = &end.v[rows.clone()];
         match self.even_weight(&rows) {
             Some(weight) => tally.take_even((mx, mv), (force, weight, v), way.h),
             None => {
-                let weights = &self.weights[rows.clone()];
+                let weights = &self.momentum_scale.weights[rows.clone()];
                 tally.take((mx, mv), (force, weights, v), way.h);
             }
         }

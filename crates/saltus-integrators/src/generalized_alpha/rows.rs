@@ -1,5 +1,6 @@
 //! Bilateral constraints and contact normals as one list of rows, and what is evaluated along them.
 
+use crate::kit::row_reach;
 use saltus_linear::{MatrixSink, RowCollector, Shifted, SparseRows};
 use saltus_system::{ContactSet, Point, System};
 
@@ -296,12 +297,7 @@ impl Rows {
     pub(super) fn measure(&mut self, weights: &[f64]) {
         let rows = self.gradient.rows();
         for (j, reach) in self.reach.iter_mut().enumerate() {
-            *reach = rows
-                .cols(j)
-                .iter()
-                .zip(rows.values(j))
-                .map(|(&k, g)| g.abs() * weights[k])
-                .sum();
+            *reach = row_reach(weights, rows.cols(j), rows.values(j));
         }
     }
 }

@@ -130,7 +130,8 @@ impl MoreauJean {
             self.solve_contacts(system, &state.v)?;
             let tally = self.go_out(way, system.is_conservative());
             iterations += 1;
-            let tolerance = (self.options.tolerance * self.scale).max(f64::MIN_POSITIVE);
+            let tolerance =
+                (self.options.tolerance * self.momentum_scale.scale).max(f64::MIN_POSITIVE);
             let residual = tally.above.unwrap_or(largest(&tally.balance.scaled));
             let ratio = (residual / tolerance).max(self.law_ratio());
             if !(ratio <= 1.0 && tally.balance.is_finite()) {
@@ -149,6 +150,7 @@ impl MoreauJean {
             {
                 continue;
             }
+            self.check_end(system, end, &tally.balance)?;
             self.went_by_rows = true;
             self.evaluated_at = way.t_eval;
             self.length = h;
@@ -222,7 +224,10 @@ impl MoreauJean {
                     x: v,
                     v,
                 };
-                match self.even_weights.constant(&self.weights, &rows) {
+                match self
+                    .even_weights
+                    .constant(&self.momentum_scale.weights, &rows)
+                {
                     Some(weight) => balance.take_even((mv, mv), of, 0.0, weight),
                     None => balance.take((mv, mv), of, 0.0),
                 }
@@ -420,16 +425,18 @@ impl MoreauJean {
             let stiffness = &self.smooth.stiffness;
             stiffness.rows_times_absolute(rows.clone(), (wide.start, q_eval), floor);
             let mut worst = tally.above.unwrap_or(0.0);
-            for (i, w) in self.weights[rows.clone()].iter().enumerate() {
+            for (i, w) in self.momentum_scale.weights[rows.clone()].iter().enumerate() {
                 let excess = (mx[i] - way.h * force[i]).abs() - way.h * ROUND_OFF * floor[i];
                 worst = worst.max(w * excess);
             }
             tally.above = Some(worst);
         }
-        let even = self.even_weights.constant(&self.weights, &rows);
+        let even = self
+            .even_weights
+            .constant(&self.momentum_scale.weights, &rows);
         let of = Rows {
             force,
-            weights: even.map_or(&self.weights[rows.clone()], |_| &[]),
+            weights: even.map_or(&self.momentum_scale.weights[rows.clone()], |_| &[]),
             x: &x[inside],
             v: &v_end[rows.clone()],
         };

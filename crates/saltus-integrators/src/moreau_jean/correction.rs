@@ -3,6 +3,7 @@
 use super::failure::singular;
 use super::{Evaluation, Forecast, MoreauJean};
 use crate::integrator::StepError;
+use crate::kit::{augment_force, augment_matrix};
 use saltus_linear::{LinearError, MatrixSink, RowScaled, Shifted, axpy};
 use saltus_system::{State, System};
 
@@ -91,7 +92,7 @@ impl MoreauJean {
     /// Time at which the smooth dynamics of the step is evaluated \[s\].
     pub(super) fn evaluation_time(&self, state: &State, h: f64, end: f64) -> f64 {
         match self.options.evaluation {
-            Evaluation::ThetaPoint => state.t + self.theta * h,
+            Evaluation::ThetaPoint if self.theta < 1.0 => state.t + self.theta * h,
             _ => end,
         }
     }
@@ -374,20 +375,14 @@ impl MoreauJean {
             return Err(singular(source, &mut s.mass));
         }
         let rows = self.bilateral.jacobian.rows();
-        let mass = self
-            .weights
-            .iter()
-            .fold(f64::INFINITY, |m, w| m.min(*w))
-            .powi(-2);
+        augment_matrix(
+            &mut s.iteration,
+            rows,
+            c.len(),
+            &self.momentum_scale.weights,
+        );
         self.trial.work.fill(0.0);
-        for (i, c) in c.iter().enumerate() {
-            let square: f64 = rows.values(i).iter().map(|v| v * v).sum();
-            let alpha = if square > 0.0 { mass / square } else { 0.0 };
-            for (&j, vj) in rows.cols(i).iter().zip(rows.values(i)) {
-                rows.send(i, j, alpha * vj, &mut s.iteration);
-            }
-            rows.axpy(i, -alpha * c, &mut self.trial.work);
-        }
+        augment_force(rows, c, &self.momentum_scale.weights, &mut self.trial.work);
         s.iteration
             .factorise()
             .map_err(|source| singular(source, &mut s.mass))?;

@@ -14,6 +14,7 @@ use super::balance::{Balance, Rows};
 use super::{Evaluation, Forecast, MoreauJean, Variant};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{Energy, StepError, StepReport};
+use crate::kit::check_kinetic;
 use crate::passes::{Fingerprint, largest};
 use saltus_linear::{DENSE_LIMIT, axpy, dot};
 use saltus_system::{Point, State, System};
@@ -43,7 +44,7 @@ impl MoreauJean {
         let mut balance = Balance::default();
         s.mass.product(v, |first, line| {
             let rows = first..first + line.len();
-            let (weights, v) = (&self.weights[rows.clone()], &v[rows.clone()]);
+            let (weights, v) = (&self.momentum_scale.weights[rows.clone()], &v[rows.clone()]);
             let rows = Rows {
                 force: weights,
                 weights,
@@ -102,6 +103,7 @@ impl MoreauJean {
             iterations += more;
             balance = again;
         }
+        self.check_end(system, end, &balance)?;
         Ok(self.finish_streamlined(system, state, (h, end), iterations, &balance))
     }
 
@@ -145,7 +147,8 @@ impl MoreauJean {
             self.smooth.force = force;
             self.begin_scale(h);
             let balance = self.balance(h);
-            let tolerance = (self.options.tolerance * self.scale).max(f64::MIN_POSITIVE);
+            let tolerance =
+                (self.options.tolerance * self.momentum_scale.scale).max(f64::MIN_POSITIVE);
             let ratio = (largest(&balance.scaled) / tolerance).max(self.law_ratio());
             if ratio <= 1.0 && balance.is_finite() {
                 return Ok((iterations, balance));
@@ -156,12 +159,12 @@ impl MoreauJean {
             }
             // One solve is exact but for round-off: what is left may be that of the forces.
             self.measure_round_off(h);
-            let defect = self.defect(false);
-            if defect.ratio <= 1.0 {
+            let residual = self.residual(false);
+            if residual.ratio() <= 1.0 {
                 return Ok((iterations, balance));
             }
             if iterations == self.options.max_iterations {
-                return Err(self.not_converged(system, iterations, defect));
+                return Err(self.not_converged(system, iterations, residual.worst));
             }
             // J δ = −r without the reactions, which are solved for anew.
             let s = &mut self.smooth;
@@ -207,7 +210,7 @@ impl MoreauJean {
         if self.options.forecast != Forecast::Predicted {
             let q = anywhere.unwrap_or(&self.trial.q_eval);
             system.evaluate_contacts(t_eval, q, &mut c.law);
-            c.take_rates(system, end, q);
+            c.take_rates(system, (t_eval, end), q);
         }
         let (iteration, schur) = (&self.smooth.iteration, &mut self.schur);
         for &i in &c.active {
@@ -311,7 +314,12 @@ impl MoreauJean {
             }
         }
         let mut balance = Balance::default();
-        let (force, weights, x, v) = (&s.force, &self.weights, &s.delta, &self.trial.v);
+        let (force, weights, x, v) = (
+            &s.force,
+            &self.momentum_scale.weights,
+            &s.delta,
+            &self.trial.v,
+        );
         s.mass.product_pair(x, v, |first, mx, mv| {
             let rows = first..first + mx.len();
             let rows = Rows {
@@ -355,6 +363,17 @@ impl MoreauJean {
         }
     }
 
+    /// Refuses an end of the step whose kinetic energy cannot be one.
+    pub(super) fn check_end(
+        &self,
+        system: &dyn System,
+        end: f64,
+        balance: &Balance,
+    ) -> Result<(), StepError> {
+        let at = (end, self.trial.v.as_slice());
+        check_kinetic(system, balance.kinetic(), at, &self.smooth.mass)
+    }
+
     /// Energy, works and certificate of the accepted step; `state` becomes its end.
     fn finish_streamlined(
         &mut self,
@@ -388,7 +407,7 @@ impl MoreauJean {
         certificate.set(Entry::Dynamics, largest(&balance.largest));
         self.certify_law(&mut certificate);
         self.impulse_scale = self.impulse_scale.max(largest(&balance.impulse));
-        self.scale = self.scale.max(largest(&balance.momentum));
+        self.momentum_scale.scale = self.momentum_scale.scale.max(largest(&balance.momentum));
         let before = self.energy;
         self.energy = Energy {
             kinetic: balance.kinetic(),

@@ -37,6 +37,7 @@ pub use options::{Bilateral as BilateralPoint, Evaluation, Forecast, MoreauJeanO
 
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{ContactState, Integrator, Reactions, StepError, StepReport};
+use crate::kit::MomentumScale;
 use crate::one_step::OneStep;
 use crate::passes::Fingerprint;
 use crate::scheme::OptionsError;
@@ -67,12 +68,10 @@ pub struct MoreauJean {
     factored_for: f64,
     /// ε of the forecast \[m\].
     epsilon: f64,
-    /// Momentum scale of the motion so far, `max |M v|ᵢ / √Mᵢᵢ` [√J]: what tolerances are relative to.
-    scale: f64,
+    /// Weights of momenta, and the size of the motion so far.
+    momentum_scale: MomentumScale,
     /// The part of it that forces make in a step, `max h |f|ᵢ / √Mᵢᵢ` \[√J\].
     impulse_scale: f64,
-    /// `1/√Mᵢᵢ` (nv): makes residuals of different coordinates comparable.
-    weights: Vec<f64>,
     smooth: Smooth,
     start: Start,
     trial: Trial,
@@ -138,13 +137,14 @@ struct Start {
 /// The end of the step as far as it is known.
 #[derive(Debug, Default)]
 struct Trial {
-    v: Vec<f64>,       // v_{k+1} (nv)
-    xi: Vec<f64>,      // tangent of the step, q_{k+1} = q_k ⊕ ξ (nv)
-    xi_eval: Vec<f64>, // tangent from q_k to the evaluation point (nv)
-    q: Vec<f64>,       // q_{k+1} (nq)
-    q_eval: Vec<f64>,  // q at the evaluation point (nq)
-    v_eval: Vec<f64>,  // v at the evaluation point (nv)
-    v_phi: Vec<f64>,   // mean velocity of the step (nv)
+    v: Vec<f64>,        // v_{k+1} (nv)
+    xi: Vec<f64>,       // tangent of the step, q_{k+1} = q_k ⊕ ξ (nv)
+    xi_eval: Vec<f64>,  // tangent from q_k to the evaluation point (nv)
+    q: Vec<f64>,        // q_{k+1} (nq)
+    momentum: Vec<f64>, // M v_{k+1} (nv)
+    q_eval: Vec<f64>,   // q at the evaluation point (nq)
+    v_eval: Vec<f64>,   // v at the evaluation point (nv)
+    v_phi: Vec<f64>,    // mean velocity of the step (nv)
     /// Increment of v over the last step without the contact impulses (nv): predicts the next one.
     increment: Vec<f64>,
     /// The one before (nv).
@@ -192,10 +192,10 @@ struct Contact {
 }
 
 impl Contact {
-    /// Takes the rates `∂g/∂t` of the law at `end`, that a contact which stays closed to a wall that accelerates has no speed at the
+    /// Takes the rates `∂g/∂t` of the law, which is evaluated at `t_eval`, at `end`, that a contact which stays closed to a wall that accelerates has no speed at the
     /// end of the step. `probe` has the same contacts, and is free once the forecast is known.
-    fn take_rates(&mut self, system: &dyn System, end: f64, q: &[f64]) {
-        if is_zero(&self.law.rate) && is_zero(&self.set.rate) {
+    fn take_rates(&mut self, system: &dyn System, (t_eval, end): (f64, f64), q: &[f64]) {
+        if t_eval == end || is_zero(&self.law.rate) && is_zero(&self.set.rate) {
             return;
         }
         system.evaluate_contacts(end, q, &mut self.probe);
@@ -239,9 +239,8 @@ impl MoreauJean {
             may_be_on_mean: false,
             factored_for: f64::NAN,
             epsilon: 0.0,
-            scale: 0.0,
+            momentum_scale: MomentumScale::default(),
             impulse_scale: 0.0,
-            weights: Vec::new(),
             smooth: Smooth::new(0),
             start: Start::default(),
             trial: Trial::default(),
@@ -434,7 +433,7 @@ impl Integrator for MoreauJean {
 
     fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
-        memory.extend([self.epsilon, self.scale, self.impulse_scale]);
+        memory.extend([self.epsilon, self.momentum_scale.scale, self.impulse_scale]);
         if self.options.bilateral == BilateralPoint::Mean {
             memory.push(f64::from(u8::from(self.may_be_on_mean)));
         }
@@ -480,7 +479,7 @@ impl Integrator for MoreauJean {
         }
         self.may_be_on_mean = may_be_on_mean;
         self.epsilon = *epsilon;
-        self.scale = *scale;
+        self.momentum_scale.scale = *scale;
         self.impulse_scale = *impulse_scale;
         if streamlined {
             return;

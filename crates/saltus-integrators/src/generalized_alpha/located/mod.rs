@@ -422,7 +422,7 @@ impl Engine {
     /// Gap of contact row `j` that counts as none \[m\].
     fn touching(&self, j: usize) -> f64 {
         let length = self.yardstick.unwrap_or(self.start.length);
-        let moved = self.rows.reach[j] * self.scale * length;
+        let moved = self.rows.reach[j] * self.momentum_scale.scale * length;
         let relative = TOUCHING.max(10.0 * self.settings.tolerance);
         // A step by rows does not keep the positions of its start.
         let place = if self.rowwise.went {
@@ -451,7 +451,7 @@ impl Engine {
 
     /// Speed along contact row `j` that counts as none \[m/s\].
     fn slowest(&self, j: usize) -> f64 {
-        STILL * self.scale * self.rows.reach[j]
+        STILL * self.momentum_scale.scale * self.rows.reach[j]
     }
 
     /// Takes over which contacts have stayed closed; whether one has opened, which is noted.

@@ -157,7 +157,7 @@ impl Engine {
         let rows = &mut self.rows;
         rows.place(system, end, &t.q);
         rows.turn_to(system, end, &t.q);
-        rows.measure(&self.weights);
+        rows.measure(&self.momentum_scale.weights);
         for j in 0..rows.len() {
             rows.velocity[j] = rows.gradient().dot(j, &t.v) + rows.rate[j];
         }
