@@ -1,6 +1,5 @@
 //! The step that all schemes of the family share, and its buffers.
 
-use super::by_rows::Rowwise;
 use super::compliances::Compliances;
 use super::instant::Instant;
 use super::levelled::Levelled;
@@ -11,6 +10,7 @@ use super::multipliers::Condensed;
 use super::response::{Momenta, Response};
 use super::rows::Rows;
 use super::settings::Settings;
+use super::streamed::Streaming;
 use super::tangent::Tangent;
 use super::watch::Watch;
 use crate::integrator::{Energy, StepError, StepReport};
@@ -60,8 +60,8 @@ pub(super) struct Engine {
     pub(super) search: Search,
     /// What the filters remember, put aside.
     pub(super) memory: Memory,
-    /// Of steps that are taken by rows.
-    pub(super) rowwise: Rowwise,
+    /// Of streamed steps.
+    pub(super) streaming: Streaming,
     /// All unknowns at once, where that is asked for.
     pub(super) monolithic: Monolithic,
     pub(super) energy: Energy,
@@ -250,7 +250,7 @@ impl Engine {
             instant: Instant::default(),
             search: Search::default(),
             memory: Memory::default(),
-            rowwise: Rowwise::default(),
+            streaming: Streaming::default(),
             monolithic: Monolithic::default(),
             energy: Energy::default(),
             impulse: Vec::new(),
@@ -313,13 +313,13 @@ impl Engine {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        if let Some(report) = self.step_by_rows(system, state, h, end) {
+        if let Some(report) = self.streamed_step(system, state, h, end) {
             return Ok(report);
         }
         let loaded = self.memory.is_loaded;
         let mut known = self.start.is_at(state);
-        if self.rowwise.went {
-            known = self.leave_rows(system, state)?;
+        if self.streaming.was_used {
+            known = self.leave_streaming(system, state)?;
         } else if !known {
             self.evaluate_start(system, state)?;
         }

@@ -28,7 +28,6 @@
 //!
 //! Impacts are captured at the ends of steps, or located inside them ([`Impacts::Located`]), which keeps order 2 across isolated ones.
 
-mod by_rows;
 mod certify;
 mod coefficients;
 mod compliances;
@@ -46,10 +45,11 @@ mod multipliers;
 mod newton;
 mod options;
 mod response;
-mod row_passes;
 mod rows;
 mod settings;
 mod start;
+mod streamed;
+mod streamed_passes;
 mod tangent;
 mod watch;
 
@@ -160,8 +160,8 @@ impl Engine {
     }
 
     fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
-        if self.rowwise.went {
-            return self.interpolate_rows(fraction, out);
+        if self.streaming.was_used {
+            return self.interpolate_streamed(fraction, out);
         }
         let (b, fraction) = self.search.piece_at(&self.before, fraction);
         out.q

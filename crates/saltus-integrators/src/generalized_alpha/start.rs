@@ -1,6 +1,5 @@
 //! Before the first step and before every step: buffers, the state as it is, accelerations, activation.
 
-use super::by_rows::Rowwise;
 use super::engine::{Before, Engine, Sets, Start, Trial};
 use super::instant::Instant;
 use super::located::Search;
@@ -10,6 +9,7 @@ use super::multipliers::MATRIX_LIMIT;
 use super::response::{Momenta, Response};
 use super::rows::Rows;
 use super::settings::{Formulation, Inactive, LinearSolve, SmoothRow};
+use super::streamed::Streaming;
 use super::tangent::Tangent;
 use crate::integrator::{StepError, StepReport, refuse_laws_of_joints};
 use crate::kit::{MomentumScale, length_scale};
@@ -109,7 +109,7 @@ impl Engine {
         };
         self.rows = Rows::default();
         self.sets = Sets::default();
-        self.rowwise = Rowwise::default();
+        self.streaming = Streaming::default();
         self.monolithic = Monolithic::default();
         self.instant = Instant::new(n);
         self.search = Search::default();

@@ -80,7 +80,7 @@ impl MoreauJean {
         state: &State,
         h: f64,
     ) -> Result<StepReport, StepError> {
-        self.energy = match self.energy_by_rows(system, state) {
+        self.energy = match self.streamed_energy(system, state) {
             Some(energy) => energy,
             None => self.energy_at_start(system),
         };

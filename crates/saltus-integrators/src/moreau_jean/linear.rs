@@ -10,12 +10,11 @@
 //! force is evaluated again at the end, and the balance `M Δv − h f − W R` taken from it: that is the certificate.
 //! Products with `M` are consumed row by row as they arise, and the state is exchanged, not copied.
 
-use super::balance::{Balance, Rows};
 use super::{Evaluation, Forecast, MoreauJean, Variant};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{Energy, StepError, StepReport};
 use crate::kit::check_kinetic;
-use crate::passes::{Fingerprint, largest};
+use crate::streaming::{Fingerprint, Slices, Sums, Weights};
 use saltus_linear::{DENSE_LIMIT, axpy, dot};
 use saltus_system::{Point, State, System};
 
@@ -41,19 +40,19 @@ impl MoreauJean {
     pub(super) fn streamlined_kinetic(&self, v: &[f64]) -> f64 {
         let s = &self.smooth;
         // Summed as in a step, so that a run that goes on finds the same bits.
-        let mut balance = Balance::default();
+        let mut sums = Sums::default();
         s.mass.product(v, |first, line| {
             let rows = first..first + line.len();
             let (weights, v) = (&self.momentum_scale.weights[rows.clone()], &v[rows.clone()]);
-            let rows = Rows {
+            let slices = Slices {
+                mx: line,
+                mv: line,
                 force: weights,
-                weights,
-                x: v,
                 v,
             };
-            balance.take((line, line), rows, 0.0);
+            sums.include(&slices, Weights::Each(weights), 0.0, 0.0);
         });
-        balance.kinetic()
+        sums.energy().kinetic
     }
 
     /// What the first step finds of a step before it.
@@ -64,7 +63,7 @@ impl MoreauJean {
         self.length = 0.0;
         self.fingerprint = Fingerprint::of(state);
         self.needs_velocity = !self.smooth.damping.is_zero();
-        self.went_by_rows = false;
+        self.was_streamed = false;
     }
 
     /// One step; `state` is unchanged on error.
@@ -78,7 +77,7 @@ impl MoreauJean {
         if self.factored_for != h {
             self.factor_once(h)?;
         }
-        if let Some(report) = self.step_by_rows(system, state, h, end)? {
+        if let Some(report) = self.streamed_step(system, state, h, end)? {
             return Ok(report);
         }
         if self.look_ahead(state, h) != self.fingerprint || self.start.t != state.t {
@@ -96,15 +95,15 @@ impl MoreauJean {
             self.look_ahead(state, h);
         }
         self.contact.impulse.fill(0.0);
-        let (mut iterations, mut balance) = self.settle(system, state, h, end)?;
+        let (mut iterations, mut sums) = self.settle(system, state, h, end)?;
         if self.options.forecast == Forecast::Smooth && self.forecast_from_end(system, end) {
             self.look_ahead(state, h);
             let (more, again) = self.settle(system, state, h, end)?;
             iterations += more;
-            balance = again;
+            sums = again;
         }
-        self.check_end(system, end, &balance)?;
-        Ok(self.finish_streamlined(system, state, (h, end), iterations, &balance))
+        self.check_end(system, end, &sums)?;
+        Ok(self.finish_streamlined(system, state, (h, end), iterations, &sums))
     }
 
     /// Puts the evaluation point where it is without forces, and returns what tells the state apart.
@@ -125,8 +124,8 @@ impl MoreauJean {
         state: &State,
         h: f64,
         end: f64,
-    ) -> Result<(u32, Balance), StepError> {
-        self.went_by_rows = false;
+    ) -> Result<(u32, Sums), StepError> {
+        self.was_streamed = false;
         let t_eval = self.evaluation_time(state, h, end);
         let (s, t) = (&mut self.smooth, &self.trial);
         let at = Point {
@@ -146,22 +145,22 @@ impl MoreauJean {
             system.force(self.evaluation_point(t_eval), &mut force);
             self.smooth.force = force;
             self.begin_scale(h);
-            let balance = self.balance(h);
+            let sums = self.balance(h);
             let tolerance =
                 (self.options.tolerance * self.momentum_scale.scale).max(f64::MIN_POSITIVE);
-            let ratio = (largest(&balance.scaled) / tolerance).max(self.law_ratio());
-            if ratio <= 1.0 && balance.is_finite() {
-                return Ok((iterations, balance));
+            let ratio = (sums.weighted_residual() / tolerance).max(self.law_ratio());
+            if ratio <= 1.0 && sums.is_finite() {
+                return Ok((iterations, sums));
             }
             self.write_defect(h);
-            if !balance.is_finite() || !ratio.is_finite() {
+            if !sums.is_finite() || !ratio.is_finite() {
                 return Err(self.not_finite(system, end));
             }
             // One solve is exact but for round-off: what is left may be that of the forces.
             self.measure_round_off(h);
             let residual = self.residual(false);
             if residual.ratio() <= 1.0 {
-                return Ok((iterations, balance));
+                return Ok((iterations, sums));
             }
             if iterations == self.options.max_iterations {
                 return Err(self.not_converged(system, iterations, residual.worst));
@@ -301,7 +300,7 @@ impl MoreauJean {
     }
 
     /// `M Δv − h f − W R` and `M v`, of which only sizes are kept.
-    fn balance(&mut self, h: f64) -> Balance {
+    fn balance(&mut self, h: f64) -> Sums {
         let (s, c) = (&mut self.smooth, &mut self.contact);
         // The reactions join the few forces they touch for the time of the pass.
         c.touched.clear();
@@ -313,7 +312,8 @@ impl MoreauJean {
                 s.force[j] += c.impulse[i] * w / h;
             }
         }
-        let mut balance = Balance::default();
+        let mut sums = Sums::default();
+        let wants_change = self.theta != 0.5;
         let (force, weights, x, v) = (
             &s.force,
             &self.momentum_scale.weights,
@@ -322,18 +322,21 @@ impl MoreauJean {
         );
         s.mass.product_pair(x, v, |first, mx, mv| {
             let rows = first..first + mx.len();
-            let rows = Rows {
+            let slices = Slices {
+                mx,
+                mv,
                 force: &force[rows.clone()],
-                weights: &weights[rows.clone()],
-                x: &x[rows.clone()],
-                v: &v[rows],
+                v: &v[rows.clone()],
             };
-            balance.take((mx, mv), rows, h);
+            sums.include(&slices, Weights::Each(&weights[rows.clone()]), h, h);
+            if wants_change {
+                sums.include_change(mx, &x[rows]);
+            }
         });
         for &(j, force) in c.touched.iter().rev() {
             s.force[j] = force;
         }
-        balance
+        sums
     }
 
     /// Largest residual of the impact law over its tolerance.
@@ -368,10 +371,10 @@ impl MoreauJean {
         &self,
         system: &dyn System,
         end: f64,
-        balance: &Balance,
+        sums: &Sums,
     ) -> Result<(), StepError> {
         let at = (end, self.trial.v.as_slice());
-        check_kinetic(system, balance.kinetic(), at, &self.smooth.mass)
+        check_kinetic(system, sums.energy().kinetic, at, &self.smooth.mass)
     }
 
     /// Energy, works and certificate of the accepted step; `state` becomes its end.
@@ -381,7 +384,7 @@ impl MoreauJean {
         state: &mut State,
         (h, end): (f64, f64),
         iterations: u32,
-        balance: &Balance,
+        sums: &Sums,
     ) -> StepReport {
         let (work_external, work_contact) = self.streamlined_works(system, state, h, end);
         let potential = system.potential_energy(end, &self.trial.q);
@@ -389,9 +392,9 @@ impl MoreauJean {
             work_external,
             work_contact,
             potential,
-            algorithmic: self.streamlined_dissipation(system, state, end, potential, balance),
+            algorithmic: self.streamlined_dissipation(system, state, end, potential, sums),
         };
-        self.accept(system, state, (h, end), iterations, (balance, accounts))
+        self.accept(system, state, (h, end), iterations, (sums, accounts))
     }
 
     /// Makes `trial` the state, with its certificate.
@@ -401,16 +404,16 @@ impl MoreauJean {
         state: &mut State,
         (h, end): (f64, f64),
         iterations: u32,
-        (balance, accounts): (&Balance, Accounts),
+        (sums, accounts): (&Sums, Accounts),
     ) -> StepReport {
         let mut certificate = Certificate::EMPTY;
-        certificate.set(Entry::Dynamics, largest(&balance.largest));
+        certificate.set(Entry::Dynamics, sums.residual());
         self.certify_law(&mut certificate);
-        self.impulse_scale = self.impulse_scale.max(largest(&balance.impulse));
-        self.momentum_scale.scale = self.momentum_scale.scale.max(largest(&balance.momentum));
+        self.impulse_scale = self.impulse_scale.max(h * sums.force());
+        self.momentum_scale.scale = self.momentum_scale.scale.max(sums.momentum());
         let before = self.energy;
         self.energy = Energy {
-            kinetic: balance.kinetic(),
+            kinetic: sums.energy().kinetic,
             potential: accounts.potential,
         };
         let gain = self.energy.total() - before.total();
@@ -469,7 +472,7 @@ impl MoreauJean {
         state: &State,
         end: f64,
         potential: f64,
-        balance: &Balance,
+        sums: &Sums,
     ) -> f64 {
         if self.theta == 0.5 {
             return 0.0;
@@ -482,7 +485,7 @@ impl MoreauJean {
         let start = system.potential_energy(end, &state.q);
         let mut norms = 4.0 * (potential - 2.0 * middle + start);
         if self.options.variant == Variant::Standard {
-            norms += balance.change.iter().sum::<f64>();
+            norms += sums.change;
         }
         (0.5 - self.theta) * norms
     }
@@ -496,8 +499,8 @@ impl MoreauJean {
     ) {
         let t = &self.trial;
         let recomputed;
-        let x = if self.went_by_rows {
-            recomputed = self.increment_by_rows(system);
+        let x = if self.was_streamed {
+            recomputed = self.streamed_increment(system);
             &recomputed
         } else {
             &self.smooth.delta

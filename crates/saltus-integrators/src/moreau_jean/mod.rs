@@ -17,10 +17,8 @@
 //! Each step is solved by Newton's method on `v_{k+1}` with the exact tangent, the contact problem of
 //! each iteration by an LCP over the activated contacts. Constant `M`, `K`, `C` are recognised: the
 //! iteration matrix is factored once and one solve is exact; large such systems without bilateral constraints
-//! take the short way of `linear.rs`, whose cost is a few passes over memory, or that of `by_rows.rs`, which takes two.
+//! take the short way of `linear.rs`, whose cost is a few passes over memory, or that of `streamed.rs`, which takes two.
 
-mod balance;
-mod by_rows;
 mod certify;
 mod correction;
 mod explicit;
@@ -31,6 +29,7 @@ mod linear;
 mod newton;
 mod options;
 mod start;
+mod streamed;
 
 pub use explicit::Explicit;
 pub use options::{Bilateral as BilateralPoint, Evaluation, Forecast, MoreauJeanOptions, Variant};
@@ -39,8 +38,8 @@ use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{ContactState, Integrator, Reactions, StepError, StepReport};
 use crate::kit::MomentumScale;
 use crate::one_step::OneStep;
-use crate::passes::Fingerprint;
 use crate::scheme::OptionsError;
+use crate::streaming::Fingerprint;
 use saltus_linear::{DENSE_LIMIT, RowCollector, Runs, Schur, SquareMatrix, is_zero};
 use saltus_system::{ContactSet, Dims, State, Structure, System};
 
@@ -91,11 +90,11 @@ pub struct MoreauJean {
     seen: Fingerprint,
     /// Whether the force depends on the velocity.
     needs_velocity: bool,
-    /// Whether the last step was taken by rows, and what such steps need.
-    went_by_rows: bool,
+    /// Whether the last step was streamed, and what such steps need.
+    was_streamed: bool,
     /// Time its forces were evaluated at \[s\].
     evaluated_at: f64,
-    pieces: by_rows::Pieces,
+    buffers: streamed::Buffers,
     /// Where weights repeat.
     even_weights: Runs,
     energy: crate::integrator::Energy,
@@ -254,9 +253,9 @@ impl MoreauJean {
             fingerprint: Fingerprint::default(),
             seen: Fingerprint::default(),
             needs_velocity: true,
-            went_by_rows: false,
+            was_streamed: false,
             evaluated_at: 0.0,
-            pieces: by_rows::Pieces::default(),
+            buffers: streamed::Buffers::default(),
             even_weights: Runs::default(),
             energy: crate::integrator::Energy::default(),
             redundant: 0,

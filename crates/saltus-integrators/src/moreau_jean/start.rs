@@ -56,7 +56,7 @@ impl MoreauJean {
         };
         self.contact = Contact::default();
         self.schur = Schur::default();
-        self.pieces = super::by_rows::Pieces::default();
+        self.buffers = super::streamed::Buffers::default();
         self.even_weights.clear();
     }
 

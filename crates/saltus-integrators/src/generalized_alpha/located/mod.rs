@@ -425,7 +425,7 @@ impl Engine {
         let moved = self.rows.reach[j] * self.momentum_scale.scale * length;
         let relative = TOUCHING.max(10.0 * self.settings.tolerance);
         // A step by rows does not keep the positions of its start.
-        let place = if self.rowwise.went {
+        let place = if self.streaming.was_used {
             0.0
         } else {
             TOUCHING * self.size_of_place(j, &self.start.q)
