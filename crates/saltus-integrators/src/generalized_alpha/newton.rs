@@ -53,7 +53,7 @@ impl Engine {
             }
             settled = residual.ratio() <= 1.0;
             if !residual.ratio().is_finite() || last {
-                if !self.take_better_solve() {
+                if !self.take_together() {
                     return Err(if residual.ratio().is_finite() {
                         self.not_converged(system, spent, residual.worst)
                     } else {
@@ -75,8 +75,7 @@ impl Engine {
             }
             if let Err(error) = self.correct(system, h, end, with_tangents) {
                 // One block can be singular where all together are not.
-                let levels = self.watch.remedy == Remedy::None && self.has_levels();
-                if !(levels && self.next_remedy() || self.take_better_solve()) {
+                if !self.next_remedy() {
                     return Err(error);
                 }
                 self.predict();
@@ -103,26 +102,10 @@ impl Engine {
 
     /// Goes on to the next remedy against sets that do not settle; `false` where there is none left.
     fn next_remedy(&mut self) -> bool {
-        let relaxable = self.settings.formulation == Formulation::Pva(3);
-        let next = match self.watch.remedy {
-            Remedy::None if self.has_levels() => {
-                self.open_all();
-                Remedy::Levels
-            }
-            Remedy::None | Remedy::Levels => Remedy::Activation,
-            Remedy::Activation if relaxable => Remedy::Relaxed,
-            _ => return self.take_together(),
-        };
-        self.watch.remedy = next;
-        self.watch.remedy();
-        self.watch.restart();
-        true
-    }
-
-    /// Goes on to another way to solve for a correction; `false` where there is none left.
-    fn take_better_solve(&mut self) -> bool {
-        if self.watch.remedy == Remedy::Levels {
-            self.next_remedy()
+        if self.watch.remedy == Remedy::None && self.has_levels() {
+            self.open_all();
+            self.watch.take(Remedy::Levels);
+            true
         } else {
             self.take_together()
         }
@@ -134,9 +117,7 @@ impl Engine {
         if !sequential || self.watch.remedy == Remedy::Together {
             return false;
         }
-        self.watch.remedy = Remedy::Together;
-        self.watch.remedy();
-        self.watch.restart();
+        self.watch.take(Remedy::Together);
         true
     }
 
@@ -327,12 +308,6 @@ impl Engine {
     pub(super) fn activate(&mut self, h: f64) {
         let formulation = self.settings.formulation;
         let ng = self.dims.ng;
-        let boost = if self.watch.remedy >= Remedy::Activation {
-            100.0
-        } else {
-            1.0
-        };
-        let relaxed = self.watch.remedy >= Remedy::Relaxed;
         let located = self.settings.location.is_some();
         let (t, rows, sets) = (&self.trial, &self.rows, &mut self.sets);
         sets.position[..ng].fill(formulation.has_corrections());
@@ -349,7 +324,7 @@ impl Engine {
                 sets.smooth[j] = false;
                 continue;
             }
-            let r = boost * self.activation[j];
+            let r = self.activation[j];
             // A gap that is zero up to round-off is closed, whichever way it was computed.
             let gap = rows.gap[j] - self.epsilon;
             let e = if located {
@@ -376,10 +351,8 @@ impl Engine {
                 Formulation::Pva(strategy) => {
                     let position = t.nu_star[j] - r * gap >= 0.0;
                     let velocity = position && t.imp_star[j] - r * law >= 0.0;
-                    let smooth = strategy == 3
-                        && !relaxed
-                        && velocity
-                        && t.lambda[j] - r * rows.acceleration[j] >= 0.0;
+                    let smooth =
+                        strategy == 3 && velocity && t.lambda[j] - r * rows.acceleration[j] >= 0.0;
                     (position, velocity, smooth)
                 }
                 Formulation::HalfStep => {

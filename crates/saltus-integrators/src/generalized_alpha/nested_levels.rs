@@ -19,7 +19,6 @@ use super::engine::Engine;
 use super::levels::Level;
 use super::multipliers::MATRIX_LIMIT;
 use super::settings::{Formulation, Inactive};
-use super::watch::Remedy;
 use saltus_complementarity::{Mlcp, MlcpSolver, Tolerance};
 use saltus_linear::{Dense, LinearError, dot};
 
@@ -275,9 +274,7 @@ impl Engine {
             (Level::Smooth, _) => {
                 let p = velocity + j;
                 let closed = problem.y[p] > 0.0 || self.is_kept(j, size(p, Level::Velocity));
-                closed
-                    && self.watch.remedy < Remedy::Relaxed
-                    && self.may_carry((Level::Velocity, j), h, problem)
+                closed && self.may_carry((Level::Velocity, j), h, problem)
             }
         }
     }

@@ -3,16 +3,12 @@
 use super::engine::Sets;
 
 /// What was done about a step that did not converge, in the order in which it is tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remedy {
     /// Nothing yet.
     None,
     /// Sets and multipliers found together, level by level.
     Levels,
-    /// The activation parameter times 100.
-    Activation,
-    /// No contact at acceleration level in this step.
-    Relaxed,
     /// All unknowns at once instead of one block after the other.
     Together,
 }
@@ -79,6 +75,13 @@ impl Watch {
         self.remedies += 1;
     }
 
+    /// Goes on with `remedy`.
+    pub(super) fn take(&mut self, remedy: Remedy) {
+        self.remedy = remedy;
+        self.remedy();
+        self.restart();
+    }
+
     /// Notes the sets of an iterate and its defect; `true` where the iteration leads nowhere: it has left these sets and
     /// come back twice (once is not unusual on the way to a solution), it has tried many and settled on none, or
     /// it stays while rows of which some depend on others, `redundant`, cannot all be satisfied.
@@ -139,7 +142,7 @@ mod tests {
         for (hasty, remedy, changes) in [
             (false, Remedy::None, 24),
             (true, Remedy::None, 3),
-            (true, Remedy::Activation, 24),
+            (true, Remedy::Levels, 24),
         ] {
             watch.begin();
             (watch.is_hasty, watch.remedy) = (hasty, remedy);
