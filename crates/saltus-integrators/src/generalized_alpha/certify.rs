@@ -86,10 +86,10 @@ impl Engine {
         let ng = self.dims.ng;
         let active = self.impulse[ng..].iter().filter(|p| **p > 0.0).count();
         StepReport {
-            iterations: self.watch.iterations,
+            iterations: self.monitor.iterations,
             active: u32::try_from(active).unwrap_or(u32::MAX),
             redundant: std::mem::take(&mut self.redundant),
-            remedies: self.watch.remedies,
+            remedies: self.monitor.remedies,
             work_external,
             work_contact,
             ..StepReport::at_rest(h, self.energy, certificate)

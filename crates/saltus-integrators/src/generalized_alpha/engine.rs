@@ -2,17 +2,17 @@
 
 use super::compliances::Compliances;
 use super::instant::Instant;
-use super::levelled::Levelled;
 use super::located::Search;
 use super::memory::Memory;
+use super::monitor::SetMonitor;
 use super::monolithic::Monolithic;
 use super::multipliers::Condensed;
+use super::nested_levels::NestedLevels;
 use super::response::{Momenta, Response};
 use super::rows::Rows;
 use super::settings::Settings;
 use super::streamed::Streaming;
 use super::tangent::Tangent;
-use super::watch::Watch;
 use crate::integrator::{Energy, StepError, StepReport};
 use crate::kit::MomentumScale;
 use saltus_system::{Dims, MassKind, State, Structure, System};
@@ -48,8 +48,8 @@ pub(super) struct Engine {
     pub(super) sets: Sets,
     pub(super) condensed: Condensed,
     pub(super) compliances: Compliances,
-    pub(super) levelled: Levelled,
-    pub(super) watch: Watch,
+    pub(super) nested_levels: NestedLevels,
+    pub(super) monitor: SetMonitor,
     /// Contacts that cannot act in the trial (m).
     pub(super) barred: Vec<bool>,
     /// Length that residuals are measured with where that is not the length of the step \[s\].
@@ -179,7 +179,7 @@ pub(super) struct Trial {
     pub(super) q: Vec<f64>,        // q_{n+1} (nq)
     pub(super) momentum: Vec<f64>, // M v_{n+1} (nv)
     /// Whether corrections no longer help, so that it matters how well rows can be known.
-    pub(super) stuck: bool,
+    pub(super) has_stagnated: bool,
     pub(super) extent: f64,         // max |q|, where coordinates are not flat
     pub(super) q_probe: Vec<f64>,   // q̃ (nq)
     pub(super) force: Vec<f64>,     // f (nv)
@@ -243,8 +243,8 @@ impl Engine {
             sets: Sets::default(),
             condensed: Condensed::default(),
             compliances: Compliances::default(),
-            levelled: Levelled::default(),
-            watch: Watch::default(),
+            nested_levels: NestedLevels::default(),
+            monitor: SetMonitor::default(),
             barred: Vec::new(),
             yardstick: None,
             instant: Instant::default(),
@@ -335,7 +335,7 @@ impl Engine {
         self.before.h = h;
         self.before.q.copy_from_slice(&self.start.q);
         self.before.v.copy_from_slice(&self.start.v);
-        self.watch.begin();
+        self.monitor.begin();
         let report = self.take(system, h, end)?;
         state.t = end;
         state.q.copy_from_slice(&self.start.q);
@@ -343,9 +343,10 @@ impl Engine {
         Ok(report)
     }
 
-    /// The step in one piece or, where that fails, in as few equal parts as succeed.
+    /// The step in one piece or, where that fails, in as few equal parts as succeed: impacts of a light whip, and any step of which
+    /// round-off keeps the residual above the tolerance.
     fn take(&mut self, system: &dyn System, h: f64, end: f64) -> Result<StepReport, StepError> {
-        self.watch.is_quiet = true;
+        self.monitor.will_retry = true;
         self.impulse.fill(0.0);
         let scales = (
             self.momentum_scale.scale,
@@ -373,20 +374,21 @@ impl Engine {
         }
         self.saved.clone_from(&self.start);
         for parts in [2_u32, 4, 8, 16] {
-            self.watch.remedy();
+            self.monitor.remedy();
             self.impulse.fill(0.0);
-            match self.take_parts(system, h, end, parts) {
+            match self.step_in_parts(system, h, end, parts) {
                 Ok(report) => return Ok(report),
                 Err(_) => {
                     self.start.clone_from(&self.saved);
                     restore(self);
                     self.search.begin();
-                    self.rows.place(system, self.start.t, &self.start.q);
-                    self.rows.turn_to(system, self.start.t, &self.start.q);
+                    self.rows.evaluate_gaps(system, self.start.t, &self.start.q);
+                    self.rows
+                        .update_directions(system, self.start.t, &self.start.q);
                 }
             }
         }
-        self.watch.is_quiet = false;
+        self.monitor.will_retry = false;
         // The same once more: what could not be solved is in `trial` again.
         let mut last = self.solve(system, h, end).err().unwrap_or(first);
         if let StepError::NotConverged { problem, .. } = &mut last {
@@ -410,7 +412,7 @@ impl Engine {
         self.finish(system, h, end, sum)
     }
 
-    fn take_parts(
+    fn step_in_parts(
         &mut self,
         system: &dyn System,
         h: f64,

@@ -60,7 +60,7 @@ impl Engine {
             iterations,
             residual: worst.ratio * tolerance,
             tolerance,
-            place: if self.watch.is_quiet {
+            place: if self.monitor.will_retry {
                 String::new()
             } else {
                 self.name(system, worst.location)

@@ -24,7 +24,7 @@ use saltus_linear::{Dense, LinearError, dot};
 
 /// The linearised step in total impulses, and its solution level by level.
 #[derive(Debug, Default)]
-pub(super) struct Levelled {
+pub(super) struct NestedLevels {
     /// What every row makes of every multiplier, scaled as [`Engine::scales_of`] says.
     matrix: Dense,
     /// What every row is without multipliers, scaled and per momentum scale.
@@ -44,7 +44,7 @@ pub(super) struct Levelled {
 /// Damping couples the levels; so often they are solved one after the other at most.
 const SWEEPS: u32 = 30;
 
-impl Levelled {
+impl NestedLevels {
     /// Row `p` at the present multipliers, scaled.
     fn row(&self, p: usize) -> f64 {
         dot(self.matrix.row(p), &self.y) + self.q[p]
@@ -104,17 +104,17 @@ impl Engine {
     }
 
     /// One correction of all unknowns, active sets included.
-    pub(super) fn correct_levelled(&mut self, h: f64) -> Result<(), LinearError> {
+    pub(super) fn correct_nested(&mut self, h: f64) -> Result<(), LinearError> {
         let form = self.full_form();
         self.response.factor(form, &self.tangent)?;
         self.release(h, &Level::ALL);
         self.list_all_levels();
         self.move_alone(form, h);
-        let mut problem = std::mem::take(&mut self.levelled);
+        let mut problem = std::mem::take(&mut self.nested_levels);
         self.pose(form, h, &mut problem);
         self.solve_levels(h, &mut problem);
         self.adopt_levels(h, &problem);
-        self.levelled = problem;
+        self.nested_levels = problem;
         self.take_multipliers(h);
         self.add_motion(form, h);
         self.apply_base();
@@ -137,7 +137,7 @@ impl Engine {
         let c = &mut self.condensed;
         c.unknowns.clear();
         for (k, level) in Level::ALL.into_iter().enumerate() {
-            self.levelled.first[k] = c.unknowns.len();
+            self.nested_levels.first[k] = c.unknowns.len();
             c.unknowns.extend((0..counts[k]).map(|j| (level, j)));
         }
         let k = c.unknowns.len();
@@ -156,7 +156,7 @@ impl Engine {
     }
 
     /// Makes the problem of the unknowns, the momentum scale of the motion being one.
-    fn pose(&mut self, form: super::response::Form, h: f64, problem: &mut Levelled) {
+    fn pose(&mut self, form: super::response::Form, h: f64, problem: &mut NestedLevels) {
         let k = self.condensed.unknowns.len();
         problem.matrix.reset(k, k);
         self.condensed.make_room_for_one(self.dims.nv);
@@ -213,7 +213,7 @@ impl Engine {
         }
     }
 
-    fn solve_levels(&mut self, h: f64, problem: &mut Levelled) {
+    fn solve_levels(&mut self, h: f64, problem: &mut NestedLevels) {
         let tolerance = Tolerance {
             residual: (1e-2 * self.settings.tolerance).max(4.0 * f64::EPSILON),
             ..Tolerance::default()
@@ -235,7 +235,7 @@ impl Engine {
 
     /// The unknowns of the problem at `level`: all bilateral multipliers, whose number is returned, and those of
     /// the contacts that may carry one. The others carry none.
-    fn list_members(&self, level: Level, h: f64, problem: &mut Levelled) -> usize {
+    fn list_members(&self, level: Level, h: f64, problem: &mut NestedLevels) -> usize {
         let ng = self.dims.ng;
         let unknowns = &self.condensed.unknowns;
         problem.members.clear();
@@ -256,7 +256,7 @@ impl Engine {
     }
 
     /// Whether the level before is closed at contact row `j`.
-    fn may_carry(&self, (level, j): (Level, usize), h: f64, problem: &Levelled) -> bool {
+    fn may_carry(&self, (level, j): (Level, usize), h: f64, problem: &NestedLevels) -> bool {
         let [_, position, velocity] = problem.first;
         let size = |p: usize, at: Level| {
             let (row, _) = self.scales_of((at, j), h);
@@ -280,7 +280,7 @@ impl Engine {
     }
 
     /// Takes multipliers and sets over: the changes of the multipliers to `condensed.z`.
-    fn adopt_levels(&mut self, h: f64, problem: &Levelled) {
+    fn adopt_levels(&mut self, h: f64, problem: &NestedLevels) {
         let unit = self.momentum_unit();
         let ng = self.dims.ng;
         let (kappa, rho) = (self.response.kappa, self.response.rho);

@@ -1,25 +1,25 @@
 //! Newton's method on the step: place, evaluate, activate, judge, correct.
 
 use super::engine::Engine;
+use super::monitor::Remedy;
 use super::settings::{Formulation, LinearSolve, Prediction, SmoothRow};
-use super::watch::Remedy;
 use crate::integrator::StepError;
 use crate::round_off;
 use saltus_linear::{axpy, is_zero, max_abs};
 use saltus_system::{DynamicsParts, Point, System, Tangents};
 
 /// After so many corrections the round-off of force and rows is looked at; after one in a linear system.
-const STUBBORN: u32 = 3;
+const CHECK_ROUND_OFF_AFTER: u32 = 3;
 /// An iterate so many times worse than the first two leads nowhere, where impacts are located and the step can be cut.
 const DIVERGENCE: f64 = 1e4;
 
 impl Engine {
     /// Solves the step of length `h` \[s\] from `start` to the time `end` \[s\]; the answer is in `trial`.
     pub(super) fn solve(&mut self, system: &dyn System, h: f64, end: f64) -> Result<(), StepError> {
-        self.watch.remedy = Remedy::None;
-        self.watch.restart();
+        self.monitor.remedy = Remedy::None;
+        self.monitor.restart();
         self.begin_step(system, h, end)?;
-        self.watch.is_hasty = self.has_levels() && self.is_plain(self.full_form());
+        self.monitor.next_is_cheap = self.has_levels() && self.is_plain(self.full_form());
         self.predict();
         let measure = self.yardstick.unwrap_or(h);
         let mut spent = 0;
@@ -34,8 +34,12 @@ impl Engine {
             self.momentum_scale.begin(&self.trial.force, h);
             self.activate(h);
             let mut residual = self.residual(measure, spent == 0);
-            let stubborn = if self.is_linear() { 1 } else { STUBBORN };
-            if residual.ratio() > 1.0 && spent == stubborn {
+            let check_after = if self.is_linear() {
+                1
+            } else {
+                CHECK_ROUND_OFF_AFTER
+            };
+            if residual.ratio() > 1.0 && spent == check_after {
                 self.measure_round_off();
                 residual = self.residual(measure, false);
             }
@@ -53,7 +57,7 @@ impl Engine {
             }
             settled = residual.ratio() <= 1.0;
             if !residual.ratio().is_finite() || last {
-                if !self.take_together() {
+                if !self.solve_simultaneously() {
                     return Err(if residual.ratio().is_finite() {
                         self.not_converged(system, spent, residual.worst)
                     } else {
@@ -64,9 +68,13 @@ impl Engine {
                 (spent, fresh) = (0, true);
                 continue;
             }
-            let redundant = self.redundant > 0 && self.trial.stuck;
-            if self.watch.is_lost(&self.sets, residual.ratio(), redundant) && self.next_remedy() {
-                if self.watch.remedy == Remedy::Levels {
+            let redundant = self.redundant > 0 && self.trial.has_stagnated;
+            if self
+                .monitor
+                .has_stalled(&self.sets, residual.ratio(), redundant)
+                && self.next_remedy()
+            {
+                if self.monitor.remedy == Remedy::NestedLevels {
                     self.predict();
                     (spent, fresh) = (0, true);
                     continue;
@@ -83,14 +91,14 @@ impl Engine {
                 continue;
             }
             spent += 1;
-            self.watch.iterations += 1;
+            self.monitor.iterations += 1;
         }
     }
 
     /// How well force and rows can be known, from the tangents of the last correction.
     fn measure_round_off(&mut self) {
         let t = &mut self.trial;
-        t.stuck = true;
+        t.has_stagnated = true;
         round_off::of_force(
             &self.tangent.stiffness,
             1.0,
@@ -102,22 +110,22 @@ impl Engine {
 
     /// Goes on to the next remedy against sets that do not settle; `false` where there is none left.
     fn next_remedy(&mut self) -> bool {
-        if self.watch.remedy == Remedy::None && self.has_levels() {
+        if self.monitor.remedy == Remedy::None && self.has_levels() {
             self.open_all();
-            self.watch.take(Remedy::Levels);
+            self.monitor.take(Remedy::NestedLevels);
             true
         } else {
-            self.take_together()
+            self.solve_simultaneously()
         }
     }
 
     /// Goes on to the simultaneous solve; `false` where it is in use already.
-    fn take_together(&mut self) -> bool {
+    fn solve_simultaneously(&mut self) -> bool {
         let sequential = self.settings.linear_solve == LinearSolve::Sequential;
-        if !sequential || self.watch.remedy == Remedy::Together {
+        if !sequential || self.monitor.remedy == Remedy::Simultaneous {
             return false;
         }
-        self.watch.take(Remedy::Together);
+        self.monitor.take(Remedy::Simultaneous);
         true
     }
 
@@ -132,7 +140,7 @@ impl Engine {
             t.x.fill(0.0);
             t.lambda.fill(0.0);
         }
-        t.stuck = false;
+        t.has_stagnated = false;
         for v in [&mut t.u, &mut t.w, &mut t.nu, &mut t.imp, &mut t.round_off] {
             v.fill(0.0);
         }
@@ -209,10 +217,10 @@ impl Engine {
             };
             system.evaluate(at, parts);
         }
-        self.rows.place(system, end, &self.trial.q);
+        self.rows.evaluate_gaps(system, end, &self.trial.q);
         if !self.rows_are_linear() {
-            self.rows.turn_to(system, end, &self.trial.q);
-            self.rows.measure(&self.momentum_scale.weights);
+            self.rows.update_directions(system, end, &self.trial.q);
+            self.rows.update_reach(&self.momentum_scale.weights);
         }
         self.evaluate_rows(system, end);
         self.evaluate_probe(system, h, end);
@@ -269,7 +277,7 @@ impl Engine {
         }
         t.q_probe.copy_from_slice(&self.start.q);
         system.retract(&mut t.q_probe, &t.work);
-        self.rows.probe_at(system, end, &t.q_probe);
+        self.rows.evaluate_probe_gaps(system, end, &t.q_probe);
     }
 
     /// Residuals of the three momentum balances.
@@ -313,7 +321,7 @@ impl Engine {
         sets.position[..ng].fill(formulation.has_corrections());
         sets.velocity[..ng].fill(formulation.has_jumps());
         sets.smooth[..ng].fill(formulation.smooth_row().is_some());
-        if self.watch.remedy == Remedy::Levels {
+        if self.monitor.remedy == Remedy::NestedLevels {
             // The last correction has found them.
             return;
         }

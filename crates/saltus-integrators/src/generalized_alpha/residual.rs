@@ -1,9 +1,9 @@
-//! What a trial state lacks to a solution, and what counts as zero.
+//! Residuals of a trial state, and their tolerances.
 
 use super::engine::Engine;
 use super::levels::Level;
+use super::monitor::Remedy;
 use super::settings::{Formulation, Inactive, SmoothRow};
-use super::watch::Remedy;
 use crate::kit::{Convergence, Location};
 use crate::round_off::{self, ROUND_OFF};
 use saltus_linear::SparseRows;
@@ -20,15 +20,15 @@ pub(super) struct Residual {
 /// Active rows are converged to this fraction of the tolerance: a correction that brings the momentum
 /// balances there has mostly brought the constraints there too, and drift is what users look at.
 const TIGHT: f64 = 1e-5;
-/// What counts as zero along a row: by the tolerance of the scheme, and by round-off.
+/// Tolerance of a row: by the scheme, and by round-off.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Zero {
+pub(super) struct RowTolerance {
     wanted: f64,
     round_off: f64,
 }
 
-impl Zero {
-    /// What counts as zero, and what does by the tight tolerance.
+impl RowTolerance {
+    /// The tolerance, and the tight one.
     fn limits(self) -> (f64, f64) {
         let floor = self.round_off.max(f64::MIN_POSITIVE);
         (self.wanted.max(floor), (TIGHT * self.wanted).max(floor))
@@ -43,7 +43,7 @@ impl Residual {
 
     /// Includes the residual of an active row.
     #[inline]
-    fn active(&mut self, residual: f64, zero: Zero, location: Location) {
+    fn active(&mut self, residual: f64, zero: RowTolerance, location: Location) {
         let (limit, tight) = zero.limits();
         let residual = residual.abs();
         self.worst.include(residual, limit, location);
@@ -54,7 +54,7 @@ impl Residual {
 }
 
 /// `Σ |A_jk x_k|`.
-fn size_of_product(rows: &SparseRows, j: usize, x: &[f64]) -> f64 {
+fn product_magnitude(rows: &SparseRows, j: usize, x: &[f64]) -> f64 {
     let terms = rows.cols(j).iter().zip(rows.values(j));
     terms.map(|(&k, a)| (a * x[k]).abs()).sum()
 }
@@ -99,13 +99,17 @@ impl Engine {
     pub(super) fn row_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, t, formulation) = (&self.rows, &self.trial, self.settings.formulation);
         let reach = rows.reach[j].max(f64::MIN_POSITIVE);
-        let velocity = self.velocity_zero(j, momentum);
+        let velocity = self.velocity_tolerance(j, momentum);
         let location = self.location(j);
         if self.sets.smooth[j] {
             let (residual, zero) = match formulation.smooth_row() {
-                Some(SmoothRow::Position) => (rows.gap[j], self.gap_zero(j, h * velocity.wanted)),
+                Some(SmoothRow::Position) => {
+                    (rows.gap[j], self.gap_tolerance(j, h * velocity.wanted))
+                }
                 Some(SmoothRow::Velocity) => (rows.smooth_velocity[j], velocity),
-                Some(SmoothRow::Acceleration) => (rows.acceleration[j], self.acceleration_zero(j)),
+                Some(SmoothRow::Acceleration) => {
+                    (rows.acceleration[j], self.acceleration_tolerance(j))
+                }
                 None => (0.0, velocity),
             };
             all.active(residual, zero, location);
@@ -115,11 +119,11 @@ impl Engine {
         }
         if formulation.has_corrections() {
             if self.sets.position[j] {
-                let zero = self.gap_zero(j, h * velocity.wanted);
+                let zero = self.gap_tolerance(j, h * velocity.wanted);
                 all.active(rows.gap[j], zero, location);
             } else {
-                let loose = self.loose_correction(j, h).abs();
-                all.worst.include(loose * reach, h * momentum, location);
+                let open_part = self.open_correction(j, h).abs();
+                all.worst.include(open_part * reach, h * momentum, location);
             }
         }
         if formulation.has_jumps() {
@@ -128,10 +132,10 @@ impl Engine {
                 all.active(law, velocity, location);
             } else {
                 all.worst
-                    .include(self.loose_impulse(j).abs() * reach, momentum, location);
+                    .include(self.open_impulse(j).abs() * reach, momentum, location);
             }
         }
-        if self.watch.remedy == Remedy::Levels && j >= self.dims.ng && !self.barred[j] {
+        if self.monitor.remedy == Remedy::NestedLevels && j >= self.dims.ng && !self.barred[j] {
             self.open_residual(j, h, momentum, all);
         }
     }
@@ -140,11 +144,11 @@ impl Engine {
     /// signs.
     fn open_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, sets, formulation) = (&self.rows, &self.sets, self.settings.formulation);
-        let velocity = self.velocity_zero(j, momentum);
-        let gap = self.gap_zero(j, h * velocity.wanted);
+        let velocity = self.velocity_tolerance(j, momentum);
+        let gap = self.gap_tolerance(j, h * velocity.wanted);
         let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
         let positions = formulation.has_corrections() || formulation == Formulation::Position;
-        let mut check = |open: bool, value: f64, zero: Zero| {
+        let mut check = |open: bool, value: f64, zero: RowTolerance| {
             if open && value < 0.0 {
                 all.active(value, zero, self.location(j));
             }
@@ -160,7 +164,7 @@ impl Engine {
         let lasting = formulation == Formulation::Pva(3)
             && closed
             && (sets.velocity[j] || self.is_kept(j, law));
-        let acceleration = self.acceleration_zero(j);
+        let acceleration = self.acceleration_tolerance(j);
         check(
             lasting && !sets.smooth[j],
             rows.acceleration[j],
@@ -178,44 +182,45 @@ impl Engine {
 
     /// Whether a contact row with this gap \[m\] is closed up to the tolerance.
     pub(super) fn is_closed(&self, j: usize, gap: f64, h: f64) -> bool {
-        let velocity = self.velocity_zero(j, self.settings.tolerance * self.momentum_scale.scale);
-        let zero = self.gap_zero(j, h * velocity.wanted).limits().0;
+        let velocity =
+            self.velocity_tolerance(j, self.settings.tolerance * self.momentum_scale.scale);
+        let zero = self.gap_tolerance(j, h * velocity.wanted).limits().0;
         gap <= zero.max(self.epsilon)
     }
 
     /// Whether a contact row whose velocity differs so much from its impact law \[m/s\] obeys it up to the tolerance.
     pub(super) fn is_kept(&self, j: usize, law: f64) -> bool {
-        let zero = self.velocity_zero(j, self.settings.tolerance * self.momentum_scale.scale);
+        let zero = self.velocity_tolerance(j, self.settings.tolerance * self.momentum_scale.scale);
         law <= zero.limits().0
     }
 
     /// `Σ |G_jk x_k|`.
-    fn size_along(&self, j: usize, x: &[f64]) -> f64 {
-        size_of_product(self.rows.gradient(), j, x)
+    fn magnitude_along(&self, j: usize, x: &[f64]) -> f64 {
+        product_magnitude(self.rows.gradient(), j, x)
     }
 
     /// How large the part of a quantity is that positions make, where row `j` of `turn` is its derivative along
     /// them: positions are known up to round-off, and so is what follows from them, however small.
-    fn size_of_places(&self, turn: &SparseRows, j: usize) -> f64 {
+    fn position_magnitude(&self, turn: &SparseRows, j: usize) -> f64 {
         if self.is_flat {
-            size_of_product(turn, j, &self.trial.q)
+            product_magnitude(turn, j, &self.trial.q)
         } else {
             self.trial.extent * turn.values(j).iter().map(|a| a.abs()).sum::<f64>()
         }
     }
 
     /// How large the numbers are of which the gap of row `j` at `q` is made.
-    pub(super) fn size_of_place(&self, j: usize, q: &[f64]) -> f64 {
+    pub(super) fn gap_magnitude(&self, j: usize, q: &[f64]) -> f64 {
         let gradient = self.rows.gradient();
         if self.is_flat {
-            size_of_product(gradient, j, q)
+            product_magnitude(gradient, j, q)
         } else {
             self.trial.extent * gradient.values(j).iter().map(|a| a.abs()).sum::<f64>()
         }
     }
 
     /// `Σ |G_jk f_k| / M_kk`: the acceleration that the forces alone cause along row `j`.
-    fn size_of_forces(&self, j: usize) -> f64 {
+    fn force_magnitude(&self, j: usize) -> f64 {
         let rows = self.rows.gradient();
         let terms = rows.cols(j).iter().zip(rows.values(j));
         terms
@@ -224,40 +229,40 @@ impl Engine {
     }
 
     /// Velocity along row `j` that counts as zero.
-    fn velocity_zero(&self, j: usize, momentum: f64) -> Zero {
+    fn velocity_tolerance(&self, j: usize, momentum: f64) -> RowTolerance {
         // What cancels in a velocity that vanishes is of the size of the motion.
         let motion = self.rows.reach[j] * self.momentum_scale.scale;
-        let mut size = self.size_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
-        if self.trial.stuck {
-            size += self.size_of_places(self.rows.velocity_turn(), j);
+        let mut size = self.magnitude_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
+        if self.trial.has_stagnated {
+            size += self.position_magnitude(self.rows.velocity_gradient(), j);
         }
-        Zero {
+        RowTolerance {
             wanted: self.rows.reach[j] * momentum,
             round_off: ROUND_OFF * size,
         }
     }
 
     /// Gap that counts as zero: a distance moved by the velocity tolerance.
-    fn gap_zero(&self, j: usize, moved: f64) -> Zero {
-        let size = self.size_of_places(self.rows.gradient(), j);
-        Zero {
+    fn gap_tolerance(&self, j: usize, moved: f64) -> RowTolerance {
+        let size = self.position_magnitude(self.rows.gradient(), j);
+        RowTolerance {
             wanted: moved,
             round_off: (ROUND_OFF * size).max(ROUND_OFF / self.settings.tolerance * moved),
         }
     }
 
     /// Acceleration along row `j` that counts as zero.
-    fn acceleration_zero(&self, j: usize) -> Zero {
-        let mut size = self.size_along(j, &self.trial.x) + self.rows.bias[j].abs();
-        if self.trial.stuck {
+    fn acceleration_tolerance(&self, j: usize) -> RowTolerance {
+        let mut size = self.magnitude_along(j, &self.trial.x) + self.rows.bias[j].abs();
+        if self.trial.has_stagnated {
             // `ζ` is quadratic in velocities: what cancels in it is of the size of `∂ζ/∂v · v`, whatever is left. In
             // `v̇` forces and reactions cancel, where something is at rest against something.
-            size += size_of_product(self.rows.bias_damping(), j, &self.trial.v)
-                + self.size_of_places(self.rows.acceleration_turn(), j)
-                + self.size_of_forces(j);
+            size += product_magnitude(self.rows.bias_damping(), j, &self.trial.v)
+                + self.position_magnitude(self.rows.acceleration_gradient(), j)
+                + self.force_magnitude(j);
         }
         let scale = self.rows.reach[j] * (self.force_scale + self.bias_scale);
-        Zero {
+        RowTolerance {
             wanted: self.settings.tolerance * scale,
             round_off: ROUND_OFF * (size + scale),
         }
@@ -267,14 +272,14 @@ impl Engine {
     pub(super) fn change_of_open(&self, (level, j): (Level, usize), h: f64) -> f64 {
         match level {
             Level::Smooth if !self.sets.smooth[j] => -self.trial.lambda[j],
-            Level::Position if !self.sets.position[j] => -self.loose_correction(j, h),
-            Level::Velocity if !self.sets.velocity[j] => -self.loose_impulse(j),
+            Level::Position if !self.sets.position[j] => -self.open_correction(j, h),
+            Level::Velocity if !self.sets.velocity[j] => -self.open_impulse(j),
             _ => 0.0,
         }
     }
 
     /// What must vanish of `ν` on a row that is open.
-    pub(super) fn loose_correction(&self, j: usize, h: f64) -> f64 {
+    pub(super) fn open_correction(&self, j: usize, h: f64) -> f64 {
         let t = &self.trial;
         if self.settings.modified && j >= self.dims.ng {
             t.nu[j] - h * t.imp[j]
@@ -286,7 +291,7 @@ impl Engine {
     }
 
     /// What must vanish of `Λ` on a row that is open.
-    pub(super) fn loose_impulse(&self, j: usize) -> f64 {
+    pub(super) fn open_impulse(&self, j: usize) -> f64 {
         if self.settings.inactive == Inactive::Star {
             self.trial.imp_star[j]
         } else {

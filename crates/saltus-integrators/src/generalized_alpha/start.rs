@@ -342,9 +342,9 @@ impl Engine {
 
     pub(super) fn evaluate_start_rows(&mut self, system: &dyn System) {
         let (rows, start) = (&mut self.rows, &mut self.start);
-        rows.place(system, start.t, &start.q);
-        rows.turn_to(system, start.t, &start.q);
-        rows.measure(&self.momentum_scale.weights);
+        rows.evaluate_gaps(system, start.t, &start.q);
+        rows.update_directions(system, start.t, &start.q);
+        rows.update_reach(&self.momentum_scale.weights);
         for j in 0..rows.len() {
             start.rate[j] = rows.rate[j];
             start.gap[j] = rows.gap[j];
@@ -371,10 +371,10 @@ impl Engine {
         }
         if self.rows_are_linear() {
             let rows = &mut self.rows;
-            rows.place(system, end, &self.start.q);
-            rows.turn_to(system, end, &self.start.q);
+            rows.evaluate_gaps(system, end, &self.start.q);
+            rows.update_directions(system, end, &self.start.q);
             if !known {
-                rows.measure(&self.momentum_scale.weights);
+                rows.update_reach(&self.momentum_scale.weights);
             }
         }
         if self.is_linear() {
@@ -395,7 +395,7 @@ impl Engine {
             }
             system.retract(&mut t.q_probe, &t.work);
             let at = self.start.t + 0.5 * h;
-            self.rows.probe_at(system, at, &t.q_probe);
+            self.rows.evaluate_probe_gaps(system, at, &t.q_probe);
         }
         Ok(())
     }
@@ -445,7 +445,7 @@ impl Engine {
     /// Momentum, force and length scales of the initial state.
     fn set_scales(&mut self, system: &dyn System, state: &State, h: f64) {
         system.force(state.point(), &mut self.trial.force);
-        self.rows.measure(&self.momentum_scale.weights);
+        self.rows.update_reach(&self.momentum_scale.weights);
         (self.momentum_scale.scale, self.force_scale, self.bias_scale) = (0.0, 0.0, 0.0);
         let q = self.is_flat.then_some(state.q.as_slice());
         let ng = self.dims.ng;

@@ -7,10 +7,10 @@
 //! it. The end is accepted by the same measure as elsewhere; what does not pass is stepped the general way.
 
 use super::compliances::motion;
-use super::defect::Residual;
 use super::engine::{Engine, Sets};
 use super::levels::Level;
 use super::multipliers::levels_in;
+use super::residual::Residual;
 use super::settings::{Formulation, LinearSolve, SmoothRow};
 use super::streamed_passes::{Predictor, Totals};
 use crate::certificate::{Certificate, Entry};
@@ -45,9 +45,9 @@ pub(super) struct Streaming {
     pub(super) gap: Vec<f64>,
     pub(super) velocity: Vec<f64>,
     pub(super) acceleration: Vec<f64>,
-    pub(super) answers: Vec<f64>,
+    pub(super) free_accelerations: Vec<f64>,
     /// Gaps at the end, before they are evaluated (m).
-    pub(super) foreseen: Vec<f64>,
+    pub(super) predicted_gap: Vec<f64>,
     /// Active sets that the multipliers belong to.
     pub(super) sets: Sets,
     /// Factors of the columns (m): of `S⁻¹Gᵀ` and `M⁻¹Gᵀ` in `x`, of `M⁻¹Gᵀ` in `U` and `W`.
@@ -104,7 +104,7 @@ impl Engine {
             }
             self.restart_streaming(system, inputs, state);
         }
-        self.watch.begin();
+        self.monitor.begin();
         if !self.begin_streamed(system, inputs) || located && !self.watch_rows() {
             return None;
         }
@@ -194,8 +194,8 @@ impl Engine {
         self.streaming.was_used = true;
         let (rows, start) = (&mut self.rows, &mut self.start);
         start.t = state.t;
-        rows.place(system, state.t, inputs.q);
-        rows.turn_to(system, state.t, inputs.q);
+        rows.evaluate_gaps(system, state.t, inputs.q);
+        rows.update_directions(system, state.t, inputs.q);
         for j in 0..rows.len() {
             start.rate[j] = rows.rate[j];
             start.gap[j] = rows.gap[j];
@@ -209,9 +209,9 @@ impl Engine {
             self.activation_parameters();
             self.activation_is_known = true;
         }
-        self.rows.place(system, inputs.end, inputs.q);
-        self.rows.turn_to(system, inputs.end, inputs.q);
-        self.rows.measure(&self.momentum_scale.weights);
+        self.rows.evaluate_gaps(system, inputs.end, inputs.q);
+        self.rows.update_directions(system, inputs.end, inputs.q);
+        self.rows.update_reach(&self.momentum_scale.weights);
         if self.settings.formulation.smooth_row() == Some(SmoothRow::Acceleration) {
             let at = Point {
                 t: inputs.end,
@@ -268,14 +268,14 @@ impl Engine {
     /// Active sets and multipliers, from what the rows answer; `false` where they do not settle.
     fn solve_rows(&mut self, h: f64) -> bool {
         if self.rows.contacts() == 0 {
-            self.watch.iterations += 1;
+            self.monitor.iterations += 1;
             return true;
         }
         let t = &mut self.trial;
         for list in [&mut t.lambda, &mut t.nu, &mut t.imp] {
             list.fill(0.0);
         }
-        self.watch.restart();
+        self.monitor.restart();
         let form = self.full_form();
         let levels: &[Level] = match self.settings.formulation {
             f if f.has_corrections() => &Level::ALL,
@@ -283,10 +283,10 @@ impl Engine {
             _ => &[Level::Smooth],
         };
         self.collect_impulses(h);
-        self.place_rows_alone(false, h);
+        self.evaluate_rows_alone(false, h);
         self.activate(h);
         for _ in 0..self.settings.max_iterations {
-            if self.watch.is_lost(&self.sets, 0.0, false) {
+            if self.monitor.has_stalled(&self.sets, 0.0, false) {
                 return false;
             }
             self.streaming.sets.copy_from(&self.sets);
@@ -304,7 +304,7 @@ impl Engine {
             for p in 0..self.condensed.unknowns.len() {
                 *self.multiplier(self.condensed.unknowns[p]) = 0.0;
             }
-            self.place_rows_alone(true, h);
+            self.evaluate_rows_alone(true, h);
             if !self.condensed.unknowns.is_empty() {
                 self.fill_plain(form, h, &|engine, unknown| -engine.residual_of(unknown));
                 let redundant = self.condensed.solve();
@@ -314,9 +314,9 @@ impl Engine {
                     *self.multiplier(self.condensed.unknowns[p]) = z;
                 }
             }
-            self.watch.iterations += 1;
+            self.monitor.iterations += 1;
             self.collect_impulses(h);
-            self.place_rows_alone(true, h);
+            self.evaluate_rows_alone(true, h);
             self.activate(h);
             if self.sets == self.streaming.sets {
                 return true;
@@ -346,14 +346,14 @@ impl Engine {
     }
 
     /// Gaps, rates and accelerations of the rows with the multipliers as they are, and with the forces or without.
-    fn place_rows_alone(&mut self, forces: bool, h: f64) {
+    fn evaluate_rows_alone(&mut self, forces: bool, h: f64) {
         let form = self.full_form();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let factors = (kappa, rho, self.tie(h));
         let half_step = self.settings.formulation == Formulation::HalfStep;
         for i in 0..self.rows.len() {
             let answer = if forces {
-                self.streaming.answers[i]
+                self.streaming.free_accelerations[i]
             } else {
                 0.0
             };
@@ -389,7 +389,7 @@ impl Engine {
         }
     }
 
-    /// The rows at the end as they are, and by how much the end misses; what the rows had not foreseen is remembered.
+    /// The rows at the end as they are, and by how much the end misses; what the rows had not predicted_gap is remembered.
     fn residual_of_rows(
         &mut self,
         system: &dyn System,
@@ -408,8 +408,8 @@ impl Engine {
             return residual;
         }
         let half_step = self.settings.formulation == Formulation::HalfStep;
-        self.streaming.foreseen.copy_from_slice(&self.rows.gap);
-        self.rows.place(system, inputs.end, &self.trial.q);
+        self.streaming.predicted_gap.copy_from_slice(&self.rows.gap);
+        self.rows.evaluate_gaps(system, inputs.end, &self.trial.q);
         let (r, rows, t) = (&mut self.streaming, &mut self.rows, &self.trial);
         for j in 0..rows.len() {
             let along = |x: &[f64]| rows.gradient().dot(j, x);
@@ -417,7 +417,7 @@ impl Engine {
             let (correction, jump) = (along(&t.u), along(&t.w));
             r.acceleration[j] += (x + rows.bias[j]) - rows.acceleration[j];
             r.velocity[j] += velocity - rows.velocity[j];
-            r.gap[j] += rows.gap[j] - r.foreseen[j];
+            r.gap[j] += rows.gap[j] - r.predicted_gap[j];
             rows.velocity[j] = velocity;
             rows.smooth_velocity[j] = velocity - jump;
             rows.acceleration[j] = x + rows.bias[j];
@@ -435,7 +435,7 @@ impl Engine {
     /// Gaps in the middle of the step along the velocity at the start, to which the half-step schemes look.
     fn probe_half_way(&mut self, system: &dyn System, inputs: StepInputs<'_>) {
         let rows = &mut self.rows;
-        rows.probe_at(system, self.start.t + 0.5 * inputs.h, inputs.q);
+        rows.evaluate_probe_gaps(system, self.start.t + 0.5 * inputs.h, inputs.q);
         for i in 0..rows.contacts() {
             let along = rows.probe.directions.dot(rows.probe.first_row[i], inputs.v);
             rows.probe_gap[i] += 0.5 * inputs.h * along;
@@ -494,7 +494,7 @@ impl Engine {
         self.energy = totals.sums.energy();
         let gain = self.energy.total() - before.total();
         certificate.set(Entry::EnergyBalance, gain - work_external - work_contact);
-        self.force_scale = self.force_scale.max(totals.sums.force());
+        self.force_scale = self.force_scale.max(totals.sums.push());
         self.momentum_scale.scale = self.momentum_scale.scale.max(totals.sums.momentum());
         self.update_bias_scale();
         self.leave_open_rows();
@@ -537,8 +537,8 @@ impl Streaming {
             &mut self.gap,
             &mut self.velocity,
             &mut self.acceleration,
-            &mut self.answers,
-            &mut self.foreseen,
+            &mut self.free_accelerations,
+            &mut self.predicted_gap,
             a,
             b,
             c,

@@ -48,8 +48,8 @@ impl Engine {
         let mut x = std::mem::take(&mut self.trial.x);
         let mut q = std::mem::take(&mut self.streaming.q);
         let mut v = std::mem::take(&mut self.streaming.v);
-        let mut answers = std::mem::take(&mut self.streaming.answers);
-        answers.fill(0.0);
+        let mut free_accelerations = std::mem::take(&mut self.streaming.free_accelerations);
+        free_accelerations.fill(0.0);
         let mut seen = Fingerprint::default();
         let predictor = Predictor::new(self, inputs.h);
         let damped = self.tangent.damped;
@@ -64,7 +64,7 @@ impl Engine {
                 &mut sweep,
                 inputs,
                 &mut x,
-                &mut answers,
+                &mut free_accelerations,
                 |rows, wide, force| {
                     let (q, v) = (&mut q[..wide.len()], &mut v[..wide.len()]);
                     let start = (&self.start.a[wide.clone()], &self.start.x[wide.clone()]);
@@ -83,7 +83,7 @@ impl Engine {
         self.trial.x = x;
         self.streaming.q = q;
         self.streaming.v = v;
-        self.streaming.answers = answers;
+        self.streaming.free_accelerations = free_accelerations;
         seen
     }
 
@@ -339,10 +339,10 @@ impl BackwardPass for Backward<'_> {
             let stiffness = &engine.tangent.stiffness;
             stiffness.rows_times_absolute(rows.clone(), (0, &end.q), floor);
             let of = (&*floor, &weights[rows.clone()]);
-            totals.sums.include_above(&slices, of, 1.0);
+            totals.sums.include_above::<false>(&slices, of, inputs.h);
         }
         let even = Weights::of(&engine.streaming.even_weights, weights, &rows);
-        totals.sums.include(&slices, even, 1.0, inputs.h);
+        totals.sums.include::<false>(&slices, even, inputs.h);
         totals.sums.potential += inputs.local.potential_rows(at, rows);
     }
 }

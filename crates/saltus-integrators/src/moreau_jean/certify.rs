@@ -23,7 +23,7 @@ impl MoreauJean {
         let energy = self.energy_at_end(system, end)?;
         let (work_external, work_contact) = self.works(system, state, h, end);
         let mut certificate = Certificate::EMPTY;
-        certificate.set(Entry::Dynamics, max_abs(&self.smooth.defect));
+        certificate.set(Entry::Dynamics, max_abs(&self.smooth.balance));
         self.certify_law(&mut certificate);
         self.split_increment(state);
         let before = self.energy;
@@ -311,8 +311,8 @@ impl MoreauJean {
     pub(super) fn energy_at_start(&self, system: &dyn System) -> Energy {
         let start = &self.start;
         let mut energy = energy_of(system, (start.t, &start.q), (&start.v, &start.momentum));
-        if self.is_streamlined() {
-            energy.kinetic = self.streamlined_kinetic(&start.v);
+        if self.uses_linear_path() {
+            energy.kinetic = self.linear_kinetic(&start.v);
         }
         energy
     }

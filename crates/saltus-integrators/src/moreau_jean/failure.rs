@@ -14,7 +14,7 @@ impl MoreauJean {
         let s = &self.smooth;
         let (quantity, location) = if let Some(i) = first_not_finite(&s.force) {
             ("the force", Location::Velocity(i))
-        } else if let Some(i) = first_not_finite(&s.defect) {
+        } else if let Some(i) = first_not_finite(&s.balance) {
             ("the momentum balance", Location::Velocity(i))
         } else if let Some(i) = first_not_finite(&self.bilateral.velocity) {
             ("the velocity", Location::Bilateral(i))

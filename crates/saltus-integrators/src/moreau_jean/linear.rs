@@ -19,7 +19,7 @@ use saltus_linear::{DENSE_LIMIT, axpy, dot};
 use saltus_system::{Point, State, System};
 
 /// Energy and work of a step.
-pub(super) struct Accounts {
+pub(super) struct EnergyTerms {
     pub(super) work_external: f64,
     pub(super) work_contact: f64,
     /// Potential energy at the end \[J\].
@@ -30,14 +30,14 @@ pub(super) struct Accounts {
 
 impl MoreauJean {
     /// Whether steps are taken the short way.
-    pub(super) fn is_streamlined(&self) -> bool {
+    pub(super) fn uses_linear_path(&self) -> bool {
         self.dims.nv > DENSE_LIMIT
             && self.contacts_are_constant()
             && self.options.evaluation == Evaluation::ThetaPoint
     }
 
     /// Kinetic energy \[J\] of `v`.
-    pub(super) fn streamlined_kinetic(&self, v: &[f64]) -> f64 {
+    pub(super) fn linear_kinetic(&self, v: &[f64]) -> f64 {
         let s = &self.smooth;
         // Summed as in a step, so that a run that goes on finds the same bits.
         let mut sums = Sums::default();
@@ -50,13 +50,13 @@ impl MoreauJean {
                 force: weights,
                 v,
             };
-            sums.include(&slices, Weights::Each(weights), 0.0, 0.0);
+            sums.include::<true>(&slices, Weights::Each(weights), 0.0);
         });
         sums.energy().kinetic
     }
 
     /// What the first step finds of a step before it.
-    pub(super) fn begin_streamlined(&mut self, state: &State) {
+    pub(super) fn begin_linear(&mut self, state: &State) {
         self.trial.q.copy_from_slice(&state.q);
         self.trial.v.copy_from_slice(&state.v);
         self.smooth.delta.fill(0.0);
@@ -80,9 +80,9 @@ impl MoreauJean {
         if let Some(report) = self.streamed_step(system, state, h, end)? {
             return Ok(report);
         }
-        if self.look_ahead(state, h) != self.fingerprint || self.start.t != state.t {
+        if self.predict_positions(state, h) != self.fingerprint || self.start.t != state.t {
             self.energy = Energy {
-                kinetic: self.streamlined_kinetic(&state.v),
+                kinetic: self.linear_kinetic(&state.v),
                 potential: system.potential_energy(state.t, &state.q),
             };
             system.evaluate_contacts(state.t, &state.q, &mut self.contact.set);
@@ -92,22 +92,22 @@ impl MoreauJean {
         self.forecast(system, state, h);
         if !matches!(self.options.forecast, Forecast::Start | Forecast::Smooth) {
             // The forecast looked elsewhere.
-            self.look_ahead(state, h);
+            self.predict_positions(state, h);
         }
         self.contact.impulse.fill(0.0);
-        let (mut iterations, mut sums) = self.settle(system, state, h, end)?;
+        let (mut iterations, mut sums) = self.solve_linear(system, state, h, end)?;
         if self.options.forecast == Forecast::Smooth && self.forecast_from_end(system, end) {
-            self.look_ahead(state, h);
-            let (more, again) = self.settle(system, state, h, end)?;
+            self.predict_positions(state, h);
+            let (more, again) = self.solve_linear(system, state, h, end)?;
             iterations += more;
             sums = again;
         }
         self.check_end(system, end, &sums)?;
-        Ok(self.finish_streamlined(system, state, (h, end), iterations, &sums))
+        Ok(self.finish_linear(system, state, (h, end), iterations, &sums))
     }
 
     /// Puts the evaluation point where it is without forces, and returns what tells the state apart.
-    fn look_ahead(&mut self, state: &State, h: f64) -> Fingerprint {
+    fn predict_positions(&mut self, state: &State, h: f64) -> Fingerprint {
         let ahead = self.theta * h;
         let mut seen = Fingerprint::default();
         for ((out, q), v) in (self.trial.q_eval.iter_mut().zip(&state.q)).zip(&state.v) {
@@ -118,7 +118,7 @@ impl MoreauJean {
     }
 
     /// Solves for `Δv` and the impulses until the balance holds; usually at once.
-    fn settle(
+    fn solve_linear(
         &mut self,
         system: &dyn System,
         state: &State,
@@ -138,7 +138,7 @@ impl MoreauJean {
         s.iteration.solve_scaled(h, &mut s.delta);
         let mut iterations = 0;
         loop {
-            self.close(system, state, (t_eval, end))?;
+            self.solve_impulses(system, state, (t_eval, end))?;
             iterations += 1;
             self.advance(state, h);
             let mut force = std::mem::take(&mut self.smooth.force);
@@ -152,7 +152,7 @@ impl MoreauJean {
             if ratio <= 1.0 && sums.is_finite() {
                 return Ok((iterations, sums));
             }
-            self.write_defect(h);
+            self.write_residuals(h);
             if !sums.is_finite() || !ratio.is_finite() {
                 return Err(self.not_finite(system, end));
             }
@@ -173,19 +173,19 @@ impl MoreauJean {
     }
 
     /// Solves for the impulses of the active contacts, and adds what they do to `Δv`.
-    fn close(
+    fn solve_impulses(
         &mut self,
         system: &dyn System,
         state: &State,
         times: (f64, f64),
     ) -> Result<(), StepError> {
-        self.know_columns(system, times, None);
-        let mut answers = std::mem::take(&mut self.contact.answers);
+        self.update_columns(system, times, None);
+        let mut free_velocities = std::mem::take(&mut self.contact.free_velocities);
         let c = &self.contact;
         let row = |&i: &usize| c.law.directions.dot(c.law.first_row[i], &self.smooth.delta);
-        answers.clear();
-        answers.extend(c.active.iter().map(row));
-        self.contact.answers = answers;
+        free_velocities.clear();
+        free_velocities.extend(c.active.iter().map(row));
+        self.contact.free_velocities = free_velocities;
         self.solve_contacts(system, &state.v)?;
         let c = &self.contact;
         let s = &mut self.smooth;
@@ -196,7 +196,7 @@ impl MoreauJean {
 
     /// Makes the columns of the active contacts known. The law is that at the evaluation point, with rates at the end of the
     /// step; where directions depend on time alone, `anywhere` will do for it.
-    pub(super) fn know_columns(
+    pub(super) fn update_columns(
         &mut self,
         system: &dyn System,
         (t_eval, end): (f64, f64),
@@ -209,7 +209,7 @@ impl MoreauJean {
         if self.options.forecast != Forecast::Predicted {
             let q = anywhere.unwrap_or(&self.trial.q_eval);
             system.evaluate_contacts(t_eval, q, &mut c.law);
-            c.take_rates(system, (t_eval, end), q);
+            c.use_rates_at_end(system, (t_eval, end), q);
         }
         let (iteration, schur) = (&self.smooth.iteration, &mut self.schur);
         for &i in &c.active {
@@ -217,7 +217,7 @@ impl MoreauJean {
         }
     }
 
-    /// Solves for the impulses of the active contacts; their `answers` are what forces alone do along them, and `v` is
+    /// Solves for the impulses of the active contacts; their `free_velocities` are what forces alone do along them, and `v` is
     /// the velocity at the start.
     pub(super) fn solve_contacts(
         &mut self,
@@ -233,7 +233,8 @@ impl MoreauJean {
             self.schur.product(c.active[i], c.active[j])
         });
         for (k, &i) in c.active.iter().enumerate() {
-            self.one_step.q_mut()[k] = c.law.normal_velocity(i, v) + c.answers[k] + self.rebound(i);
+            self.one_step.q_mut()[k] =
+                c.law.normal_velocity(i, v) + c.free_velocities[k] + self.rebound(i);
         }
         let c = &mut self.contact;
         c.multipliers.extend(c.active.iter().map(|&i| c.impulse[i]));
@@ -292,7 +293,7 @@ impl MoreauJean {
                 v_eval[i] = v[i] + theta * x[i];
             }
         }
-        self.seen = seen;
+        self.end_fingerprint = seen;
         let c = &mut self.contact;
         for &i in &c.active {
             c.velocity[i] = c.law.normal_velocity(i, &t.v);
@@ -328,7 +329,7 @@ impl MoreauJean {
                 force: &force[rows.clone()],
                 v: &v[rows.clone()],
             };
-            sums.include(&slices, Weights::Each(&weights[rows.clone()]), h, h);
+            sums.include::<true>(&slices, Weights::Each(&weights[rows.clone()]), h);
             if wants_change {
                 sums.include_change(mx, &x[rows]);
             }
@@ -355,14 +356,14 @@ impl MoreauJean {
     }
 
     /// Writes out the residual without and with reactions.
-    fn write_defect(&mut self, h: f64) {
+    fn write_residuals(&mut self, h: f64) {
         let (s, c) = (&mut self.smooth, &self.contact);
         s.mass.apply(&s.delta, &mut s.residual);
         axpy(-h, &s.force, &mut s.residual);
-        s.defect.copy_from_slice(&s.residual);
+        s.balance.copy_from_slice(&s.residual);
         for &i in &c.active {
             let row = c.law.first_row[i];
-            c.law.directions.axpy(row, -c.impulse[i], &mut s.defect);
+            c.law.directions.axpy(row, -c.impulse[i], &mut s.balance);
         }
     }
 
@@ -378,7 +379,7 @@ impl MoreauJean {
     }
 
     /// Energy, works and certificate of the accepted step; `state` becomes its end.
-    fn finish_streamlined(
+    fn finish_linear(
         &mut self,
         system: &dyn System,
         state: &mut State,
@@ -386,15 +387,15 @@ impl MoreauJean {
         iterations: u32,
         sums: &Sums,
     ) -> StepReport {
-        let (work_external, work_contact) = self.streamlined_works(system, state, h, end);
+        let (work_external, work_contact) = self.linear_works(system, state, h, end);
         let potential = system.potential_energy(end, &self.trial.q);
-        let accounts = Accounts {
+        let energy_terms = EnergyTerms {
             work_external,
             work_contact,
             potential,
-            algorithmic: self.streamlined_dissipation(system, state, end, potential, sums),
+            algorithmic: self.linear_dissipation(system, state, end, potential, sums),
         };
-        self.accept(system, state, (h, end), iterations, (sums, accounts))
+        self.accept(system, state, (h, end), iterations, (sums, energy_terms))
     }
 
     /// Makes `trial` the state, with its certificate.
@@ -404,29 +405,29 @@ impl MoreauJean {
         state: &mut State,
         (h, end): (f64, f64),
         iterations: u32,
-        (sums, accounts): (&Sums, Accounts),
+        (sums, energy_terms): (&Sums, EnergyTerms),
     ) -> StepReport {
         let mut certificate = Certificate::EMPTY;
         certificate.set(Entry::Dynamics, sums.residual());
         self.certify_law(&mut certificate);
-        self.impulse_scale = self.impulse_scale.max(h * sums.force());
+        self.impulse_scale = self.impulse_scale.max(sums.push());
         self.momentum_scale.scale = self.momentum_scale.scale.max(sums.momentum());
         let before = self.energy;
         self.energy = Energy {
             kinetic: sums.energy().kinetic,
-            potential: accounts.potential,
+            potential: energy_terms.potential,
         };
         let gain = self.energy.total() - before.total();
-        let works = (accounts.work_external, accounts.work_contact);
+        let works = (energy_terms.work_external, energy_terms.work_contact);
         certificate.set(
             Entry::EnergyBalance,
-            gain - works.0 - works.1 - accounts.algorithmic,
+            gain - works.0 - works.1 - energy_terms.algorithmic,
         );
         std::mem::swap(&mut state.q, &mut self.trial.q);
         std::mem::swap(&mut state.v, &mut self.trial.v);
         state.t = end;
         self.start.t = end;
-        self.fingerprint = self.seen;
+        self.fingerprint = self.end_fingerprint;
         let before = std::mem::take(&mut self.trial.v);
         self.certify_end(system, state.point(), &before, &mut certificate);
         self.trial.v = before;
@@ -434,13 +435,7 @@ impl MoreauJean {
     }
 
     /// Work of the forces without a potential, and of the contacts.
-    fn streamlined_works(
-        &mut self,
-        system: &dyn System,
-        state: &State,
-        h: f64,
-        end: f64,
-    ) -> (f64, f64) {
+    fn linear_works(&mut self, system: &dyn System, state: &State, h: f64, end: f64) -> (f64, f64) {
         let phi = self.phi;
         let mut power = 0.0;
         if !system.is_conservative() {
@@ -466,7 +461,7 @@ impl MoreauJean {
     }
 
     /// See [`algorithmic_dissipation`](Self::algorithmic_dissipation).
-    fn streamlined_dissipation(
+    fn linear_dissipation(
         &mut self,
         system: &dyn System,
         state: &State,
@@ -491,12 +486,7 @@ impl MoreauJean {
     }
 
     /// The state inside the last step.
-    pub(super) fn interpolate_streamlined(
-        &self,
-        system: &dyn System,
-        fraction: f64,
-        out: &mut State,
-    ) {
+    pub(super) fn interpolate_linear(&self, system: &dyn System, fraction: f64, out: &mut State) {
         let t = &self.trial;
         let recomputed;
         let x = if self.was_streamed {

@@ -79,15 +79,15 @@ pub struct MoreauJean {
     joints: joints::Joints,
     one_step: OneStep,
     /// The condensed problem of all contacts, where it never changes and is small.
-    all_contacts: OneStep,
+    constant_delassus: OneStep,
     /// The condensed contacts met so far of a large time-invariant system.
     schur: Schur,
     /// Length of the last step \[s\], which the increments belong to, and what tells its end from other states, where steps are
-    /// streamlined.
+    /// linear.
     length: f64,
     fingerprint: Fingerprint,
     /// The same of the trial end of the step.
-    seen: Fingerprint,
+    end_fingerprint: Fingerprint,
     /// Whether the force depends on the velocity.
     needs_velocity: bool,
     /// Whether the last step was streamed, and what such steps need.
@@ -116,7 +116,7 @@ struct Smooth {
     active: Vec<f64>,            // force that changes the energy (nv)
     x: Vec<f64>,                 // what M multiplies (nv)
     residual: Vec<f64>,          // M x − h f without reactions (nv)
-    defect: Vec<f64>,            // the same with reactions (nv)
+    balance: Vec<f64>,           // the same with reactions (nv)
     delta: Vec<f64>,             // Newton correction (nv)
     round_off: Vec<f64>,         // of the impulse of the forces, where it matters (nv)
 }
@@ -186,14 +186,14 @@ struct Contact {
     sticking: Vec<bool>,        // contacts that stuck when the step began
     state: Vec<ContactState>,   // what each contact does
     multipliers: Vec<f64>,      // z of the one-step problem
-    answers: Vec<f64>,          // what forces alone do along the active contacts
+    free_velocities: Vec<f64>,  // what forces alone do along the active contacts
     touched: Vec<(usize, f64)>, // forces that reactions are added to for a while
 }
 
 impl Contact {
     /// Takes the rates `∂g/∂t` of the law, which is evaluated at `t_eval`, at `end`, that a contact which stays closed to a wall that accelerates has no speed at the
     /// end of the step. `probe` has the same contacts, and is free once the forecast is known.
-    fn take_rates(&mut self, system: &dyn System, (t_eval, end): (f64, f64), q: &[f64]) {
+    fn use_rates_at_end(&mut self, system: &dyn System, (t_eval, end): (f64, f64), q: &[f64]) {
         if t_eval == end || is_zero(&self.law.rate) && is_zero(&self.set.rate) {
             return;
         }
@@ -247,11 +247,11 @@ impl MoreauJean {
             contact: Contact::default(),
             joints: joints::Joints::default(),
             one_step: OneStep::default(),
-            all_contacts: OneStep::default(),
+            constant_delassus: OneStep::default(),
             schur: Schur::default(),
             length: 0.0,
             fingerprint: Fingerprint::default(),
-            seen: Fingerprint::default(),
+            end_fingerprint: Fingerprint::default(),
             needs_velocity: true,
             was_streamed: false,
             evaluated_at: 0.0,
@@ -287,7 +287,7 @@ impl MoreauJean {
     }
 
     /// Whether the columns of all contacts are made in advance.
-    fn condenses_in_advance(&self) -> bool {
+    fn has_constant_delassus(&self) -> bool {
         self.contacts_are_constant() && self.dims.nv <= DENSE_LIMIT
     }
 }
@@ -308,7 +308,7 @@ impl Smooth {
             active: vector(),
             x: vector(),
             residual: vector(),
-            defect: vector(),
+            balance: vector(),
             delta: vector(),
             round_off: vector(),
         }
@@ -355,7 +355,7 @@ impl Integrator for MoreauJean {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        if self.is_streamlined() {
+        if self.uses_linear_path() {
             return self.linear_step(system, state, h, end);
         }
         if self.start.t != state.t || self.start.q != state.q || self.start.v != state.v {
@@ -413,8 +413,8 @@ impl Integrator for MoreauJean {
     }
 
     fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
-        if self.is_streamlined() {
-            return self.interpolate_streamlined(system, fraction, out);
+        if self.uses_linear_path() {
+            return self.interpolate_linear(system, fraction, out);
         }
         // After a step, `start` already holds its end; step back along the tangent.
         out.q.clone_from(&self.start.q);
@@ -436,7 +436,7 @@ impl Integrator for MoreauJean {
         if self.options.bilateral == BilateralPoint::Mean {
             memory.push(f64::from(u8::from(self.may_be_on_mean)));
         }
-        if self.is_streamlined() {
+        if self.uses_linear_path() {
             return;
         }
         memory.push(self.length);
@@ -472,15 +472,15 @@ impl Integrator for MoreauJean {
             (_, rest) => (false, rest),
         };
         let (nv, ng) = (self.dims.nv, self.dims.ng);
-        let streamlined = self.is_streamlined();
-        if rest.len() < if streamlined { 0 } else { 1 + 2 * nv + ng } {
+        let linear = self.uses_linear_path();
+        if rest.len() < if linear { 0 } else { 1 + 2 * nv + ng } {
             return;
         }
         self.may_be_on_mean = may_be_on_mean;
         self.epsilon = *epsilon;
         self.momentum_scale.scale = *scale;
         self.impulse_scale = *impulse_scale;
-        if streamlined {
+        if linear {
             return;
         }
         let (length, rest) = rest.split_at(1);

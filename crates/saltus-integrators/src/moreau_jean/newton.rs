@@ -10,7 +10,7 @@ use saltus_linear::axpy;
 use saltus_system::{Point, State, System};
 
 /// After so many corrections the round-off of the force is looked at.
-const STUBBORN: u32 = 4;
+const CHECK_ROUND_OFF_AFTER: u32 = 4;
 
 /// How far an iterate is from a solution.
 #[derive(Debug, Clone, Copy)]
@@ -44,14 +44,14 @@ impl MoreauJean {
         let mut measured = false;
         loop {
             let with_tangents = iterations == 0 && !linear;
-            self.place(system, state, h);
+            self.update_positions(system, state, h);
             if self.on_mean {
-                self.place_middle(system, state);
+                self.update_middle(system, state);
             }
             self.evaluate(system, state, h, end, with_tangents);
             self.begin_scale(h);
             let mut residual = self.residual(iterations == 0);
-            if residual.ratio() > 1.0 && iterations >= STUBBORN && !measured {
+            if residual.ratio() > 1.0 && iterations >= CHECK_ROUND_OFF_AFTER && !measured {
                 measured = true;
                 self.measure_round_off(h);
                 residual = self.residual(false);
@@ -127,17 +127,22 @@ impl MoreauJean {
                 return Err(singular(source, &mut self.smooth.mass));
             }
         }
-        if self.condenses_in_advance() {
+        if self.has_constant_delassus() {
             let set = &self.contact.set;
             let row = |i: usize| (&set.directions, set.first_row[i]);
-            self.all_contacts
-                .condense(set.len(), self.dims.nv, &self.smooth.iteration, &row, &row);
+            self.constant_delassus.condense(
+                set.len(),
+                self.dims.nv,
+                &self.smooth.iteration,
+                &row,
+                &row,
+            );
         }
         Ok(())
     }
 
     /// Positions and velocities that belong to the trial velocity.
-    fn place(&mut self, system: &dyn System, state: &State, h: f64) {
+    fn update_positions(&mut self, system: &dyn System, state: &State, h: f64) {
         let t = &mut self.trial;
         let (theta, phi) = (self.theta, self.phi);
         for i in 0..t.v.len() {
@@ -164,7 +169,7 @@ impl MoreauJean {
     }
 
     /// The position half-way through the step.
-    fn place_middle(&mut self, system: &dyn System, state: &State) {
+    fn update_middle(&mut self, system: &dyn System, state: &State) {
         let (b, t) = (&mut self.bilateral, &mut self.trial);
         b.middle.copy_from_slice(&state.q);
         for (half, xi) in t.work.iter_mut().zip(&t.xi) {
@@ -223,7 +228,7 @@ impl MoreauJean {
                 r -= before * start.force[i];
             }
             s.residual[i] = r;
-            s.defect[i] = r;
+            s.balance[i] = r;
         }
         self.evaluate_constraints(system, self.constraint_time(state, end));
         self.evaluate_joints(system, t_eval, h);
@@ -248,7 +253,7 @@ impl MoreauJean {
             }
             b.jacobian
                 .rows()
-                .axpy(i, -b.impulse[i], &mut self.smooth.defect);
+                .axpy(i, -b.impulse[i], &mut self.smooth.balance);
         }
     }
 
@@ -268,7 +273,7 @@ impl MoreauJean {
         }
         if self.options.forecast != Forecast::Predicted {
             system.evaluate_contacts(t_eval, &self.trial.q_eval, &mut c.law);
-            c.take_rates(system, (t_eval, end), &self.trial.q_eval);
+            c.use_rates_at_end(system, (t_eval, end), &self.trial.q_eval);
         }
         if self.laws_vary {
             let at = Point {
@@ -286,7 +291,7 @@ impl MoreauJean {
             }
             c.law
                 .directions
-                .axpy(row, -c.impulse_rows[row], &mut self.smooth.defect);
+                .axpy(row, -c.impulse_rows[row], &mut self.smooth.balance);
         }
     }
 
@@ -349,7 +354,7 @@ impl MoreauJean {
         let tolerance = relative * self.momentum_scale.scale;
         let (mut worst, mut largest) = (Convergence::NONE, 0.0_f64);
         for (i, (r, w)) in s
-            .defect
+            .balance
             .iter()
             .zip(&self.momentum_scale.weights)
             .enumerate()

@@ -78,7 +78,7 @@ impl MoreauJean {
         system.mass(&state.q, &mut self.smooth.mass);
         self.smooth.mass.finish();
         self.momentum_scale = MomentumScale::new(&self.smooth.mass);
-        if self.is_streamlined() {
+        if self.uses_linear_path() {
             self.even_weights.find(&self.momentum_scale.weights);
         }
         if self.is_linear() {
@@ -102,8 +102,8 @@ impl MoreauJean {
             .iter()
             .enumerate()
             .all(|(i, u)| u.abs() <= self.velocity_tolerance(rows.cols(i), rows.values(i)));
-        if self.is_streamlined() {
-            self.begin_streamlined(state);
+        if self.uses_linear_path() {
+            self.begin_linear(state);
         }
         self.initial_report(system, state, h)
     }
@@ -276,7 +276,7 @@ impl MoreauJean {
 
     /// Evaluates the probe set a time `ahead` along the start velocity.
     fn probe_at(&mut self, system: &dyn System, state: &State, ahead: f64) {
-        if self.is_streamlined() {
+        if self.uses_linear_path() {
             // Directions depend on time alone, so that gaps are linear in the positions.
             let probe = &mut self.contact.probe;
             system.evaluate_contacts(state.t + ahead, &state.q, probe);
@@ -342,13 +342,13 @@ impl MoreauJean {
         let length = length_scale(&c.set, q, h, moved, |j| t.increment[j]);
         self.epsilon = self.options.activation_tolerance.unwrap_or(1e-12 * length);
         let s = &mut self.smooth;
-        s.defect.fill(0.0);
-        s.mass.apply_add(1.0, &t.increment, &mut s.defect);
-        for (change, p) in s.defect.iter_mut().zip(&self.start.momentum) {
+        s.balance.fill(0.0);
+        s.mass.apply_add(1.0, &t.increment, &mut s.balance);
+        for (change, p) in s.balance.iter_mut().zip(&self.start.momentum) {
             *change = p.abs() + change.abs();
         }
         self.momentum_scale.scale = 0.0;
-        self.momentum_scale.include(&s.defect, &s.force, h);
+        self.momentum_scale.include(&s.balance, &s.force, h);
         self.impulse_scale = h * self.momentum_scale.largest(&s.force);
     }
 

@@ -7,7 +7,7 @@
 //! balance, and the energy is added up. Nothing but the state is kept: what a caller asks for inside the step is
 //! computed again.
 
-use super::linear::Accounts;
+use super::linear::EnergyTerms;
 use super::{Forecast, MoreauJean, Variant};
 use crate::integrator::{Energy, StepError, StepReport};
 use crate::streaming::{
@@ -103,7 +103,7 @@ impl MoreauJean {
                 t_eval: self.evaluation_time(state, h, end),
                 end,
             };
-            self.know_columns(system, (inputs.t_eval, end), Some(&state.q));
+            self.update_columns(system, (inputs.t_eval, end), Some(&state.q));
             let c = &self.contact;
             if c.active.iter().any(|&i| self.schur.column(i).is_none()) {
                 return Ok(None);
@@ -141,14 +141,14 @@ impl MoreauJean {
             self.was_streamed = true;
             self.evaluated_at = inputs.t_eval;
             self.length = h;
-            self.seen = totals.seen;
-            let accounts = Accounts {
+            self.end_fingerprint = totals.seen;
+            let energy_terms = EnergyTerms {
                 work_external: h * totals.power,
                 work_contact: self.work_of_contacts(&state.v),
                 potential: totals.sums.potential,
                 algorithmic: self.streamed_dissipation(&totals),
             };
-            let sums = (&totals.sums, accounts);
+            let sums = (&totals.sums, energy_terms);
             return Ok(Some(self.accept(system, state, (h, end), iterations, sums)));
         }
     }
@@ -195,18 +195,18 @@ impl MoreauJean {
         energy
     }
 
-    /// The forward pass: `trial.v` holds the eliminated increments afterwards, `answers` what forces alone do along the
+    /// The forward pass: `trial.v` holds the eliminated increments afterwards, `free_velocities` what forces alone do along the
     /// active contacts. Returns what tells the start apart.
     fn forward(&mut self, inputs: StepInputs<'_>) -> Fingerprint {
         let mut x = std::mem::take(&mut self.trial.v);
         let mut q = std::mem::take(&mut self.buffers.q);
-        let mut answers = std::mem::take(&mut self.contact.answers);
-        answers.clear();
-        answers.resize(self.contact.active.len(), 0.0);
-        let seen = self.eliminate(inputs, &mut x, &mut q, &mut answers);
+        let mut free_velocities = std::mem::take(&mut self.contact.free_velocities);
+        free_velocities.clear();
+        free_velocities.resize(self.contact.active.len(), 0.0);
+        let seen = self.eliminate(inputs, &mut x, &mut q, &mut free_velocities);
         self.trial.v = x;
         self.buffers.q = q;
-        self.contact.answers = answers;
+        self.contact.free_velocities = free_velocities;
         seen
     }
 
@@ -215,7 +215,7 @@ impl MoreauJean {
         inputs: StepInputs<'_>,
         x: &mut [f64],
         q_eval: &mut [f64],
-        answers: &mut [f64],
+        free_velocities: &mut [f64],
     ) -> Fingerprint {
         let Some(mut sweep) = self.smooth.iteration.sweep() else {
             return Fingerprint::default();
@@ -227,22 +227,28 @@ impl MoreauJean {
             list: &self.contact.active,
             soon: &[inputs.q, inputs.v],
         };
-        let seen = pass.run(&mut sweep, inputs, x, answers, |rows, wide, force| {
-            let q_eval = &mut q_eval[..wide.len()];
-            let (q, v) = (&inputs.q[wide.clone()], &inputs.v[wide.clone()]);
-            for ((out, q), v) in q_eval.iter_mut().zip(q).zip(v) {
-                *out = q + ahead * v;
-            }
-            let at = Window {
-                t: inputs.t_eval,
-                first: wide.start,
-                q: q_eval,
-                v,
-            };
-            inputs.local.force_rows(at, rows, force);
-        });
-        for answer in answers {
-            *answer *= inputs.h;
+        let seen = pass.run(
+            &mut sweep,
+            inputs,
+            x,
+            free_velocities,
+            |rows, wide, force| {
+                let q_eval = &mut q_eval[..wide.len()];
+                let (q, v) = (&inputs.q[wide.clone()], &inputs.v[wide.clone()]);
+                for ((out, q), v) in q_eval.iter_mut().zip(q).zip(v) {
+                    *out = q + ahead * v;
+                }
+                let at = Window {
+                    t: inputs.t_eval,
+                    first: wide.start,
+                    q: q_eval,
+                    v,
+                };
+                inputs.local.force_rows(at, rows, force);
+            },
+        );
+        for u in free_velocities {
+            *u *= inputs.h;
         }
         seen
     }
@@ -320,8 +326,8 @@ impl MoreauJean {
                 end: self.start.t,
             };
             let mut q_eval = vec![0.0; self.buffers.q.len()];
-            let mut answers = vec![0.0; self.contact.active.len()];
-            self.eliminate(inputs, &mut x, &mut q_eval, &mut answers);
+            let mut free_velocities = vec![0.0; self.contact.active.len()];
+            self.eliminate(inputs, &mut x, &mut q_eval, &mut free_velocities);
             for stage in (0..sweep.stages()).rev() {
                 self.substitute(&mut sweep, stage, &mut x, &[]);
             }
@@ -430,10 +436,10 @@ impl BackwardPass for Backward<'_> {
             let stiffness = &scheme.smooth.stiffness;
             stiffness.rows_times_absolute(rows.clone(), (wide.start, q_eval), floor);
             let of = (&*floor, &weights[rows.clone()]);
-            totals.sums.include_above(&slices, of, h);
+            totals.sums.include_above::<true>(&slices, of, h);
         }
         let even = Weights::of(&scheme.even_weights, weights, &rows);
-        totals.sums.include(&slices, even, h, h);
+        totals.sums.include::<true>(&slices, even, h);
         if theta != 0.5 {
             totals.sums.include_change(mx, &x[inside]);
         }

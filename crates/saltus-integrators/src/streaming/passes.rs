@@ -114,7 +114,7 @@ pub(crate) fn energy_of_rows(
                 force: mv,
                 v: &inputs.v[rows.clone()],
             };
-            sums.include(&slices, Weights::of(runs, weights, &rows), 0.0, 0.0);
+            sums.include::<false>(&slices, Weights::of(runs, weights, &rows), 0.0);
             let at = whole(inputs.t_eval, inputs.q, inputs.v);
             sums.potential += inputs.local.potential_rows(at, rows);
         }

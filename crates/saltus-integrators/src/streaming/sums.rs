@@ -32,7 +32,7 @@ fn largest(lanes: &[f64; LANES]) -> f64 {
     lanes.iter().fold(0.0, |m, x| larger(m, *x))
 }
 
-/// Some rows of what the balance `M x − c f` reads.
+/// Some rows of what the balance reads.
 pub(crate) struct Slices<'a> {
     /// `M x`.
     pub(crate) mx: &'a [f64],
@@ -63,13 +63,13 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// Sums over the rows of a step. The residual is that of `M x − c f`, with a constant `c`.
+/// Sums over the rows of a step of length `h` \[s\]. The residual is that of `M x − p`, where `p = h f` (`IMPULSES`) or `p = f`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sums {
     largest: [f64; LANES],
     weighted: [f64; LANES],
     sum: [f64; LANES],
-    force: [f64; LANES],
+    push: [f64; LANES],
     momentum: [f64; LANES],
     square: [f64; LANES],
     /// Largest component of the residual over `√Mᵢᵢ` above its round-off, where that is asked for.
@@ -81,13 +81,12 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Includes some rows of a step of length `h` \[s\]; `factor` is `c`.
+    /// Includes some rows.
     #[inline]
-    pub(crate) fn include(
+    pub(crate) fn include<const IMPULSES: bool>(
         &mut self,
         slices: &Slices<'_>,
         weights: Weights<'_>,
-        factor: f64,
         h: f64,
     ) {
         let Slices { mx, mv, force, v } = *slices;
@@ -95,34 +94,37 @@ impl Sums {
             Weights::Each(weights) => {
                 let t = self;
                 by_lanes!((mx, mv, force, weights, v), k, {
-                    let residual = (mx[k] - factor * force[k]).abs();
+                    let push = if IMPULSES { h * force[k] } else { force[k] };
+                    let residual = (mx[k] - push).abs();
                     let weighted = weights[k] * residual;
                     t.largest[k] = larger(residual, t.largest[k]);
                     t.weighted[k] = larger(weighted, t.weighted[k]);
                     t.sum[k] += weighted;
                     t.square[k] += mv[k] * v[k];
-                    let f = weights[k] * force[k].abs();
-                    t.force[k] = larger(f, t.force[k]);
-                    t.momentum[k] = larger(weights[k] * mv[k].abs() + h * f, t.momentum[k]);
+                    let push = weights[k] * push.abs();
+                    t.push[k] = larger(push, t.push[k]);
+                    let impulse = if IMPULSES { push } else { h * push };
+                    t.momentum[k] = larger(weights[k] * mv[k].abs() + impulse, t.momentum[k]);
                 });
             }
             Weights::Even(weight) => {
                 let mut t = Self::default();
                 by_lanes!((mx, mv, force, v), k, {
-                    let residual = (mx[k] - factor * force[k]).abs();
+                    let push = if IMPULSES { h * force[k] } else { force[k] };
+                    let residual = (mx[k] - push).abs();
                     t.largest[k] = larger(residual, t.largest[k]);
                     t.sum[k] += residual;
                     t.square[k] += mv[k] * v[k];
-                    let f = force[k].abs();
-                    t.force[k] = larger(f, t.force[k]);
-                    t.momentum[k] = larger(mv[k].abs() + h * f, t.momentum[k]);
+                    t.push[k] = larger(push.abs(), t.push[k]);
+                    let impulse = if IMPULSES { push } else { h * push };
+                    t.momentum[k] = larger(mv[k].abs() + impulse.abs(), t.momentum[k]);
                 });
                 for k in 0..LANES {
                     self.largest[k] = larger(t.largest[k], self.largest[k]);
                     self.weighted[k] = larger(weight * t.largest[k], self.weighted[k]);
                     self.sum[k] += weight * t.sum[k];
                     self.square[k] += t.square[k];
-                    self.force[k] = larger(weight * t.force[k], self.force[k]);
+                    self.push[k] = larger(weight * t.push[k], self.push[k]);
                     self.momentum[k] = larger(weight * t.momentum[k], self.momentum[k]);
                 }
             }
@@ -136,12 +138,13 @@ impl Sums {
     }
 
     /// Includes what stands above round-off in some rows of the residual; the force is made of parts of the sizes `floor`.
-    pub(crate) fn include_above(
+    pub(crate) fn include_above<const IMPULSES: bool>(
         &mut self,
         slices: &Slices<'_>,
         (floor, weights): (&[f64], &[f64]),
-        factor: f64,
+        h: f64,
     ) {
+        let factor = if IMPULSES { h } else { 1.0 };
         let Slices { mx, force, .. } = *slices;
         let mut worst = [self.above.unwrap_or(0.0); LANES];
         by_lanes!((mx, force, floor, weights), k, {
@@ -171,9 +174,9 @@ impl Sums {
         self.sum.iter().sum::<f64>().is_finite()
     }
 
-    /// `max |f|ᵢ / √Mᵢᵢ`.
-    pub(crate) fn force(&self) -> f64 {
-        largest(&self.force)
+    /// `max |p|ᵢ / √Mᵢᵢ`.
+    pub(crate) fn push(&self) -> f64 {
+        largest(&self.push)
     }
 
     /// `max (|M v|ᵢ + h |f|ᵢ) / √Mᵢᵢ`.

@@ -364,7 +364,7 @@ impl Engine {
         self.barred.fill(false);
         self.search.now.fallbacks += 1;
         self.search.now.solves += 1;
-        self.watch.remedy();
+        self.monitor.remedy();
         self.solve(system, left, end)?;
         let report = self.accept_piece(system, left, end, sum)?;
         for j in self.dims.ng..self.rows.len() {
@@ -428,7 +428,7 @@ impl Engine {
         let place = if self.streaming.was_used {
             0.0
         } else {
-            TOUCHING * self.size_of_place(j, &self.start.q)
+            TOUCHING * self.gap_magnitude(j, &self.start.q)
         };
         (TOUCHING / 1e-12 * self.epsilon)
             .max(relative * moved)
