@@ -11,7 +11,9 @@
 //! whose steps are linearised at the last iterate but always measured from the given state, so that the
 //! limit satisfies the optimality conditions.
 
-use crate::kit::{Gap, Projection as Positions, Row, Stage, Unprojected};
+use crate::kit::{
+    Gap, MomentumScale, Projection as Positions, Row, Stage, Unprojected, augment_matrix,
+};
 use crate::one_step::OneStep;
 use saltus_linear::{RowCollector, SquareMatrix};
 use saltus_system::{ContactSet, Reach, State, System};
@@ -142,12 +144,9 @@ fn metric(system: &dyn System, stage: &Stage) -> Result<SquareMatrix, Projection
     system.mass(&stage.q, &mut mass);
     if let Err(error) = mass.factorise() {
         // Massless directions that constraints hold: any metric there gives the same projection.
-        for i in 0..dims.ng {
-            let (rows, i) = stage.row(Row::Bilateral(i));
-            for (&j, v) in rows.cols(i).iter().zip(rows.values(i)) {
-                rows.send(i, j, *v, &mut mass);
-            }
-        }
+        let weights = MomentumScale::new(&mass).weights;
+        let (rows, _) = stage.row(Row::Bilateral(0));
+        augment_matrix(&mut mass, rows, dims.ng, &weights);
         mass.factorise()
             .map_err(|_| ProjectionError::SingularMass(error))?;
     }

@@ -2,6 +2,7 @@
 
 use crate::certificate::Guarantees;
 use crate::integrator::{Counts, Event, Integrator, Reactions, StepError, StepReport};
+use crate::kit::energy_not_finite;
 use saltus_system::{Names, State, System};
 use std::fmt;
 use std::ops::ControlFlow;
@@ -220,7 +221,7 @@ pub enum DriveError {
 
 /// Runs `integrator` on `system` from `state` according to `plan`, showing every step to `observers`.
 ///
-/// `state` holds the last accepted state afterwards (or the end of a step that was refused for its energy). Time is `start + k · step`, not a running sum.
+/// `state` holds the last accepted state afterwards. Time is `start + k · step`, not a running sum.
 /// For a run that goes on, `restore` is the integrator's memory of the saved state.
 ///
 /// # Errors
@@ -237,7 +238,8 @@ pub fn drive(
         .prepare(system, state, plan.step)
         .map_err(DriveError::Prepare)?;
     let names = system.names();
-    if let Some(error) = too_fast(&report, state, &names) {
+    if !report.energy.kinetic.is_finite() {
+        let error = energy_not_finite(&names, state.t, &state.v);
         return Err(DriveError::Prepare(error));
     }
     if let Some(memory) = restore {
@@ -274,7 +276,6 @@ pub fn drive(
     }
     let steps = plan.steps();
     let mut stop = Stop::EndReached;
-    let mut liveliest = report.energy.kinetic.abs();
     let chooses = integrator.chooses_step();
     let mut k = plan.first;
     loop {
@@ -292,22 +293,17 @@ pub fn drive(
         } else {
             integrator.step(system, state, plan.length(k, steps), plan.time(k + 1))
         };
-        let failure = match step {
-            Ok(done) => {
-                report = done;
-                unbelievable(&report, liveliest).or_else(|| too_fast(&report, state, &names))
+        match step {
+            Ok(done) => report = done,
+            Err(error) => {
+                stop = Stop::StepFailed {
+                    step: k + 1,
+                    t,
+                    error,
+                };
+                break;
             }
-            Err(error) => Some(error),
-        };
-        if let Some(error) = failure {
-            stop = Stop::StepFailed {
-                step: k + 1,
-                t,
-                error,
-            };
-            break;
         }
-        liveliest = liveliest.max(report.energy.kinetic);
         let frame = Frame {
             step: k + 1,
             state,
@@ -361,27 +357,6 @@ fn tangents(reactions: &Reactions<'_>) -> Vec<u8> {
         }
     }
     tangents
-}
-
-/// What is wrong with a step that no scheme can see: a kinetic energy below zero by more than round-off of
-/// the largest one so far.
-fn unbelievable(report: &StepReport, liveliest: f64) -> Option<StepError> {
-    let kinetic = report.energy.kinetic;
-    (kinetic < -1e-12 * liveliest).then_some(StepError::IndefiniteMass { kinetic })
-}
-
-/// A kinetic energy that is no number, by the coordinate that moves fastest.
-fn too_fast(report: &StepReport, state: &State, names: &Names) -> Option<StepError> {
-    if report.energy.kinetic.is_finite() {
-        return None;
-    }
-    let fastest = (0..state.v.len()).max_by(|a, b| state.v[*a].abs().total_cmp(&state.v[*b].abs()));
-    let name = fastest.and_then(|i| names.velocities.get(i));
-    Some(StepError::NotFinite {
-        quantity: "the kinetic energy",
-        place: name.cloned().unwrap_or_else(|| "the motion".to_owned()),
-        t: state.t,
-    })
 }
 
 /// Tells every observer of the end, and returns the first complaint.

@@ -138,8 +138,8 @@ pub struct StepReport {
     pub active: u32,
     /// Constraint rows minus their rank in the last solve: multipliers that are not unique.
     pub redundant: u32,
-    /// What was done, beyond corrections, to solve the step: activation parameters raised, contacts
-    /// relaxed, another linear solve, the step taken in parts. 0 in an ordinary step.
+    /// What was done, beyond corrections, to solve the step: active sets found with the multipliers, another linear solve, the
+    /// step taken in parts. 0 in an ordinary step.
     pub remedies: u32,
     /// Attempts that were rejected before this step, by schemes that choose their step.
     pub rejected: u32,
@@ -151,6 +151,24 @@ pub struct StepReport {
     pub work_contact: f64,
     /// The proof.
     pub certificate: Certificate,
+}
+
+impl StepReport {
+    /// The report of a step of length `h` \[s\] in which nothing was solved and nothing worked.
+    pub(crate) fn at_rest(h: f64, energy: Energy, certificate: Certificate) -> Self {
+        Self {
+            h,
+            iterations: 0,
+            active: 0,
+            redundant: 0,
+            remedies: 0,
+            rejected: 0,
+            energy,
+            work_external: 0.0,
+            work_contact: 0.0,
+            certificate,
+        }
+    }
 }
 
 /// What a scheme counted in a step: impacts it located, steps it took although their error was too large.

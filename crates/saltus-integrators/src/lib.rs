@@ -16,13 +16,13 @@ mod integrator;
 mod kit;
 mod moreau_jean;
 mod one_step;
-mod passes;
 mod projected;
 mod round_off;
 mod schatzman_paoli;
 mod scheme;
 mod splitting;
 mod step_error;
+mod streaming;
 
 pub use adaptive::{AdaptiveMoreauJean, AdaptiveMoreauJeanOptions, ErrorOrder};
 pub use certificate::{Certificate, Entry, Guarantees, PROOF, WorstCertificate};

@@ -145,3 +145,28 @@ fn contacts_may_come_and_go() {
         }
     }
 }
+
+/// A step that was not solved names the contact by its identity, whichever others the contact set lacks.
+#[test]
+fn a_failed_step_names_the_contact_by_identity() {
+    let options = NonsmoothGeneralizedAlphaOptions {
+        max_iterations: 1,
+        ..NonsmoothGeneralizedAlphaOptions::default()
+    };
+    let mut integrator = Scheme::NonsmoothGeneralizedAlpha(options).build().unwrap();
+    let system = Shaft { always: false };
+    let mut state = State::new(0.0, vec![1.0], vec![5.0]);
+    let h = 0.013;
+    integrator.prepare(&system, &state, h).unwrap();
+    let error = (1..100)
+        .find_map(|k| {
+            let end = f64::from(k) * h;
+            integrator.step(&system, &mut state, h, end).err()
+        })
+        .expect("one correction does not find the impact on the ceiling");
+    assert_eq!(state.q[0].round(), 2.0, "only the ceiling is near");
+    let rows = &error.problem().expect("the problem is kept").rows;
+    assert!(rows.iter().any(|row| row.starts_with("impact law of ")));
+    let named = rows.iter().all(|row| row.ends_with(" of contact7"));
+    assert!(named, "{rows:?}");
+}

@@ -6,7 +6,8 @@ use super::settings::SmoothRow;
 use super::settings::{Formulation, Inactive};
 use crate::certificate::{Certificate, Entry, Guarantees};
 use crate::integrator::{Energy, StepError, StepReport};
-use saltus_linear::{dot, max_abs};
+use crate::kit::{certify_bilateral, certify_coordinates, certify_gaps, check_kinetic, energy_of};
+use saltus_linear::max_abs;
 use saltus_system::{Point, System};
 
 impl Engine {
@@ -56,6 +57,7 @@ impl Engine {
         end: f64,
         parts: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
+        let energy = self.energy_at_end(system, end)?;
         let mut certificate = Certificate::EMPTY;
         let measure = self.yardstick.unwrap_or(h);
         self.certify_motion(measure, &mut certificate);
@@ -64,9 +66,9 @@ impl Engine {
         let work_external = self.work_of_forces(system, end);
         let before = self.energy;
         self.keep_for_interpolation(h);
-        self.shift(system, end);
+        self.shift(end);
         self.certify_end(system, &mut certificate);
-        self.energy = self.energy_at_start(system);
+        self.energy = energy;
         let gain = self.energy.total() - before.total();
         certificate.set(Entry::EnergyBalance, gain - work_external - work_contact);
         self.update_scales(measure);
@@ -84,16 +86,13 @@ impl Engine {
         let ng = self.dims.ng;
         let active = self.impulse[ng..].iter().filter(|p| **p > 0.0).count();
         StepReport {
-            h,
-            iterations: self.watch.iterations,
+            iterations: self.monitor.iterations,
             active: u32::try_from(active).unwrap_or(u32::MAX),
             redundant: std::mem::take(&mut self.redundant),
-            remedies: self.watch.remedies,
-            rejected: 0,
-            energy: self.energy,
+            remedies: self.monitor.remedies,
             work_external,
             work_contact,
-            certificate,
+            ..StepReport::at_rest(h, self.energy, certificate)
         }
     }
 
@@ -191,10 +190,26 @@ impl Engine {
         }
     }
 
+    /// Momentum and energy at the end of the step, refused where that cannot be one.
+    fn energy_at_end(&mut self, system: &dyn System, end: f64) -> Result<Energy, StepError> {
+        let constant = self.is_time_invariant() || self.mass_is_constant();
+        let (t, tangent) = (&mut self.trial, &mut self.tangent);
+        if !constant {
+            tangent.mass.clear();
+            system.mass(&t.q, &mut tangent.mass);
+        }
+        t.momentum.fill(0.0);
+        tangent.apply_mass(&t.v, &mut t.momentum);
+        let energy = energy_of(system, (end, &t.q), (&t.v, &t.momentum));
+        check_kinetic(system, energy.kinetic, (end, &t.v), &tangent.mass)?;
+        Ok(energy)
+    }
+
     /// The end becomes the start.
-    fn shift(&mut self, system: &dyn System, end: f64) {
-        let (s, t) = (&mut self.start, &self.trial);
+    fn shift(&mut self, end: f64) {
+        let (s, t) = (&mut self.start, &mut self.trial);
         s.t = end;
+        std::mem::swap(&mut s.momentum, &mut t.momentum);
         for (to, from) in [
             (&mut s.q, &t.q),
             (&mut s.v, &t.v),
@@ -208,23 +223,12 @@ impl Engine {
         ] {
             to.copy_from_slice(from);
         }
-        if self.is_flat && self.structure.is_time_invariant() || self.mass_is_constant() {
-            // The mass matrix is what it was.
-        } else {
-            self.tangent.mass.clear();
-            system.mass(&self.start.q, &mut self.tangent.mass);
-        }
-        self.start.momentum.fill(0.0);
-        self.tangent
-            .apply_mass(&self.start.v, &mut self.start.momentum);
     }
 
     /// Constraints and contacts at the end.
     pub(super) fn certify_end(&mut self, system: &dyn System, certificate: &mut Certificate) {
         let ng = self.dims.ng;
-        if let Some(defect) = system.quaternion_defect(&self.start.q) {
-            certificate.set(Entry::QuaternionNorm, defect);
-        }
+        certify_coordinates(system, &self.start.q, certificate);
         if ng > 0 {
             if self.settings.formulation.smooth_row() != Some(SmoothRow::Acceleration) {
                 self.evaluate_end_bias(system);
@@ -233,26 +237,12 @@ impl Engine {
             let accelerations =
                 (0..ng).map(|j| rows.gradient().dot(j, &self.start.x) + rows.bias[j]);
             let worst = accelerations.fold(0.0_f64, |m, a| m.max(a.abs()));
-            certificate.set(Entry::BilateralPosition, max_abs(&rows.gap[..ng]));
-            certificate.set(
-                Entry::BilateralVelocity,
-                max_abs(&self.start.velocity[..ng]),
-            );
             certificate.set(Entry::BilateralAcceleration, worst);
         }
-        if self.rows.contacts() == 0 {
-            return;
-        }
-        let (mut penetration, mut carrying) = (0.0_f64, 0.0_f64);
+        let (gap, velocity) = (&self.rows.gap, &self.start.velocity);
+        certify_bilateral(&gap[..ng], &velocity[..ng], certificate);
         // Of a step in parts, each part has its own impulses: a contact may have opened since.
-        for (gap, p) in self.rows.gap[ng..].iter().zip(&self.along[ng..]) {
-            penetration = penetration.max(-gap);
-            if *p > 0.0 {
-                carrying = carrying.max(gap.abs());
-            }
-        }
-        certificate.set(Entry::Penetration, penetration);
-        certificate.set(Entry::ComplementarityPosition, carrying);
+        certify_gaps(&gap[ng..], &self.along[ng..], certificate);
     }
 
     /// The report of the initial state.
@@ -267,35 +257,18 @@ impl Engine {
         self.energy = self.energy_at_start(system);
         let mut certificate = Certificate::EMPTY;
         self.certify_end(system, &mut certificate);
-        Ok(StepReport {
-            certificate,
-            ..self.still(h)
-        })
+        Ok(StepReport::at_rest(h, self.energy, certificate))
     }
 
     /// A report of nothing.
     pub(super) fn still(&self, h: f64) -> StepReport {
-        StepReport {
-            h,
-            iterations: 0,
-            active: 0,
-            redundant: 0,
-            remedies: 0,
-            rejected: 0,
-            energy: self.energy,
-            work_external: 0.0,
-            work_contact: 0.0,
-            certificate: Certificate::EMPTY,
-        }
+        StepReport::at_rest(h, self.energy, Certificate::EMPTY)
     }
 
     /// Energy of the state in `start`, whose momentum is known.
     pub(super) fn energy_at_start(&self, system: &dyn System) -> Energy {
         let start = &self.start;
-        Energy {
-            kinetic: 0.5 * dot(&start.v, &start.momentum),
-            potential: system.potential_energy(start.t, &start.q),
-        }
+        energy_of(system, (start.t, &start.q), (&start.v, &start.momentum))
     }
 }
 

@@ -83,7 +83,7 @@ impl Default for Compliances {
 /// A compliance among some rows, factored.
 #[derive(Debug, Default)]
 struct Factored {
-    /// The answers and the rows it belongs to; none after a failure.
+    /// The compliances and the rows it belongs to; none after a failure.
     version: (u64, u64),
     rows: Vec<usize>,
     factors: Cholesky,
@@ -179,9 +179,9 @@ impl Engine {
         let rows = &self.rows;
         let turns = [
             rows.bias_damping(),
-            rows.acceleration_turn(),
-            rows.smooth_turn(),
-            rows.velocity_turn(),
+            rows.acceleration_gradient(),
+            rows.smooth_velocity_gradient(),
+            rows.velocity_gradient(),
         ];
         self.dims.nv > DENSE_LIMIT
             && self.is_flat

@@ -2,10 +2,10 @@
 
 use super::engine::Engine;
 use super::levels::Level;
+use super::monitor::Remedy;
 use super::response::Form;
 use super::settings::{Formulation, LinearSolve, SmoothRow};
 use super::tangent::Tangent;
-use super::watch::Remedy;
 use crate::integrator::StepError;
 use saltus_linear::{LinearError, max_abs};
 use saltus_system::{Point, System};
@@ -24,9 +24,9 @@ impl Engine {
         }
         self.assemble(system, h, end);
         self.redundant = 0;
-        let together = self.watch.remedy == Remedy::Together;
+        let together = self.monitor.remedy == Remedy::Simultaneous;
         match self.settings.linear_solve {
-            _ if self.watch.remedy == Remedy::Levels => self.correct_levelled(h),
+            _ if self.monitor.remedy == Remedy::NestedLevels => self.correct_nested(h),
             LinearSolve::Sequential if !together => self.sweep(system, h, end),
             LinearSolve::Monolithic => {
                 self.release(h, &Level::ALL);
@@ -146,8 +146,8 @@ impl Engine {
         d.damped = Tangent::is_something(&mut d.damping);
         d.stiff = Tangent::is_something(&mut d.stiffness);
         // A curvature far below the mass changes a correction by less than the next one would.
-        d.curved = Tangent::matters(&mut d.jump, &self.weights, h);
-        d.corrected = Tangent::matters(&mut d.correction, &self.weights, 1.0);
+        d.curved = Tangent::matters(&mut d.jump, &self.momentum_scale.weights, h);
+        d.corrected = Tangent::matters(&mut d.correction, &self.momentum_scale.weights, 1.0);
     }
 
     /// `D(M U − Gᵀν)`.
@@ -167,7 +167,7 @@ impl Engine {
             self.rows
                 .curvature(system, at, &t.nu, -1.0, &mut d.correction);
         }
-        d.corrected = Tangent::matters(&mut d.correction, &self.weights, 1.0);
+        d.corrected = Tangent::matters(&mut d.correction, &self.momentum_scale.weights, 1.0);
     }
 
     /// `D(M W − GᵀΛ)`.
@@ -202,15 +202,17 @@ impl Engine {
         };
         let rows = &mut self.rows;
         match formulation.smooth_row() {
-            Some(SmoothRow::Acceleration) if bent => rows.turn_accelerations(system, at, &t.x),
-            Some(SmoothRow::Acceleration) => rows.damp_accelerations(system, at),
+            Some(SmoothRow::Acceleration) if bent => {
+                rows.update_acceleration_gradient(system, at, &t.x)
+            }
+            Some(SmoothRow::Acceleration) => rows.update_bias_damping(system, at),
             Some(SmoothRow::Velocity) if bent => {
-                rows.turn_velocities(system, (end, &t.q), &t.vt, true);
+                rows.update_velocity_gradient(system, (end, &t.q), &t.vt, true);
             }
             _ => {}
         }
         if bent && formulation.has_jumps() {
-            rows.turn_velocities(system, (end, &t.q), &t.v, false);
+            rows.update_velocity_gradient(system, (end, &t.q), &t.v, false);
         }
     }
 }

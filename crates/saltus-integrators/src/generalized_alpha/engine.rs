@@ -1,19 +1,20 @@
 //! The step that all schemes of the family share, and its buffers.
 
-use super::by_rows::Rowwise;
 use super::compliances::Compliances;
 use super::instant::Instant;
-use super::levelled::Levelled;
 use super::located::Search;
 use super::memory::Memory;
+use super::monitor::SetMonitor;
 use super::monolithic::Monolithic;
 use super::multipliers::Condensed;
+use super::nested_levels::NestedLevels;
 use super::response::{Momenta, Response};
 use super::rows::Rows;
 use super::settings::Settings;
+use super::streamed::Streaming;
 use super::tangent::Tangent;
-use super::watch::Watch;
 use crate::integrator::{Energy, StepError, StepReport};
+use crate::kit::MomentumScale;
 use saltus_system::{Dims, MassKind, State, Structure, System};
 
 /// Advances a system by one step of any formulation.
@@ -24,16 +25,14 @@ pub(super) struct Engine {
     pub(super) structure: Structure,
     pub(super) is_flat: bool,
     pub(super) contacts_are_fixed: bool,
-    /// Momentum scale of the motion so far, `max |M v|ᵢ / √Mᵢᵢ` \[√J\].
-    pub(super) scale: f64,
+    /// Weights of momenta, and the size of the motion so far.
+    pub(super) momentum_scale: MomentumScale,
     /// The same of forces \[√J/s\].
     pub(super) force_scale: f64,
     /// Largest `|ζ|` so far, per reach of its row \[√J/s\].
     pub(super) bias_scale: f64,
     /// Gap that counts as closed at the start, and in the forecast of the half-step schemes \[m\].
     pub(super) epsilon: f64,
-    /// `1/√Mᵢᵢ` (nv).
-    pub(super) weights: Vec<f64>,
     /// `r` of every row (m; bilateral entries unused) \[kg\].
     pub(super) activation: Vec<f64>,
     /// Whether they were computed, where they cannot change.
@@ -49,8 +48,8 @@ pub(super) struct Engine {
     pub(super) sets: Sets,
     pub(super) condensed: Condensed,
     pub(super) compliances: Compliances,
-    pub(super) levelled: Levelled,
-    pub(super) watch: Watch,
+    pub(super) nested_levels: NestedLevels,
+    pub(super) monitor: SetMonitor,
     /// Contacts that cannot act in the trial (m).
     pub(super) barred: Vec<bool>,
     /// Length that residuals are measured with where that is not the length of the step \[s\].
@@ -61,8 +60,8 @@ pub(super) struct Engine {
     pub(super) search: Search,
     /// What the filters remember, put aside.
     pub(super) memory: Memory,
-    /// Of steps that are taken by rows.
-    pub(super) rowwise: Rowwise,
+    /// Of streamed steps.
+    pub(super) streaming: Streaming,
     /// All unknowns at once, where that is asked for.
     pub(super) monolithic: Monolithic,
     pub(super) energy: Energy,
@@ -179,16 +178,17 @@ impl Before {
 /// The end of the step as far as it is known.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
-    pub(super) x: Vec<f64>,  // v̇ of the smooth motion (nv)
-    pub(super) a: Vec<f64>,  // (nv)
-    pub(super) u: Vec<f64>,  // U (nv)
-    pub(super) w: Vec<f64>,  // W (nv)
-    pub(super) xi: Vec<f64>, // q_{n+1} = q_n ⊕ ξ (nv)
-    pub(super) v: Vec<f64>,  // v_{n+1} (nv)
-    pub(super) vt: Vec<f64>, // ṽ_{n+1} (nv)
-    pub(super) q: Vec<f64>,  // q_{n+1} (nq)
+    pub(super) x: Vec<f64>,        // v̇ of the smooth motion (nv)
+    pub(super) a: Vec<f64>,        // (nv)
+    pub(super) u: Vec<f64>,        // U (nv)
+    pub(super) w: Vec<f64>,        // W (nv)
+    pub(super) xi: Vec<f64>,       // q_{n+1} = q_n ⊕ ξ (nv)
+    pub(super) v: Vec<f64>,        // v_{n+1} (nv)
+    pub(super) vt: Vec<f64>,       // ṽ_{n+1} (nv)
+    pub(super) q: Vec<f64>,        // q_{n+1} (nq)
+    pub(super) momentum: Vec<f64>, // M v_{n+1} (nv)
     /// Whether corrections no longer help, so that it matters how well rows can be known.
-    pub(super) stuck: bool,
+    pub(super) has_stagnated: bool,
     pub(super) extent: f64,         // max |q|, where coordinates are not flat
     pub(super) q_probe: Vec<f64>,   // q̃ (nq)
     pub(super) force: Vec<f64>,     // f (nv)
@@ -236,11 +236,10 @@ impl Engine {
             structure: Structure::GENERAL,
             is_flat: true,
             contacts_are_fixed: true,
-            scale: 0.0,
+            momentum_scale: MomentumScale::default(),
             force_scale: 0.0,
             bias_scale: 0.0,
             epsilon: 0.0,
-            weights: Vec::new(),
             activation: Vec::new(),
             activation_is_known: false,
             tangent: Tangent::new(0, true),
@@ -253,14 +252,14 @@ impl Engine {
             sets: Sets::default(),
             condensed: Condensed::default(),
             compliances: Compliances::default(),
-            levelled: Levelled::default(),
-            watch: Watch::default(),
+            nested_levels: NestedLevels::default(),
+            monitor: SetMonitor::default(),
             barred: Vec::new(),
             yardstick: None,
             instant: Instant::default(),
             search: Search::default(),
             memory: Memory::default(),
-            rowwise: Rowwise::default(),
+            streaming: Streaming::default(),
             monolithic: Monolithic::default(),
             energy: Energy::default(),
             impulse: Vec::new(),
@@ -323,13 +322,13 @@ impl Engine {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        if let Some(report) = self.step_by_rows(system, state, h, end) {
+        if let Some(report) = self.streamed_step(system, state, h, end) {
             return Ok(report);
         }
         let loaded = self.memory.is_loaded;
         let mut known = self.start.is_at(state);
-        if self.rowwise.went {
-            known = self.leave_rows(system, state)?;
+        if self.streaming.was_used {
+            known = self.leave_streaming(system, state)?;
         } else if !known {
             self.evaluate_start(system, state)?;
         }
@@ -345,7 +344,7 @@ impl Engine {
         self.before.h = h;
         self.before.q.copy_from_slice(&self.start.q);
         self.before.v.copy_from_slice(&self.start.v);
-        self.watch.begin();
+        self.monitor.begin();
         let report = self.take(system, h, end)?;
         state.t = end;
         state.q.copy_from_slice(&self.start.q);
@@ -353,9 +352,10 @@ impl Engine {
         Ok(report)
     }
 
-    /// The step in one piece or, where that fails, in as few equal parts as succeed.
+    /// The step in one piece or, where that fails, in as few equal parts as succeed: impacts of a light whip, and any step of which
+    /// round-off keeps the residual above the tolerance.
     fn take(&mut self, system: &dyn System, h: f64, end: f64) -> Result<StepReport, StepError> {
-        self.watch.is_quiet = true;
+        self.monitor.will_retry = true;
         self.impulse.fill(0.0);
         let scales = self.scales();
         let first = match self.advance(system, h, end, None) {
@@ -370,20 +370,21 @@ impl Engine {
         }
         self.saved.clone_from(&self.start);
         for parts in [2_u32, 4, 8, 16] {
-            self.watch.remedy();
+            self.monitor.remedy();
             self.impulse.fill(0.0);
-            match self.take_parts(system, h, end, parts) {
+            match self.step_in_parts(system, h, end, parts) {
                 Ok(report) => return Ok(report),
                 Err(_) => {
                     self.start.clone_from(&self.saved);
                     self.restore_scales(scales);
                     self.search.begin();
-                    self.rows.place(system, self.start.t, &self.start.q);
-                    self.rows.turn_to(system, self.start.t, &self.start.q);
+                    self.rows.evaluate_gaps(system, self.start.t, &self.start.q);
+                    self.rows
+                        .update_directions(system, self.start.t, &self.start.q);
                 }
             }
         }
-        self.watch.is_quiet = false;
+        self.monitor.will_retry = false;
         // The same once more: what could not be solved is in `trial` again.
         let mut last = self.solve(system, h, end).err().unwrap_or(first);
         if let StepError::NotConverged { problem, .. } = &mut last {
@@ -395,7 +396,7 @@ impl Engine {
     /// What the motion so far says of sizes, and its energy.
     pub(super) fn scales(&self) -> Scales {
         Scales {
-            momentum: self.scale,
+            momentum: self.momentum_scale.scale,
             force: self.force_scale,
             bias: self.bias_scale,
             energy: self.energy,
@@ -404,7 +405,7 @@ impl Engine {
 
     /// Comes back to what was known at the start of a step.
     pub(super) fn restore_scales(&mut self, scales: Scales) {
-        self.scale = scales.momentum;
+        self.momentum_scale.scale = scales.momentum;
         self.force_scale = scales.force;
         self.bias_scale = scales.bias;
         self.energy = scales.energy;
@@ -425,7 +426,7 @@ impl Engine {
         self.finish(system, h, end, sum)
     }
 
-    fn take_parts(
+    fn step_in_parts(
         &mut self,
         system: &dyn System,
         h: f64,

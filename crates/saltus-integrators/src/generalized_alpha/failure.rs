@@ -1,19 +1,17 @@
 //! A step that was not solved: its messages, and its complementarity problem for the record.
 
-use super::defect::{Defect, Place};
 use super::engine::Engine;
 use super::levels::{Functional, Level};
 use super::response::PARTS;
 use super::settings::{Formulation, SmoothRow};
 use crate::integrator::{FailedProblem, StepError};
+use crate::kit::{Convergence, Location, first_not_finite};
 use saltus_linear::{Dense, axpy, dot};
-use saltus_system::{Names, System};
+use saltus_system::System;
 
 impl Engine {
     pub(super) fn not_finite(&self, system: &dyn System, t: f64) -> StepError {
-        let names = system.names();
         let (trial, rows) = (&self.trial, &self.rows);
-        let bad = |x: &[f64]| x.iter().position(|v| !v.is_finite());
         // What comes first is the cause of what follows.
         let of_motion = [
             ("the acceleration", &trial.x),
@@ -27,55 +25,52 @@ impl Engine {
         ];
         let moved = of_motion
             .into_iter()
-            .find_map(|(what, x)| Some((what, velocity_name(&names, bad(x)?))));
+            .find_map(|(what, x)| Some((what, Location::Velocity(first_not_finite(x)?))));
+        let position = || first_not_finite(&trial.q).map(Location::Position);
         let found = moved
-            .or_else(|| Some(("the position", position_name(&names, bad(&trial.q)?))))
+            .or_else(|| Some(("the position", position()?)))
             .or_else(|| {
                 of_rows
                     .into_iter()
-                    .find_map(|(what, x)| Some((what, self.row_name(system, bad(x)?))))
+                    .find_map(|(what, x)| Some((what, self.location(first_not_finite(x)?))))
             });
         // Where everything is a number, some product of them is none: that of the fastest.
-        let (quantity, place) = found.unwrap_or_else(|| {
+        let (quantity, location) = found.unwrap_or_else(|| {
             let fastest = (0..trial.v.len()).max_by(|a, b| {
-                let size = |i: usize| trial.v[i].abs() * self.weights[i].recip();
+                let size = |i: usize| trial.v[i].abs() * self.momentum_scale.weights[i].recip();
                 size(*a).total_cmp(&size(*b))
             });
-            ("the momentum", velocity_name(&names, fastest.unwrap_or(0)))
+            ("the momentum", Location::Velocity(fastest.unwrap_or(0)))
         });
-        StepError::NotFinite { quantity, place, t }
+        StepError::NotFinite {
+            quantity,
+            place: self.name(system, location),
+            t,
+        }
     }
 
     pub(super) fn not_converged(
         &self,
         system: &dyn System,
         iterations: u32,
-        defect: Defect,
+        worst: Convergence,
     ) -> StepError {
-        let tolerance = self.settings.tolerance * self.scale;
-        let place = match defect.place {
-            _ if self.watch.is_quiet => String::new(),
-            Place::Velocity(i) => velocity_name(&system.names(), i),
-            Place::Row(j) => self.row_name(system, j),
-        };
+        let tolerance = self.settings.tolerance * self.momentum_scale.scale;
         StepError::NotConverged {
             iterations,
-            residual: defect.ratio * tolerance,
+            residual: worst.ratio * tolerance,
             tolerance,
-            place,
+            place: if self.monitor.will_retry {
+                String::new()
+            } else {
+                self.name(system, worst.location)
+            },
             problem: None,
         }
     }
 
-    fn row_name(&self, system: &dyn System, j: usize) -> String {
-        let names = system.names();
-        let ng = self.dims.ng;
-        let name = if j < ng {
-            names.bilateral.get(j)
-        } else {
-            names.contacts.get(j - ng)
-        };
-        name.cloned().unwrap_or_else(|| format!("row {j}"))
+    fn name(&self, system: &dyn System, location: Location) -> String {
+        location.name(&system.names(), &self.rows.set)
     }
 
     /// The complementarity problem of the step of length `h` that [`solve`](Self::solve) has just given up,
@@ -116,7 +111,7 @@ impl Engine {
                 Level::Position => "gap",
                 Level::Velocity => "impact law",
             };
-            format!("{what} of {}", self.row_name(system, j))
+            format!("{what} of {}", self.name(system, self.location(j)))
         };
         let mut problem = FailedProblem {
             equalities,
@@ -217,14 +212,4 @@ impl Engine {
             Level::Velocity => t.imp_star[j],
         }
     }
-}
-
-fn velocity_name(names: &Names, i: usize) -> String {
-    let name = names.velocities.get(i);
-    name.cloned().unwrap_or_else(|| format!("velocity {i}"))
-}
-
-fn position_name(names: &Names, i: usize) -> String {
-    let name = names.positions.get(i);
-    name.cloned().unwrap_or_else(|| format!("position {i}"))
 }

@@ -8,8 +8,9 @@
 use super::engine::Engine;
 use super::settings::Formulation;
 use crate::integrator::StepError;
+use crate::kit::{augment_force, augment_matrix};
 use crate::one_step::OneStep;
-use saltus_linear::{LinearError, MatrixSink, Schur, SquareMatrix, max_abs};
+use saltus_linear::{LinearError, Schur, SquareMatrix, max_abs};
 use saltus_system::{Point, State, System};
 
 /// The matrix of a position and the problem on it.
@@ -137,13 +138,12 @@ impl Engine {
         }
         instant.is_augmented = true;
         let gradient = self.rows.gradient();
-        for j in 0..equalities {
-            let alpha = augmentation(&self.weights, gradient.values(j));
-            for (&k, g) in gradient.cols(j).iter().zip(gradient.values(j)) {
-                let sink: &mut dyn MatrixSink = &mut instant.matrix;
-                gradient.send(j, k, alpha * g, sink);
-            }
-        }
+        augment_matrix(
+            &mut instant.matrix,
+            gradient,
+            equalities,
+            &self.momentum_scale.weights,
+        );
         instant.matrix.factorise().map_err(singular)
     }
 
@@ -152,11 +152,13 @@ impl Engine {
         let (instant, rows) = (&mut self.instant, &self.rows);
         instant.x.copy_from_slice(&self.trial.force);
         if instant.is_augmented {
-            let gradient = rows.gradient();
-            for j in 0..equalities {
-                let alpha = augmentation(&self.weights, gradient.values(j));
-                gradient.axpy(j, -alpha * rows.bias[j], &mut instant.x);
-            }
+            let bias = &rows.bias[..equalities];
+            augment_force(
+                rows.gradient(),
+                bias,
+                &self.momentum_scale.weights,
+                &mut instant.x,
+            );
         }
         instant.matrix.solve(&mut instant.x);
         instant.constant.clear();
@@ -202,16 +204,5 @@ impl Engine {
         for (&j, z) in instant.list.iter().zip(&instant.z) {
             start.lambda[j] = *z;
         }
-    }
-}
-
-/// `α` of a bilateral row with these entries.
-fn augmentation(weights: &[f64], row: &[f64]) -> f64 {
-    let smallest = weights.iter().fold(f64::INFINITY, |m, w| m.min(*w));
-    let square: f64 = row.iter().map(|v| v * v).sum();
-    if square > 0.0 {
-        smallest.powi(-2) / square
-    } else {
-        0.0
     }
 }

@@ -46,16 +46,16 @@ impl Functional {
             }
             (Level::Velocity, _) => {
                 take(rows.gradient(), scale, v);
-                take(rows.velocity_turn(), scale, chi);
+                take(rows.velocity_gradient(), scale, chi);
             }
             (Level::Smooth, Some(SmoothRow::Velocity)) => {
                 take(rows.gradient(), scale * response.rho, x);
-                take(rows.smooth_turn(), scale, chi);
+                take(rows.smooth_velocity_gradient(), scale, chi);
             }
             (Level::Smooth, Some(SmoothRow::Acceleration)) => {
                 take(rows.gradient(), scale, x);
                 take(rows.bias_damping(), scale, v);
-                take(rows.acceleration_turn(), scale, chi);
+                take(rows.acceleration_gradient(), scale, chi);
             }
         }
     }

@@ -61,7 +61,12 @@ impl Engine {
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
-        memory.extend([self.scale, self.force_scale, self.bias_scale, self.epsilon]);
+        memory.extend([
+            self.momentum_scale.scale,
+            self.force_scale,
+            self.bias_scale,
+            self.epsilon,
+        ]);
         let s = &self.start;
         memory.extend([s.length, f64::from(u8::from(s.is_filtered))]);
         memory.push(s.lambda.len() as f64);
@@ -114,7 +119,7 @@ impl Engine {
         if rest.len() < 4 * n + 2 * m + sets + contacts + features {
             return;
         }
-        self.scale = *scale;
+        self.momentum_scale.scale = *scale;
         self.force_scale = *force_scale;
         self.bias_scale = *bias_scale;
         self.epsilon = *epsilon;

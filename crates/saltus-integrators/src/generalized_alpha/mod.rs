@@ -23,35 +23,35 @@
 //! an open contact carries no impulse at all ([`Inactive::Star`]).
 //!
 //! Each step is solved by a semi-smooth Newton method whose active sets are evaluated once per iteration, and found together
-//! with the multipliers where they do not settle (`levelled.rs`).
+//! with the multipliers where they do not settle (`nested_levels.rs`).
 //! Dry friction is not solved; contacts with `mu > 0` are refused.
 //!
 //! Impacts are captured at the ends of steps, or located inside them ([`Impacts::Located`]), which keeps order 2 across isolated ones.
 
-mod by_rows;
 mod certify;
 mod coefficients;
 mod compliances;
 mod correction;
-mod defect;
 mod engine;
 mod failure;
 mod instant;
-mod levelled;
 mod levels;
 mod located;
 mod memory;
+mod monitor;
 mod monolithic;
 mod multipliers;
+mod nested_levels;
 mod newton;
 mod options;
+mod residual;
 mod response;
-mod row_passes;
 mod rows;
 mod settings;
 mod start;
+mod streamed;
+mod streamed_passes;
 mod tangent;
-mod watch;
 
 pub use coefficients::{Coefficients, Preset};
 pub use located::Located;
@@ -160,8 +160,8 @@ impl Engine {
     }
 
     fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
-        if self.rowwise.went {
-            return self.interpolate_rows(fraction, out);
+        if self.streaming.was_used {
+            return self.interpolate_streamed(fraction, out);
         }
         let (b, fraction) = self.search.piece_at(&self.before, fraction);
         out.q

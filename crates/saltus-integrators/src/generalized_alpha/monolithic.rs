@@ -202,7 +202,7 @@ impl Engine {
         let blocks = if layout.full { 3 } else { 1 };
         scale.clear();
         for _ in 0..blocks {
-            scale.extend_from_slice(&self.weights);
+            scale.extend_from_slice(&self.momentum_scale.weights);
         }
         for _ in 0..blocks {
             let of_reach = |reach: &f64| if *reach > 0.0 { 1.0 / reach } else { 1.0 };
@@ -338,16 +338,16 @@ impl Engine {
             }
             (Level::Velocity, _) => {
                 along_v(rows.gradient(), matrix);
-                along_chi(rows.velocity_turn(), matrix);
+                along_chi(rows.velocity_gradient(), matrix);
             }
             (Level::Smooth, Some(SmoothRow::Velocity)) => {
                 along_x(rows.gradient(), rho, matrix);
-                along_chi(rows.smooth_turn(), matrix);
+                along_chi(rows.smooth_velocity_gradient(), matrix);
             }
             (Level::Smooth, Some(SmoothRow::Acceleration)) => {
                 along_x(rows.gradient(), 1.0, matrix);
                 along_v(rows.bias_damping(), matrix);
-                along_chi(rows.acceleration_turn(), matrix);
+                along_chi(rows.acceleration_gradient(), matrix);
             }
         }
     }

@@ -212,7 +212,7 @@ impl Engine {
         }
         let mut base = std::mem::take(&mut self.condensed.base);
         self.response
-            .answer(form, &self.tangent, &self.condensed.momenta, &mut base);
+            .solve(form, &self.tangent, &self.condensed.momenta, &mut base);
         self.condensed.base = base;
     }
 
@@ -408,14 +408,13 @@ impl Engine {
                 self.response.solve_mass(unit);
                 c.inverse_known[j] = true;
             }
-            self.response
-                .answer_unit(level, unit, &mut out[..PARTS * n]);
+            self.response.solve_unit(level, unit, &mut out[..PARTS * n]);
             return;
         }
         let b = &mut self.condensed.momenta;
         b.clear();
         b.add(gradient, (level, j), tie, 1.0);
-        self.response.answer(form, &self.tangent, b, out);
+        self.response.solve(form, &self.tangent, b, out);
     }
 
     /// `∂ν/∂Λ` of an open row in the modified position condition.
@@ -501,8 +500,7 @@ impl Engine {
         let end = CHI * self.dims.nv;
         let c = &mut self.condensed;
         let motion = c.columns.row_mut(0);
-        self.response
-            .answer(form, &self.tangent, &c.momenta, motion);
+        self.response.solve(form, &self.tangent, &c.momenta, motion);
         axpy(1.0, &motion[..end], &mut c.base[..end]);
     }
 

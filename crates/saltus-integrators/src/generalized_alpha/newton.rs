@@ -1,25 +1,25 @@
 //! Newton's method on the step: place, evaluate, activate, judge, correct.
 
 use super::engine::Engine;
+use super::monitor::Remedy;
 use super::settings::{Formulation, LinearSolve, Prediction, SmoothRow};
-use super::watch::Remedy;
 use crate::integrator::StepError;
 use crate::round_off;
 use saltus_linear::{axpy, is_zero, max_abs};
 use saltus_system::{DynamicsParts, Point, System, Tangents};
 
 /// After so many corrections the round-off of force and rows is looked at; after one in a linear system.
-const STUBBORN: u32 = 3;
+const CHECK_ROUND_OFF_AFTER: u32 = 3;
 /// An iterate so many times worse than the first two leads nowhere, where impacts are located and the step can be cut.
 const DIVERGENCE: f64 = 1e4;
 
 impl Engine {
     /// Solves the step of length `h` \[s\] from `start` to the time `end` \[s\]; the answer is in `trial`.
     pub(super) fn solve(&mut self, system: &dyn System, h: f64, end: f64) -> Result<(), StepError> {
-        self.watch.remedy = Remedy::None;
-        self.watch.restart();
+        self.monitor.remedy = Remedy::None;
+        self.monitor.restart();
         self.begin_step(system, h, end)?;
-        self.watch.is_hasty = self.has_levels() && self.is_plain(self.full_form());
+        self.monitor.next_is_cheap = self.has_levels() && self.is_plain(self.full_form());
         self.predict();
         let measure = self.yardstick.unwrap_or(h);
         let mut spent = 0;
@@ -31,31 +31,35 @@ impl Engine {
             fresh = false;
             self.move_to(system, h);
             self.evaluate(system, h, end, with_tangents);
-            self.begin_scale(h);
+            self.momentum_scale.begin(&self.trial.force, h);
             self.activate(h);
-            let mut defect = self.defect(measure, spent == 0);
-            let stubborn = if self.is_linear() { 1 } else { STUBBORN };
-            if defect.ratio > 1.0 && spent == stubborn {
+            let mut residual = self.residual(measure, spent == 0);
+            let check_after = if self.is_linear() {
+                1
+            } else {
+                CHECK_ROUND_OFF_AFTER
+            };
+            if residual.ratio() > 1.0 && spent == check_after {
                 self.measure_round_off();
-                defect = self.defect(measure, false);
+                residual = self.residual(measure, false);
             }
             // One correction is spent on tight rows where the limit leaves one, not more: round-off may keep
             // them from it. The sequential solve ends where the papers' does.
             if spent < 2 {
-                worst = worst.max(defect.ratio);
+                worst = worst.max(residual.ratio());
             }
             let may_cut = self.yardstick.is_some();
-            let diverges = may_cut && defect.ratio > DIVERGENCE * worst;
+            let diverges = may_cut && residual.ratio() > DIVERGENCE * worst;
             let last = diverges || spent >= self.settings.max_iterations;
             let enough = settled || last || self.settings.linear_solve == LinearSolve::Sequential;
-            if defect.ratio <= 1.0 && (defect.rows <= 1.0 || enough) {
+            if residual.ratio() <= 1.0 && (residual.rows <= 1.0 || enough) {
                 return Ok(());
             }
-            settled = defect.ratio <= 1.0;
-            if !defect.ratio.is_finite() || last {
-                if !self.take_better_solve() {
-                    return Err(if defect.ratio.is_finite() {
-                        self.not_converged(system, spent, defect)
+            settled = residual.ratio() <= 1.0;
+            if !residual.ratio().is_finite() || last {
+                if !self.solve_simultaneously() {
+                    return Err(if residual.ratio().is_finite() {
+                        self.not_converged(system, spent, residual.worst)
                     } else {
                         self.not_finite(system, end)
                     });
@@ -64,9 +68,13 @@ impl Engine {
                 (spent, fresh) = (0, true);
                 continue;
             }
-            let redundant = self.redundant > 0 && self.trial.stuck;
-            if self.watch.is_lost(&self.sets, defect.ratio, redundant) && self.next_remedy() {
-                if self.watch.remedy == Remedy::Levels {
+            let redundant = self.redundant > 0 && self.trial.has_stagnated;
+            if self
+                .monitor
+                .has_stalled(&self.sets, residual.ratio(), redundant)
+                && self.next_remedy()
+            {
+                if self.monitor.remedy == Remedy::NestedLevels {
                     self.predict();
                     (spent, fresh) = (0, true);
                     continue;
@@ -75,8 +83,7 @@ impl Engine {
             }
             if let Err(error) = self.correct(system, h, end, with_tangents) {
                 // One block can be singular where all together are not.
-                let levels = self.watch.remedy == Remedy::None && self.has_levels();
-                if !(levels && self.next_remedy() || self.take_better_solve()) {
+                if !self.next_remedy() {
                     return Err(error);
                 }
                 self.predict();
@@ -84,22 +91,14 @@ impl Engine {
                 continue;
             }
             spent += 1;
-            self.watch.iterations += 1;
-        }
-    }
-
-    /// What was at rest without forces until now takes its scale from the first ones.
-    fn begin_scale(&mut self, h: f64) {
-        if self.scale == 0.0 {
-            let pushes = self.weights.iter().zip(&self.trial.force);
-            self.scale = pushes.fold(0.0, |m, (w, f)| m.max(w * h * f.abs()));
+            self.monitor.iterations += 1;
         }
     }
 
     /// How well force and rows can be known, from the tangents of the last correction.
     fn measure_round_off(&mut self) {
         let t = &mut self.trial;
-        t.stuck = true;
+        t.has_stagnated = true;
         round_off::of_force(
             &self.tangent.stiffness,
             1.0,
@@ -111,40 +110,22 @@ impl Engine {
 
     /// Goes on to the next remedy against sets that do not settle; `false` where there is none left.
     fn next_remedy(&mut self) -> bool {
-        let relaxable = self.settings.formulation == Formulation::Pva(3);
-        let next = match self.watch.remedy {
-            Remedy::None if self.has_levels() => {
-                self.open_all();
-                Remedy::Levels
-            }
-            Remedy::None | Remedy::Levels => Remedy::Activation,
-            Remedy::Activation if relaxable => Remedy::Relaxed,
-            _ => return self.take_together(),
-        };
-        self.watch.remedy = next;
-        self.watch.remedy();
-        self.watch.restart();
-        true
-    }
-
-    /// Goes on to another way to solve for a correction; `false` where there is none left.
-    fn take_better_solve(&mut self) -> bool {
-        if self.watch.remedy == Remedy::Levels {
-            self.next_remedy()
+        if self.monitor.remedy == Remedy::None && self.has_levels() {
+            self.open_all();
+            self.monitor.take(Remedy::NestedLevels);
+            true
         } else {
-            self.take_together()
+            self.solve_simultaneously()
         }
     }
 
     /// Goes on to the simultaneous solve; `false` where it is in use already.
-    fn take_together(&mut self) -> bool {
+    fn solve_simultaneously(&mut self) -> bool {
         let sequential = self.settings.linear_solve == LinearSolve::Sequential;
-        if !sequential || self.watch.remedy == Remedy::Together {
+        if !sequential || self.monitor.remedy == Remedy::Simultaneous {
             return false;
         }
-        self.watch.remedy = Remedy::Together;
-        self.watch.remedy();
-        self.watch.restart();
+        self.monitor.take(Remedy::Simultaneous);
         true
     }
 
@@ -159,7 +140,7 @@ impl Engine {
             t.x.fill(0.0);
             t.lambda.fill(0.0);
         }
-        t.stuck = false;
+        t.has_stagnated = false;
         for v in [&mut t.u, &mut t.w, &mut t.nu, &mut t.imp, &mut t.round_off] {
             v.fill(0.0);
         }
@@ -236,10 +217,10 @@ impl Engine {
             };
             system.evaluate(at, parts);
         }
-        self.rows.place(system, end, &self.trial.q);
+        self.rows.evaluate_gaps(system, end, &self.trial.q);
         if !self.rows_are_linear() {
-            self.rows.turn_to(system, end, &self.trial.q);
-            self.rows.measure(&self.weights);
+            self.rows.update_directions(system, end, &self.trial.q);
+            self.rows.update_reach(&self.momentum_scale.weights);
         }
         self.evaluate_rows(system, end);
         self.evaluate_probe(system, h, end);
@@ -296,7 +277,7 @@ impl Engine {
         }
         t.q_probe.copy_from_slice(&self.start.q);
         system.retract(&mut t.q_probe, &t.work);
-        self.rows.probe_at(system, end, &t.q_probe);
+        self.rows.evaluate_probe_gaps(system, end, &t.q_probe);
     }
 
     /// Residuals of the three momentum balances.
@@ -335,18 +316,12 @@ impl Engine {
     pub(super) fn activate(&mut self, h: f64) {
         let formulation = self.settings.formulation;
         let ng = self.dims.ng;
-        let boost = if self.watch.remedy >= Remedy::Activation {
-            100.0
-        } else {
-            1.0
-        };
-        let relaxed = self.watch.remedy >= Remedy::Relaxed;
         let located = self.settings.location.is_some();
         let (t, rows, sets) = (&self.trial, &self.rows, &mut self.sets);
         sets.position[..ng].fill(formulation.has_corrections());
         sets.velocity[..ng].fill(formulation.has_jumps());
         sets.smooth[..ng].fill(formulation.smooth_row().is_some());
-        if self.watch.remedy == Remedy::Levels {
+        if self.monitor.remedy == Remedy::NestedLevels {
             // The last correction has found them.
             return;
         }
@@ -357,7 +332,7 @@ impl Engine {
                 sets.smooth[j] = false;
                 continue;
             }
-            let r = boost * self.activation[j];
+            let r = self.activation[j];
             // A gap that is zero up to round-off is closed, whichever way it was computed.
             let gap = rows.gap[j] - self.epsilon;
             let e = if located {
@@ -384,10 +359,8 @@ impl Engine {
                 Formulation::Pva(strategy) => {
                     let position = t.nu_star[j] - r * gap >= 0.0;
                     let velocity = position && t.imp_star[j] - r * law >= 0.0;
-                    let smooth = strategy == 3
-                        && !relaxed
-                        && velocity
-                        && t.lambda[j] - r * rows.acceleration[j] >= 0.0;
+                    let smooth =
+                        strategy == 3 && velocity && t.lambda[j] - r * rows.acceleration[j] >= 0.0;
                     (position, velocity, smooth)
                 }
                 Formulation::HalfStep => {

@@ -257,7 +257,7 @@ impl Response {
     }
 
     /// The motion of a decoupled multiplier, from `M⁻¹ Gᵀ`.
-    pub(super) fn answer_unit(&self, level: Level, unit: &[f64], out: &mut [f64]) {
+    pub(super) fn solve_unit(&self, level: Level, unit: &[f64], out: &mut [f64]) {
         let n = unit.len();
         out.fill(0.0);
         let (block, chi, v) = match level {
@@ -321,8 +321,8 @@ impl Response {
         self.pair.factorise()
     }
 
-    /// The motion that answers `b`, written to `out` (5 nv).
-    pub(super) fn answer(&mut self, form: Form, t: &Tangent, b: &Momenta, out: &mut [f64]) {
+    /// The motion that momenta `b` cause, written to `out` (5 nv).
+    pub(super) fn solve(&mut self, form: Form, t: &Tangent, b: &Momenta, out: &mut [f64]) {
         let n = b.smooth.len();
         let (x, rest) = out.split_at_mut(n);
         let (u, rest) = rest.split_at_mut(n);

@@ -1,5 +1,6 @@
 //! Bilateral constraints and contact normals as one list of rows, and what is evaluated along them.
 
+use crate::kit::row_reach;
 use saltus_linear::{MatrixSink, RowCollector, Shifted, SparseRows};
 use saltus_system::{ContactSet, Point, System};
 
@@ -11,11 +12,11 @@ pub(super) struct Rows {
     pub(super) set: ContactSet,
     /// The same contacts where only gaps are asked.
     pub(super) probe: ContactSet,
-    gradient: RowCollector,          // G (m × nv)
-    bias_damping: RowCollector,      // ∂ζ/∂v
-    acceleration_turn: RowCollector, // D(G v̇ + ζ)
-    smooth_turn: RowCollector,       // D(G ṽ + ∂g/∂t)
-    velocity_turn: RowCollector,     // D(G v + ∂g/∂t)
+    gradient: RowCollector,                 // G (m × nv)
+    bias_damping: RowCollector,             // ∂ζ/∂v
+    acceleration_gradient: RowCollector,    // D(G v̇ + ζ)
+    smooth_velocity_gradient: RowCollector, // D(G ṽ + ∂g/∂t)
+    velocity_gradient: RowCollector,        // D(G v + ∂g/∂t)
     /// Row of each direction of `set`: `ng + contact` for normals, none for tangents.
     normal: Vec<usize>,
     along: Vec<f64>, // one per direction of `set`
@@ -96,18 +97,18 @@ impl Rows {
     }
 
     /// `D(G v̇ + ζ)` (m × nv).
-    pub(super) fn acceleration_turn(&self) -> &SparseRows {
-        self.acceleration_turn.rows()
+    pub(super) fn acceleration_gradient(&self) -> &SparseRows {
+        self.acceleration_gradient.rows()
     }
 
     /// `D(G ṽ + ∂g/∂t)` (m × nv).
-    pub(super) fn smooth_turn(&self) -> &SparseRows {
-        self.smooth_turn.rows()
+    pub(super) fn smooth_velocity_gradient(&self) -> &SparseRows {
+        self.smooth_velocity_gradient.rows()
     }
 
     /// `D(G v + ∂g/∂t)` (m × nv).
-    pub(super) fn velocity_turn(&self) -> &SparseRows {
-        self.velocity_turn.rows()
+    pub(super) fn velocity_gradient(&self) -> &SparseRows {
+        self.velocity_gradient.rows()
     }
 
     /// Sizes everything for `ng` constraints and the contacts in `set`.
@@ -138,9 +139,9 @@ impl Rows {
         for rows in [
             &mut self.gradient,
             &mut self.bias_damping,
-            &mut self.acceleration_turn,
-            &mut self.smooth_turn,
-            &mut self.velocity_turn,
+            &mut self.acceleration_gradient,
+            &mut self.smooth_velocity_gradient,
+            &mut self.velocity_gradient,
         ] {
             rows.clear();
             rows.finish(m);
@@ -148,7 +149,7 @@ impl Rows {
     }
 
     /// `g` and gaps at `(t, q)`, contact directions with them.
-    pub(super) fn place(&mut self, system: &dyn System, t: f64, q: &[f64]) {
+    pub(super) fn evaluate_gaps(&mut self, system: &dyn System, t: f64, q: &[f64]) {
         let ng = self.ng;
         system.g(t, q, &mut self.gap[..ng]);
         if self.contacts() > 0 {
@@ -158,15 +159,15 @@ impl Rows {
     }
 
     /// Gaps alone, at another place.
-    pub(super) fn probe_at(&mut self, system: &dyn System, t: f64, q: &[f64]) {
+    pub(super) fn evaluate_probe_gaps(&mut self, system: &dyn System, t: f64, q: &[f64]) {
         if self.contacts() > 0 {
             system.evaluate_contacts(t, q, &mut self.probe);
             self.probe_gap[self.ng..].copy_from_slice(&self.probe.gap);
         }
     }
 
-    /// `G` and `∂g/∂t` where [`place`](Self::place) was.
-    pub(super) fn turn_to(&mut self, system: &dyn System, t: f64, q: &[f64]) {
+    /// `G` and `∂g/∂t` where [`evaluate_gaps`](Self::evaluate_gaps) was.
+    pub(super) fn update_directions(&mut self, system: &dyn System, t: f64, q: &[f64]) {
         let ng = self.ng;
         let m = self.len();
         self.gradient.clear();
@@ -224,9 +225,14 @@ impl Rows {
     }
 
     /// `D(G v̇ + ζ)` and `∂ζ/∂v`.
-    pub(super) fn turn_accelerations(&mut self, system: &dyn System, at: Point<'_>, x: &[f64]) {
+    pub(super) fn update_acceleration_gradient(
+        &mut self,
+        system: &dyn System,
+        at: Point<'_>,
+        x: &[f64],
+    ) {
         let m = self.len();
-        let rows = &mut self.acceleration_turn;
+        let rows = &mut self.acceleration_gradient;
         rows.clear();
         if self.ng > 0 {
             system.g_jacobian_gradient(at.t, at.q, x, rows);
@@ -241,11 +247,11 @@ impl Rows {
             system.contact_bias_gradient(at, &self.set, &mut sink);
         }
         rows.finish(m);
-        self.damp_accelerations(system, at);
+        self.update_bias_damping(system, at);
     }
 
     /// `∂ζ/∂v`.
-    pub(super) fn damp_accelerations(&mut self, system: &dyn System, at: Point<'_>) {
+    pub(super) fn update_bias_damping(&mut self, system: &dyn System, at: Point<'_>) {
         let m = self.len();
         let rows = &mut self.bias_damping;
         rows.clear();
@@ -263,7 +269,7 @@ impl Rows {
     }
 
     /// `D(G v + ∂g/∂t)`, with the velocity `v` of the end or of the smooth motion.
-    pub(super) fn turn_velocities(
+    pub(super) fn update_velocity_gradient(
         &mut self,
         system: &dyn System,
         (t, q): (f64, &[f64]),
@@ -272,9 +278,9 @@ impl Rows {
     ) {
         let m = self.len();
         let rows = if smooth {
-            &mut self.smooth_turn
+            &mut self.smooth_velocity_gradient
         } else {
-            &mut self.velocity_turn
+            &mut self.velocity_gradient
         };
         rows.clear();
         if self.ng > 0 {
@@ -293,15 +299,10 @@ impl Rows {
     }
 
     /// How far unit momenta reach along each row.
-    pub(super) fn measure(&mut self, weights: &[f64]) {
+    pub(super) fn update_reach(&mut self, weights: &[f64]) {
         let rows = self.gradient.rows();
         for (j, reach) in self.reach.iter_mut().enumerate() {
-            *reach = rows
-                .cols(j)
-                .iter()
-                .zip(rows.values(j))
-                .map(|(&k, g)| g.abs() * weights[k])
-                .sum();
+            *reach = row_reach(weights, rows.cols(j), rows.values(j));
         }
     }
 }

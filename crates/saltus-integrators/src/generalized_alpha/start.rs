@@ -1,6 +1,5 @@
 //! Before the first step and before every step: buffers, the state as it is, accelerations, activation.
 
-use super::by_rows::Rowwise;
 use super::engine::{Before, Engine, Sets, Start, Trial};
 use super::instant::Instant;
 use super::located::Search;
@@ -10,8 +9,10 @@ use super::multipliers::MATRIX_LIMIT;
 use super::response::{Momenta, Response};
 use super::rows::Rows;
 use super::settings::{Formulation, Inactive, LinearSolve, SmoothRow};
+use super::streamed::Streaming;
 use super::tangent::Tangent;
 use crate::integrator::{StepError, StepReport, refuse_laws_of_joints};
+use crate::kit::{MomentumScale, length_scale};
 use saltus_linear::{DENSE_LIMIT, axpy, max_abs};
 use saltus_system::{Point, Reach, State, System};
 
@@ -46,7 +47,7 @@ impl Engine {
             d.damped = Tangent::is_something(&mut d.damping);
             d.stiff = Tangent::is_something(&mut d.stiffness);
         }
-        self.set_weights();
+        self.momentum_scale = MomentumScale::new(&self.tangent.mass);
         self.evaluate_start(system, state)?;
         self.start.length = h;
         self.set_scales(system, state, h);
@@ -67,7 +68,7 @@ impl Engine {
         self.contacts_are_fixed = system.contacts_are_fixed();
         let (nq, n) = (self.dims.nq, self.dims.nv);
         let zeros = |n: usize| vec![0.0; n];
-        self.weights = zeros(n);
+        self.momentum_scale = MomentumScale::default();
         self.tangent = Tangent::new(n, self.is_flat);
         self.response = Response::new(n, self.mass_is_constant(), false);
         self.start = Start {
@@ -97,6 +98,7 @@ impl Engine {
             v: zeros(n),
             vt: zeros(n),
             q: zeros(nq),
+            momentum: zeros(n),
             q_probe: zeros(nq),
             force: zeros(n),
             residual: Momenta::new(n),
@@ -107,7 +109,7 @@ impl Engine {
         };
         self.rows = Rows::default();
         self.sets = Sets::default();
-        self.rowwise = Rowwise::default();
+        self.streaming = Streaming::default();
         self.monolithic = Monolithic::default();
         self.instant = Instant::new(n);
         self.search = Search::default();
@@ -139,11 +141,13 @@ impl Engine {
         (q, v): (&[f64], &[f64]),
         h: f64,
     ) -> Result<(), StepError> {
+        // Wide enough that contacts leave only when the filters have forgotten them.
         let margin = if self.contacts_are_fixed {
             f64::INFINITY
         } else {
             let speed = v.iter().map(|v| v * v).sum::<f64>().sqrt();
-            let fall = self.force_scale * h * self.weights.iter().fold(0.0_f64, |m, w| m.max(*w));
+            let weights = &self.momentum_scale.weights;
+            let fall = self.force_scale * h * weights.iter().fold(0.0_f64, |m, w| m.max(*w));
             2.0 * h * (speed + fall)
         };
         let set = &mut self.rows.set;
@@ -338,9 +342,9 @@ impl Engine {
 
     pub(super) fn evaluate_start_rows(&mut self, system: &dyn System) {
         let (rows, start) = (&mut self.rows, &mut self.start);
-        rows.place(system, start.t, &start.q);
-        rows.turn_to(system, start.t, &start.q);
-        rows.measure(&self.weights);
+        rows.evaluate_gaps(system, start.t, &start.q);
+        rows.update_directions(system, start.t, &start.q);
+        rows.update_reach(&self.momentum_scale.weights);
         for j in 0..rows.len() {
             start.rate[j] = rows.rate[j];
             start.gap[j] = rows.gap[j];
@@ -367,10 +371,10 @@ impl Engine {
         }
         if self.rows_are_linear() {
             let rows = &mut self.rows;
-            rows.place(system, end, &self.start.q);
-            rows.turn_to(system, end, &self.start.q);
+            rows.evaluate_gaps(system, end, &self.start.q);
+            rows.update_directions(system, end, &self.start.q);
             if !known {
-                rows.measure(&self.weights);
+                rows.update_reach(&self.momentum_scale.weights);
             }
         }
         if self.is_linear() {
@@ -391,7 +395,7 @@ impl Engine {
             }
             system.retract(&mut t.q_probe, &t.work);
             let at = self.start.t + 0.5 * h;
-            self.rows.probe_at(system, at, &t.q_probe);
+            self.rows.evaluate_probe_gaps(system, at, &t.q_probe);
         }
         Ok(())
     }
@@ -426,7 +430,9 @@ impl Engine {
                 gradient.dot(j, work)
             } else {
                 let terms = gradient.cols(j).iter().zip(gradient.values(j));
-                terms.map(|(&k, g)| (g * self.weights[k]).powi(2)).sum()
+                terms
+                    .map(|(&k, g)| (g * self.momentum_scale.weights[k]).powi(2))
+                    .sum()
             };
             self.activation[j] = if compliance > 0.0 {
                 1.0 / compliance
@@ -436,53 +442,26 @@ impl Engine {
         }
     }
 
-    /// `1/√Mᵢᵢ`, and the mean of the others where a diagonal entry vanishes.
-    fn set_weights(&mut self) {
-        self.tangent.mass.diagonal(&mut self.weights);
-        let largest = self.weights.iter().fold(0.0_f64, |m, w| m.max(*w));
-        for w in &mut self.weights {
-            let m = if *w > 0.0 { *w } else { largest };
-            *w = if m > 0.0 { 1.0 / m.sqrt() } else { 1.0 };
-        }
-    }
-
     /// Momentum, force and length scales of the initial state.
     fn set_scales(&mut self, system: &dyn System, state: &State, h: f64) {
         system.force(state.point(), &mut self.trial.force);
-        self.rows.measure(&self.weights);
-        (self.scale, self.force_scale, self.bias_scale) = (0.0, 0.0, 0.0);
-        let rows = &self.rows;
-        let mut length = 0.0_f64;
-        for j in self.dims.ng..rows.len() {
-            let gradient = rows.gradient();
-            let place: f64 = if self.is_flat {
-                let terms = gradient.cols(j).iter().zip(gradient.values(j));
-                terms.map(|(&k, g)| (g * state.q[k]).abs()).sum()
-            } else {
-                0.0
-            };
-            // What forces alone move in a step counts too: a body may start at rest on its obstacle, in the origin.
-            let fall: f64 = (gradient.cols(j).iter().zip(gradient.values(j)))
-                .map(|(&k, g)| (g * h * h * self.weights[k].powi(2) * self.trial.force[k]).abs())
-                .sum();
-            length = length
-                .max(rows.gap[j].abs())
-                .max(place)
-                .max(fall)
-                .max(h * self.start.velocity[j].abs());
-        }
+        self.rows.update_reach(&self.momentum_scale.weights);
+        (self.momentum_scale.scale, self.force_scale, self.bias_scale) = (0.0, 0.0, 0.0);
+        let q = self.is_flat.then_some(state.q.as_slice());
+        let ng = self.dims.ng;
+        let moved = |i: usize| h * self.start.velocity[ng + i].abs();
+        // What forces alone move in a step counts too: a body may start at rest on its obstacle, in the origin.
+        let change = |k: usize| h * self.momentum_scale.weights[k].powi(2) * self.trial.force[k];
+        let length = length_scale(&self.rows.set, q, h, moved, change);
         self.epsilon = 1e-12 * length;
         self.update_scales(h);
     }
 
     /// The scales grow with the motion.
     pub(super) fn update_scales(&mut self, h: f64) {
-        for i in 0..self.weights.len() {
-            let f = self.weights[i] * self.trial.force[i].abs();
-            let p = self.weights[i] * self.start.momentum[i].abs();
-            self.force_scale = self.force_scale.max(f);
-            self.scale = self.scale.max(p + h * f);
-        }
+        let (force, momentum) = (&self.trial.force, &self.start.momentum);
+        self.force_scale = self.force_scale.max(self.momentum_scale.largest(force));
+        self.momentum_scale.include(momentum, force, h);
         self.update_bias_scale();
     }
 

@@ -1,17 +1,123 @@
-//! The message of a contact problem that was not solved.
+//! What a step that was not solved is reported by: names of coordinates, constraints and contacts, and its contact problem.
 
 use super::{Row, Stage, StepProblem};
 use crate::integrator::{FailedContactProblem, StepError};
+use crate::one_step::OneStep;
 use saltus_complementarity::ContactOutcome;
-use saltus_system::System;
+use saltus_system::{ContactSet, JointFriction, Names, System};
+
+/// What a residual, or a quantity that is not finite, belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Location {
+    Position(usize),
+    Velocity(usize),
+    Bilateral(usize),
+    /// Element of the friction in joints.
+    Joint(usize),
+    /// Contact, by its index in the contact set.
+    Contact(usize),
+}
+
+impl Location {
+    /// What it is called; a contact by its identity in `contacts`.
+    pub(crate) fn name(self, names: &Names, contacts: &ContactSet) -> String {
+        let (list, i) = match self {
+            Self::Position(i) => (&names.positions, i),
+            Self::Velocity(i) => (&names.velocities, i),
+            Self::Bilateral(i) => (&names.bilateral, i),
+            Self::Joint(i) => return names.friction_element(i),
+            Self::Contact(i) => {
+                let id = contacts.id.get(i);
+                return id.map_or_else(|| i.to_string(), |id| names.contact(*id));
+            }
+        };
+        list.get(i).cloned().unwrap_or_else(|| i.to_string())
+    }
+}
+
+/// What the velocity coordinate `i` is called.
+pub(crate) fn velocity_name(names: &Names, i: usize) -> String {
+    Location::Velocity(i).name(names, &ContactSet::default())
+}
+
+/// The first entry that is not finite.
+pub(crate) fn first_not_finite(x: &[f64]) -> Option<usize> {
+    x.iter().position(|x| !x.is_finite())
+}
+
+/// What a row of the contact problem is.
+pub(crate) fn row_name(
+    names: &Names,
+    joints: &[JointFriction],
+    contacts: &ContactSet,
+    row: Row,
+) -> String {
+    let friction = |of: Location, direction: usize| {
+        let name = of.name(names, contacts);
+        format!("friction of {name}, direction {direction}")
+    };
+    let name = |of: Location| of.name(names, contacts);
+    match row {
+        Row::Bilateral(i) => format!("rate of {}", name(Location::Bilateral(i))),
+        Row::Friction(mut i) => {
+            for (k, element) in joints.iter().enumerate() {
+                let rows = usize::from(element.tangents);
+                if i < rows {
+                    return friction(Location::Joint(k), i + 1);
+                }
+                i -= rows;
+            }
+            format!("slip {i} of the joints")
+        }
+        Row::Normal(i, _) => format!("impact law of {}", name(Location::Contact(i))),
+        Row::Tangent(i, row) => friction(Location::Contact(i), row - contacts.first_row[i]),
+    }
+}
 
 /// Several states of one contact solve the step: none of them is chosen silently.
-pub(crate) const SEVERAL: &str = "several contact states solve the step (Painlevé), and the law does not say which: reduce the friction coefficient";
+const SEVERAL: &str = "several contact states solve the step (Painlevé), and the law does not say which: reduce the friction coefficient";
 /// No state solves it.
-pub(crate) const UNSOLVED: &str = "take a smaller `step`; where friction jams a contact (Painlevé), no impulse solves the step and only a smaller friction coefficient helps";
+const UNSOLVED: &str = "take a smaller `step`; where friction jams a contact (Painlevé), no impulse solves the step and only a smaller friction coefficient helps";
 const CONTRADICTION: &str = "check that the bilateral constraints do not contradict each other or force a contact into an obstacle";
 const OBSTACLES: &str =
     "no velocity satisfies all contacts of this step: check whether obstacles close on a body";
+
+/// What usually cures a contact problem without friction.
+pub(crate) fn cure_of_contacts(bilateral: usize) -> &'static str {
+    if bilateral > 0 {
+        CONTRADICTION
+    } else {
+        OBSTACLES
+    }
+}
+
+/// That the contact problem of `contacts` contacts with friction and `bilateral` constraints was not solved; `location` is where
+/// the residual is largest.
+pub(crate) fn friction_problem(
+    one_step: &OneStep,
+    outcome: ContactOutcome,
+    (contacts, bilateral): (usize, usize),
+    location: String,
+    rows: Vec<String>,
+) -> StepError {
+    let (status, cure) = if outcome.multiple {
+        ("several solutions", SEVERAL)
+    } else {
+        (outcome.status.name(), UNSOLVED)
+    };
+    StepError::FrictionProblem {
+        contacts,
+        bilateral,
+        status,
+        residual: outcome.residual,
+        place: location,
+        cure,
+        problem: Box::new(FailedContactProblem {
+            rows,
+            problem: one_step.contact_data(),
+        }),
+    }
+}
 
 impl StepProblem {
     /// Why the problem posed was not solved.
@@ -23,78 +129,33 @@ impl StepProblem {
     ) -> StepError {
         let (one_step, bilateral, before_contacts, blocks) = self.parts();
         let contacts = blocks - before_contacts;
+        let names = system.names();
         let worst = one_step.worst_block().min(blocks.saturating_sub(1));
-        let name = |k: usize| self.name(system, rows, k);
-        let status = if outcome.multiple {
-            "several solutions"
-        } else {
-            outcome.status.name()
+        let location = match self.member(worst) {
+            Row::Bilateral(i) => Location::Bilateral(i),
+            Row::Friction(_) => Location::Joint(worst - bilateral),
+            Row::Normal(i, _) | Row::Tangent(i, _) => Location::Contact(i),
         };
-        let has_friction = self.len() > bilateral + contacts;
-        if has_friction {
-            let cure = if outcome.multiple { SEVERAL } else { UNSOLVED };
-            return StepError::FrictionProblem {
-                contacts,
-                bilateral,
-                status,
-                residual: outcome.residual,
-                place: name(worst),
-                cure,
-                problem: Box::new(FailedContactProblem {
-                    rows: self
-                        .impulses()
-                        .map(|(row, _)| self.describe(system, rows, row))
-                        .collect(),
-                    problem: one_step.contact_data(),
-                }),
-            };
+        let location = location.name(&names, &rows.contacts);
+        let joints = system.joint_friction();
+        let list = self.impulses();
+        let list = list.map(|(row, _)| row_name(&names, joints, &rows.contacts, row));
+        let list: Vec<String> = list.collect();
+        if self.len() > bilateral + contacts {
+            return friction_problem(one_step, outcome, (contacts, bilateral), location, list);
         }
-        let rows = (0..blocks).map(|k| {
-            let what = if k < bilateral { "rate" } else { "impact law" };
-            format!("{what} of {}", name(k))
-        });
         StepError::ContactProblem {
             contacts,
             bilateral,
-            status,
-            residual: outcome.residual,
-            place: name(worst),
-            cure: if bilateral > 0 {
-                CONTRADICTION
+            status: if outcome.multiple {
+                "several solutions"
             } else {
-                OBSTACLES
+                outcome.status.name()
             },
-            problem: Box::new(one_step.failed(bilateral, rows.collect())),
-        }
-    }
-
-    /// What block `k` is called.
-    fn name(&self, system: &dyn System, rows: &Stage, k: usize) -> String {
-        let names = system.names();
-        match self.member(k) {
-            Row::Bilateral(i) => names.bilateral.get(i).cloned(),
-            Row::Friction(_) => Some(names.friction_element(k - self.parts().1)),
-            Row::Normal(i, _) | Row::Tangent(i, _) => Some(names.contact(rows.contacts.id[i])),
-        }
-        .unwrap_or_else(|| k.to_string())
-    }
-
-    /// What a row is.
-    fn describe(&self, system: &dyn System, rows: &Stage, row: Row) -> String {
-        let names = system.names();
-        let contact = |i: usize| names.contact(rows.contacts.id[i]);
-        match row {
-            Row::Bilateral(i) => {
-                let name = names.bilateral.get(i).cloned();
-                format!("rate of {}", name.unwrap_or_else(|| i.to_string()))
-            }
-            Row::Friction(i) => format!("slip {i} of the joints"),
-            Row::Normal(i, _) => format!("impact law of {}", contact(i)),
-            Row::Tangent(i, row) => format!(
-                "friction of {}, direction {}",
-                contact(i),
-                row - rows.contacts.first_row[i]
-            ),
+            residual: outcome.residual,
+            place: location,
+            cure: cure_of_contacts(bilateral),
+            problem: Box::new(one_step.failed(bilateral, list)),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! A step reads: [`Step::begin`] (contacts of the step, the start as a [`Stage`]); further stages where the scheme evaluates;
 //! [`StepProblem::pose`] with the active contacts, [`StepProblem::solve`], [`StepProblem::respond`]; [`Step::finish`].
 
+mod certify;
+mod energy;
 mod failure;
 mod problem;
 mod projection;
@@ -12,10 +14,17 @@ mod row;
 mod runge_kutta;
 mod stability;
 mod stage;
+mod start;
 mod step;
 mod tolerance;
 
-pub(crate) use failure::{SEVERAL, UNSOLVED};
+pub(crate) use certify::{
+    certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law,
+};
+pub(crate) use energy::{check_kinetic, energy_not_finite, energy_of};
+pub(crate) use failure::{
+    Location, cure_of_contacts, first_not_finite, friction_problem, row_name,
+};
 pub(crate) use problem::{Active, Duration, Proof, StepProblem};
 pub(crate) use projection::{Gap, Projection, Unprojected};
 pub(crate) use reactions::{StepReactions, restitution};
@@ -23,8 +32,9 @@ pub(crate) use row::Row;
 pub(crate) use runge_kutta::{TangentRate, combine};
 pub(crate) use stability::{Mode, highest_mode};
 pub(crate) use stage::{Stage, check_force};
+pub(crate) use start::{augment_force, augment_matrix, length_scale};
 pub(crate) use step::{Step, energy_of, halves, not_finite, whole};
-pub(crate) use tolerance::MomentumScale;
+pub(crate) use tolerance::{Convergence, MomentumScale, row_reach};
 
 use crate::integrator::{Reactions, StepError, refuse_joint_friction};
 use saltus_system::{ContactSet, System};

@@ -1,6 +1,7 @@
 //! A point of evaluation: inertia and forces there, constraint rows, contacts.
 
 use super::Row;
+use super::failure::{first_not_finite, velocity_name};
 use crate::integrator::StepError;
 use saltus_linear::{RowCollector, SparseRows, SquareMatrix};
 use saltus_system::{ContactSet, MassKind, Point, System};
@@ -214,16 +215,11 @@ impl Stage {
 
 /// Refuses a force at time `t` \[s\] that is not finite.
 pub(crate) fn check_force(system: &dyn System, force: &[f64], t: f64) -> Result<(), StepError> {
-    match force.iter().position(|f| !f.is_finite()) {
+    match first_not_finite(force) {
         None => Ok(()),
         Some(i) => Err(StepError::NotFinite {
             quantity: "the force",
-            place: system
-                .names()
-                .velocities
-                .get(i)
-                .cloned()
-                .unwrap_or_else(|| i.to_string()),
+            place: velocity_name(&system.names(), i),
             t,
         }),
     }

@@ -1,7 +1,11 @@
 //! What every scheme on the corridor holds: start and end of the step, impulses and velocities of every row, energy, events,
 //! and how a step begins and ends.
 
+use super::certify::{certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law};
+use super::energy::check_kinetic;
+use super::failure::{first_not_finite, velocity_name};
 use super::reactions::{StepReactions, speed};
+use super::start::length_scale;
 use super::{Row, Stage};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{ContactState, Energy, Event, EventKind, Reactions, StepError, StepReport};
@@ -172,9 +176,7 @@ impl Step {
         redundant: u32,
     ) -> Result<StepReport, StepError> {
         let h = self.end.t - state.t;
-        if !max_abs(&self.end.v).is_finite() {
-            return Err(not_finite(system, &self.end));
-        }
+        let energy = self.energy_at_end(system)?;
         let external = self.work_external.unwrap_or_else(|| {
             self.start.evaluate_power(system);
             self.end.evaluate_power(system);
@@ -186,7 +188,7 @@ impl Step {
         self.certify(system, &mut certificate);
         self.note_events(is_impact);
         self.keep_states();
-        Ok(self.conclude(system, state, works, (iterations, redundant), certificate))
+        Ok(self.conclude(state, energy, works, (iterations, redundant), certificate))
     }
 
     /// The same of a step of several parts, whose works \[J\] the scheme knows, and whose events it noted itself.
@@ -198,27 +200,36 @@ impl Step {
         iterations: u32,
         redundant: u32,
     ) -> Result<StepReport, StepError> {
-        if !max_abs(&self.end.v).is_finite() {
-            return Err(not_finite(system, &self.end));
-        }
+        let energy = self.energy_at_end(system)?;
         let mut certificate = Certificate::EMPTY;
         self.end.place_laws(system);
         self.certify(system, &mut certificate);
-        Ok(self.conclude(system, state, works, (iterations, redundant), certificate))
+        Ok(self.conclude(state, energy, works, (iterations, redundant), certificate))
+    }
+
+    /// Energy at the end of the step, refused where it cannot be one.
+    fn energy_at_end(&self, system: &dyn System) -> Result<Energy, StepError> {
+        let end = &self.end;
+        if !max_abs(&end.v).is_finite() {
+            return Err(not_finite(system, end));
+        }
+        let energy = energy_of(system, end);
+        check_kinetic(system, energy.kinetic, (end.t, &end.v), &end.mass)?;
+        Ok(energy)
     }
 
     /// Balances the energy and makes the end the start of the next step.
     fn conclude(
         &mut self,
-        system: &dyn System,
         state: &mut State,
+        energy: Energy,
         (external, contact): (f64, f64),
         (iterations, redundant): (u32, u32),
         mut certificate: Certificate,
     ) -> StepReport {
         let h = self.end.t - state.t;
         let before = self.energy.total();
-        self.energy = energy_of(system, &self.end);
+        self.energy = energy;
         let balance = self.energy.total() - before - external - contact;
         certificate.set(Entry::Dynamics, self.reactions.dynamics);
         certificate.set(Entry::EnergyBalance, balance);
@@ -251,16 +262,12 @@ impl Step {
     ) -> StepReport {
         let active = self.reactions.normal.iter().filter(|p| **p > 0.0).count();
         StepReport {
-            h,
             iterations,
             active: u32::try_from(active).unwrap_or(u32::MAX),
             redundant,
-            remedies: 0,
-            rejected: 0,
-            energy: self.energy,
             work_external,
             work_contact,
-            certificate,
+            ..StepReport::at_rest(h, self.energy, certificate)
         }
     }
 
@@ -272,56 +279,45 @@ impl Step {
             for i in 0..self.dims.ng {
                 self.bilateral_velocity[i] = end.velocity(Row::Bilateral(i), &end.v);
             }
-            certificate.set(Entry::BilateralPosition, max_abs(&self.bilateral_gap));
-            certificate.set(Entry::BilateralVelocity, max_abs(&self.bilateral_velocity));
         }
-        if let Some(defect) = system.quaternion_defect(&end.q) {
-            certificate.set(Entry::QuaternionNorm, defect);
-        }
+        certify_bilateral(&self.bilateral_gap, &self.bilateral_velocity, certificate);
+        certify_coordinates(system, &end.q, certificate);
         for i in 0..self.friction_slip.len() {
             self.friction_slip[i] = end.velocity(Row::Friction(i), &end.v);
         }
-        let set = &end.contacts;
-        if !set.is_empty() {
-            let (mut penetration, mut carrying, mut law) = (0.0_f64, 0.0_f64, 0.0_f64);
-            let mut columns = 0.0_f64;
-            let earlier = &self.start.contacts;
-            let turns = !system.structure().linear_contacts && earlier.id == set.id;
-            for i in 0..set.len() {
-                penetration = penetration.max(-set.gap[i]);
-                self.gap_velocity[i] = set.normal_velocity(i, &end.v);
-                if self.reactions.normal[i] > 0.0 {
-                    carrying = carrying.max(set.gap[i].abs());
-                    let before = set.normal_velocity(i, &self.start.v);
-                    let (e, after) = (set.law[i].e_n, self.gap_velocity[i]);
-                    law = law.max((after + e * before).abs());
-                    if turns {
-                        let before = earlier.normal_velocity(i, &self.start.v);
-                        columns = columns.max((after + e * before).abs());
-                    }
-                } else {
-                    self.reactions.state[i] = ContactState::Open;
-                }
+        let (set, earlier, v) = (&end.contacts, &self.start.contacts, &self.start.v);
+        for i in 0..set.len() {
+            self.gap_velocity[i] = set.normal_velocity(i, &end.v);
+            if self.reactions.normal[i] <= 0.0 {
+                self.reactions.state[i] = ContactState::Open;
             }
-            if self.reactions.has_friction {
-                for row in 0..set.rate.len() {
-                    self.row_velocity[row] = set.directions.dot(row, &end.v) + set.rate[row];
-                }
-            }
-            certificate.set(Entry::Penetration, penetration);
-            certificate.set(Entry::ComplementarityPosition, carrying);
-            certificate.set(Entry::ImpactLaw, law);
-            if turns {
-                certificate.set(Entry::ImpactLawColumns, columns);
-            }
-        }
-        if !set.is_empty() || !self.friction_slip.is_empty() {
-            certificate.set(Entry::ComplementarityVelocity, self.reactions.proof.law);
         }
         if self.reactions.has_friction {
-            certificate.set(Entry::Cone, self.reactions.proof.cone);
-            certificate.set(Entry::StickVelocity, self.reactions.proof.stick);
-            certificate.set(Entry::FrictionWork, self.reactions.proof.work);
+            for row in 0..set.rate.len() {
+                self.row_velocity[row] = set.directions.dot(row, &end.v) + set.rate[row];
+            }
+        }
+        let normal = &self.reactions.normal;
+        certify_gaps(&set.gap, normal, certificate);
+        let turns = !system.structure().linear_contacts && earlier.id == set.id;
+        let before = |i: usize| {
+            let along_end = set.normal_velocity(i, v);
+            let along_start = if turns {
+                earlier.normal_velocity(i, v)
+            } else {
+                along_end
+            };
+            (along_end, along_start)
+        };
+        certify_impact_law(set, normal, &self.gap_velocity, turns, before, certificate);
+        let proof = &self.reactions.proof;
+        if !set.is_empty() || !self.friction_slip.is_empty() {
+            certificate.set(Entry::ComplementarityVelocity, proof.law);
+        }
+        if self.reactions.has_friction {
+            certificate.set(Entry::Cone, proof.cone);
+            certificate.set(Entry::StickVelocity, proof.stick);
+            certificate.set(Entry::FrictionWork, proof.work);
         }
     }
 
@@ -422,24 +418,14 @@ impl Step {
     /// them in a step.
     pub(crate) fn length_scale(&self, state: &State, h: f64) -> f64 {
         let set = &self.start.contacts;
-        let mut length = 0.0_f64;
-        for i in 0..set.len() {
+        let moved = |i: usize| {
             let row = set.first_row[i];
-            let terms = || {
-                let cols = set.directions.cols(row).iter();
-                cols.zip(set.directions.values(row))
-            };
-            let reach: f64 = if self.is_flat {
-                terms().map(|(&j, w)| (w * state.q[j]).abs()).sum()
-            } else {
-                0.0
-            };
-            let moved: f64 = terms().map(|(&j, w)| (w * h * state.v[j]).abs()).sum();
-            let fall: f64 = terms().map(|(&j, w)| (w * h * self.work[j]).abs()).sum();
-            let own = set.gap[i].abs().max(reach);
-            length = length.max(own).max(moved).max(fall);
-        }
-        length
+            let terms = set.directions.cols(row).iter();
+            let terms = terms.zip(set.directions.values(row));
+            terms.map(|(&j, w)| (w * h * state.v[j]).abs()).sum()
+        };
+        let q = self.is_flat.then_some(state.q.as_slice());
+        length_scale(set, q, h, moved, |j| self.work[j])
     }
 
     /// Reactions at the end of the last step, for [`Integrator::reactions`](crate::Integrator::reactions).
@@ -539,13 +525,9 @@ pub(crate) fn energy_of(system: &dyn System, at: &Stage) -> Energy {
 
 /// The first velocity of a stage that is no number.
 pub(crate) fn not_finite(system: &dyn System, at: &Stage) -> StepError {
-    let bad = at.v.iter().position(|v| !v.is_finite());
-    let names = system.names();
     StepError::NotFinite {
         quantity: "the velocity",
-        place: bad
-            .and_then(|i| names.velocities.get(i).cloned())
-            .unwrap_or_default(),
+        place: velocity_name(&system.names(), first_not_finite(&at.v).unwrap_or(0)),
         t: at.t,
     }
 }

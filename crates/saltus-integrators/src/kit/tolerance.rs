@@ -1,16 +1,57 @@
 //! When an implicit step is solved: residuals of momentum, made comparable and measured by the motion so far.
 
+use super::failure::{Location, velocity_name};
 use crate::integrator::StepError;
 use saltus_linear::{SparseRows, SquareMatrix};
 use saltus_system::System;
 
+/// `Σ |w_j| / √M_jj`: velocity along a row per momentum scale \[1/√kg\].
+pub(crate) fn row_reach(weights: &[f64], cols: &[usize], values: &[f64]) -> f64 {
+    let terms = cols.iter().zip(values);
+    terms.map(|(&j, w)| w.abs() * weights[j]).sum()
+}
+
+/// How far an iterate is from a solution.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Convergence {
+    /// Largest residual over its tolerance: ≤ 1 is a solution. NaN where any residual is.
+    pub(crate) ratio: f64,
+    /// Where that is.
+    pub(crate) location: Location,
+}
+
+impl Convergence {
+    /// Nothing was looked at yet.
+    pub(crate) const NONE: Self = Self {
+        ratio: 0.0,
+        location: Location::Velocity(0),
+    };
+
+    /// Includes a `residual ≥ 0` that may be as large as `tolerance`. Divides only where that makes a difference; where nothing
+    /// moves, the tolerance is nearly nothing and the ratio would leave the range of numbers although the residual is one.
+    #[inline]
+    pub(crate) fn include(&mut self, residual: f64, tolerance: f64, location: Location) {
+        let tolerance = tolerance.max(f64::MIN_POSITIVE);
+        let smaller = residual <= self.ratio * tolerance;
+        if !smaller && !self.ratio.is_nan() {
+            let ratio = residual / tolerance;
+            self.ratio = if residual.is_finite() {
+                ratio.min(f64::MAX)
+            } else {
+                ratio
+            };
+            self.location = location;
+        }
+    }
+}
+
 /// Weights of the balance of momentum and the scale of the motion.
 #[derive(Debug, Default)]
 pub(crate) struct MomentumScale {
-    /// `1/√Mᵢᵢ` (nv).
-    weights: Vec<f64>,
-    /// Largest `(|M v|ᵢ + h |f|ᵢ)/√Mᵢᵢ` so far [√J].
-    scale: f64,
+    /// `1/√Mᵢᵢ` (nv), which makes residuals of different coordinates comparable.
+    pub(crate) weights: Vec<f64>,
+    /// Largest `(|M v|ᵢ + h |f|ᵢ)/√Mᵢᵢ` so far \[√J\]: what tolerances are relative to.
+    pub(crate) scale: f64,
 }
 
 impl MomentumScale {
@@ -34,6 +75,19 @@ impl MomentumScale {
         for (w, (p, f)) in self.weights.iter().zip(momentum.iter().zip(force)) {
             self.scale = self.scale.max(w * (p.abs() + h * f.abs()));
         }
+    }
+
+    /// What was at rest without forces until now takes its scale from the force over a time `h` \[s\].
+    pub(crate) fn begin(&mut self, force: &[f64], h: f64) {
+        if self.scale == 0.0 {
+            self.scale = h * self.largest(force);
+        }
+    }
+
+    /// Largest component of a momentum or force over `√Mᵢᵢ`.
+    pub(crate) fn largest(&self, x: &[f64]) -> f64 {
+        let terms = self.weights.iter().zip(x);
+        terms.fold(0.0, |m, (w, x)| m.max(w * x.abs()))
     }
 
     /// The largest residual over the tolerance, and its coordinate; NaN where any is none.
@@ -63,9 +117,7 @@ impl MomentumScale {
 
     /// Velocity that counts as nothing along a row \[m/s\].
     pub(crate) fn velocity(&self, (rows, i): (&SparseRows, usize), tolerance: f64) -> f64 {
-        let terms = rows.cols(i).iter().zip(rows.values(i));
-        let reach: f64 = terms.map(|(&j, w)| w.abs() * self.weights[j]).sum();
-        tolerance * self.scale * reach
+        self.velocity_bound(rows.cols(i), rows.values(i), tolerance)
     }
 
     /// That the momentum `residual` did not fall below the tolerance.
@@ -78,12 +130,11 @@ impl MomentumScale {
     ) -> StepError {
         let (ratio, i) = self.ratio(residual, tolerance);
         let bound = self.bound(i, tolerance);
-        let names = system.names().velocities;
         StepError::NotConverged {
             iterations,
             residual: ratio * bound,
             tolerance: bound,
-            place: names.get(i).cloned().unwrap_or_else(|| i.to_string()),
+            place: velocity_name(&system.names(), i),
             problem: None,
         }
     }
@@ -95,9 +146,7 @@ impl MomentumScale {
 
     /// Tolerance of the velocity along a row with these entries [m/s].
     pub(crate) fn velocity_bound(&self, cols: &[usize], values: &[f64], tolerance: f64) -> f64 {
-        let terms = cols.iter().zip(values);
-        let reach: f64 = terms.map(|(&j, w)| w.abs() * self.weights[j]).sum();
-        tolerance * self.scale * reach
+        tolerance * self.scale * row_reach(&self.weights, cols, values)
     }
 
     /// The hidden variable.

@@ -3,8 +3,12 @@
 use super::{Evaluation, MoreauJean, Variant};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{Energy, StepError, StepReport};
+use crate::kit::{
+    certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law, check_kinetic,
+    energy_of,
+};
 use saltus_linear::{dot, max_abs};
-use saltus_system::{Point, State, System};
+use saltus_system::{MassKind, Point, State, System};
 
 impl MoreauJean {
     /// Evaluates the accepted end of the step and makes its report.
@@ -16,20 +20,21 @@ impl MoreauJean {
         end: f64,
         iterations: u32,
     ) -> Result<StepReport, StepError> {
-        let (work_external, work_contact) = self.works(system, state, h);
+        let energy = self.energy_at_end(system, end)?;
+        let (work_external, work_contact) = self.works(system, state, h, end);
         let mut certificate = Certificate::EMPTY;
-        certificate.set(Entry::Dynamics, max_abs(&self.smooth.defect));
+        certificate.set(Entry::Dynamics, max_abs(&self.smooth.balance));
         self.certify_law(&mut certificate);
         self.split_increment(state);
         let before = self.energy;
         let algorithmic = self.algorithmic_dissipation(system, state, end);
-        self.shift_start(system, end)?;
+        self.shift_start(end)?;
         if self.on_mean {
             self.velocities_at_end(system);
         }
         self.may_be_on_mean = true;
         self.certify_start(system, &state.v, &mut certificate);
-        self.energy = self.energy_at_start(system);
+        self.energy = energy;
         let gain = self.energy.total() - before.total();
         certificate.set(
             Entry::EnergyBalance,
@@ -59,16 +64,12 @@ impl MoreauJean {
         let constrained = self.rows_before_contacts() > 0 || !self.contact.active.is_empty();
         let redundant = if constrained { self.redundant } else { 0 };
         StepReport {
-            h,
             iterations,
             active,
             redundant,
-            remedies: 0,
-            rejected: 0,
-            energy: self.energy,
             work_external,
             work_contact,
-            certificate,
+            ..StepReport::at_rest(h, self.energy, certificate)
         }
     }
 
@@ -79,7 +80,7 @@ impl MoreauJean {
         state: &State,
         h: f64,
     ) -> Result<StepReport, StepError> {
-        self.energy = match self.energy_by_rows(system, state) {
+        self.energy = match self.streamed_energy(system, state) {
             Some(energy) => energy,
             None => self.energy_at_start(system),
         };
@@ -90,24 +91,16 @@ impl MoreauJean {
         let mut certificate = Certificate::EMPTY;
         self.certify_end(system, state.point(), &state.v, &mut certificate);
         Ok(StepReport {
-            h,
-            iterations: 0,
-            active: 0,
             redundant: self.redundant,
-            remedies: 0,
-            rejected: 0,
-            energy: self.energy,
-            work_external: 0.0,
-            work_contact: 0.0,
-            certificate,
+            ..StepReport::at_rest(h, self.energy, certificate)
         })
     }
 
     /// Work of the forces without a potential, and of all reactions, over the step.
-    fn works(&mut self, system: &dyn System, state: &State, h: f64) -> (f64, f64) {
+    fn works(&mut self, system: &dyn System, state: &State, h: f64, end: f64) -> (f64, f64) {
+        let time = self.evaluation_time(state, h, end);
         let (t, s) = (&self.trial, &mut self.smooth);
         let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
-        let time = state.t + if theta_point { self.theta * h } else { h };
         system.active_force(
             Point {
                 t: time,
@@ -213,23 +206,32 @@ impl MoreauJean {
             .copy_from_slice(&self.bilateral.impulse);
     }
 
+    /// Momentum and energy at the end of the step, refused where that cannot be one.
+    fn energy_at_end(&mut self, system: &dyn System, end: f64) -> Result<Energy, StepError> {
+        let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
+        let (s, t) = (&mut self.smooth, &mut self.trial);
+        if theta_point && self.structure.mass == MassKind::Varying {
+            s.mass.clear();
+            system.mass(&t.q, &mut s.mass);
+        }
+        s.mass.apply(&t.v, &mut t.momentum);
+        let energy = energy_of(system, (end, &t.q), (&t.v, &t.momentum));
+        check_kinetic(system, energy.kinetic, (end, &t.v), &s.mass)?;
+        Ok(energy)
+    }
+
     /// The end of this step becomes the start of the next one.
-    fn shift_start(&mut self, system: &dyn System, end: f64) -> Result<(), StepError> {
+    fn shift_start(&mut self, end: f64) -> Result<(), StepError> {
         let (start, t) = (&mut self.start, &mut self.trial);
         start.t = end;
         std::mem::swap(&mut start.q, &mut t.q);
         std::mem::swap(&mut start.v, &mut t.v);
+        std::mem::swap(&mut start.momentum, &mut t.momentum);
         if self.options.evaluation != Evaluation::ThetaPoint {
             start.force.copy_from_slice(&self.smooth.force);
             start.active.copy_from_slice(&self.smooth.active);
             self.start_acceleration()?;
-        } else if !self.is_linear() && self.structure.mass == saltus_system::MassKind::Varying {
-            self.smooth.mass.clear();
-            system.mass(&self.start.q, &mut self.smooth.mass);
         }
-        self.smooth
-            .mass
-            .apply(&self.start.v, &mut self.start.momentum);
         Ok(())
     }
 
@@ -270,37 +272,20 @@ impl MoreauJean {
         certificate: &mut Certificate,
     ) {
         let (end, q) = (at.t, at.q);
+        let b = &mut self.bilateral;
         if self.dims.ng > 0 {
-            let b = &mut self.bilateral;
             system.g(end, q, &mut b.gap);
-            certificate.set(Entry::BilateralPosition, max_abs(&b.gap));
-            certificate.set(Entry::BilateralVelocity, max_abs(&b.velocity));
         }
-        if let Some(defect) = system.quaternion_defect(q) {
-            certificate.set(Entry::QuaternionNorm, defect);
-        }
+        certify_bilateral(&b.gap, &b.velocity, certificate);
+        certify_coordinates(system, q, certificate);
         self.joints_at_end(system, at);
         let c = &mut self.contact;
         if c.set.is_empty() {
             return;
         }
         system.evaluate_contacts(end, q, &mut c.set);
-        let (mut penetration, mut carrying, mut law) = (0.0_f64, 0.0_f64, 0.0_f64);
-        let mut columns = 0.0_f64;
         for i in 0..c.set.len() {
-            penetration = penetration.max(-c.set.gap[i]);
             c.velocity[i] = c.set.normal_velocity(i, at.v);
-            if c.impulse[i] > 0.0 {
-                carrying = carrying.max(c.set.gap[i].abs());
-                let before = if self.structure.linear_contacts {
-                    c.start_velocity[i]
-                } else {
-                    c.set.normal_velocity(i, v_start)
-                };
-                let e = c.set.law[i].e_n;
-                law = law.max((c.velocity[i] + e * before).abs());
-                columns = columns.max((c.velocity[i] + e * c.start_velocity[i]).abs());
-            }
         }
         if self.has_friction {
             for (i, first) in c.set.first_row.iter().enumerate() {
@@ -309,34 +294,34 @@ impl MoreauJean {
                 }
             }
         }
-        certificate.set(Entry::Penetration, penetration);
-        certificate.set(Entry::ComplementarityPosition, carrying);
-        certificate.set(Entry::ImpactLaw, law);
-        if !self.structure.linear_contacts {
-            certificate.set(Entry::ImpactLawColumns, columns);
-        }
+        certify_gaps(&c.set.gap, &c.impulse, certificate);
+        let turns = !self.structure.linear_contacts;
+        let before = |i: usize| {
+            let along_start = c.start_velocity[i];
+            if turns {
+                (c.set.normal_velocity(i, v_start), along_start)
+            } else {
+                (along_start, along_start)
+            }
+        };
+        certify_impact_law(&c.set, &c.impulse, &c.velocity, turns, before, certificate);
     }
 
     /// Energy of the state in `start`, whose momentum is known.
     pub(super) fn energy_at_start(&self, system: &dyn System) -> Energy {
         let start = &self.start;
-        Energy {
-            kinetic: if self.is_streamlined() {
-                self.streamlined_kinetic(&start.v)
-            } else {
-                0.5 * dot(&start.v, &start.momentum)
-            },
-            potential: system.potential_energy(start.t, &start.q),
+        let mut energy = energy_of(system, (start.t, &start.q), (&start.v, &start.momentum));
+        if self.uses_linear_path() {
+            energy.kinetic = self.linear_kinetic(&start.v);
         }
+        energy
     }
 
     /// The momentum scale grows with the motion.
     fn update_scale(&mut self, h: f64) {
-        for i in 0..self.weights.len() {
-            let force = self.weights[i] * h * self.smooth.force[i].abs();
-            self.impulse_scale = self.impulse_scale.max(force);
-            let momentum = self.weights[i] * self.start.momentum[i].abs();
-            self.scale = self.scale.max(momentum + force);
-        }
+        let force = &self.smooth.force;
+        let impulse = h * self.momentum_scale.largest(force);
+        self.impulse_scale = self.impulse_scale.max(impulse);
+        self.momentum_scale.include(&self.start.momentum, force, h);
     }
 }

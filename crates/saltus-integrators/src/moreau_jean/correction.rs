@@ -3,6 +3,7 @@
 use super::failure::singular;
 use super::{Evaluation, Forecast, MoreauJean};
 use crate::integrator::StepError;
+use crate::kit::{augment_force, augment_matrix};
 use saltus_linear::{LinearError, MatrixSink, RowScaled, Shifted, axpy};
 use saltus_system::{State, System};
 
@@ -11,8 +12,8 @@ impl MoreauJean {
     pub(super) fn assemble(&mut self, system: &dyn System, state: &State, h: f64, end: f64) {
         let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
         let weight = if theta_point { h } else { h * self.theta };
-        let turn = self.turn_of_evaluation(h);
-        let directions_turn = self.directions_turn();
+        let turn = self.evaluation_step(h);
+        let directions_vary = self.directions_vary();
         let t_eval = self.evaluation_time(state, h, end);
         let s = &mut self.smooth;
         s.iteration.clear();
@@ -60,7 +61,7 @@ impl MoreauJean {
             system.friction_curvature(t_eval, q, &self.joints.impulse, &mut sink);
         }
         let c = &mut self.contact;
-        if directions_turn && !c.active.is_empty() {
+        if directions_vary && !c.active.is_empty() {
             let mut sink = Shifted {
                 sink: gradient,
                 factor: -turn,
@@ -84,20 +85,20 @@ impl MoreauJean {
     }
 
     /// Whether the contact directions of the step turn with the trial velocity.
-    fn directions_turn(&self) -> bool {
+    fn directions_vary(&self) -> bool {
         !self.structure.linear_contacts && self.options.forecast != Forecast::Predicted
     }
 
     /// Time at which the smooth dynamics of the step is evaluated \[s\].
     pub(super) fn evaluation_time(&self, state: &State, h: f64, end: f64) -> f64 {
         match self.options.evaluation {
-            Evaluation::ThetaPoint => state.t + self.theta * h,
+            Evaluation::ThetaPoint if self.theta < 1.0 => state.t + self.theta * h,
             _ => end,
         }
     }
 
     /// How far the evaluation point turns per unit of `v_{k+1}`.
-    pub(super) fn turn_of_evaluation(&self, h: f64) -> f64 {
+    pub(super) fn evaluation_step(&self, h: f64) -> f64 {
         match self.options.evaluation {
             Evaluation::ThetaPoint => h * self.theta * self.phi,
             _ => h * self.phi,
@@ -181,27 +182,28 @@ impl MoreauJean {
         nv: usize,
     ) {
         let ng = self.dims.ng;
-        if self.condenses_in_advance() {
+        if self.has_constant_delassus() {
             let active = &self.contact.active;
-            self.one_step.select(m, &self.all_contacts, &|i| active[i]);
+            self.one_step
+                .select(m, &self.constant_delassus, &|i| active[i]);
             return;
         }
-        let turning_constraints = ng > 0 && !self.structure.linear_constraints;
-        let turning_contacts = !self.contact.active.is_empty() && self.directions_turn();
-        if turning_constraints {
+        let constraints_vary = ng > 0 && !self.structure.linear_constraints;
+        let contacts_vary = !self.contact.active.is_empty() && self.directions_vary();
+        if constraints_vary {
             if self.on_mean {
-                self.turning_constraints_on_mean(system, h, self.constraint_time(state, end));
+                self.differentiate_constraints_on_mean(system, h, self.constraint_time(state, end));
             } else {
-                self.turning_constraints(system, h, end);
+                self.differentiate_constraints(system, h, end);
             }
         }
-        if turning_contacts {
-            self.turning_contacts(system, state, h, end);
+        if contacts_vary {
+            self.differentiate_contacts(system, state, h, end);
         }
-        let turning_joints = self.joints.rows() > 0 && !self.structure.linear_constraints;
-        if turning_joints {
+        let joints_vary = self.joints.rows() > 0 && !self.structure.linear_constraints;
+        if joints_vary {
             let t_eval = self.evaluation_time(state, h, end);
-            self.turning_joints(system, t_eval, self.turn_of_evaluation(h));
+            self.differentiate_joints(system, t_eval, self.evaluation_step(h));
         }
         let before = self.rows_before_contacts();
         let (b, j, c) = (&self.bilateral, &self.joints, &self.contact);
@@ -215,11 +217,11 @@ impl MoreauJean {
             }
         };
         let rows = |i: usize| {
-            if i < ng && turning_constraints {
+            if i < ng && constraints_vary {
                 (b.rows.rows(), i)
-            } else if i >= ng && i < before && turning_joints {
-                (j.turned.rows(), i - ng)
-            } else if i >= before && turning_contacts {
+            } else if i >= ng && i < before && joints_vary {
+                (j.gradient.rows(), i - ng)
+            } else if i >= before && contacts_vary {
                 (c.rows.rows(), c.list[i - before].1)
             } else {
                 forces(i)
@@ -230,7 +232,7 @@ impl MoreauJean {
     }
 
     /// `G + hφ D(G v + ∂g/∂t)`.
-    fn turning_constraints(&mut self, system: &dyn System, h: f64, end: f64) {
+    fn differentiate_constraints(&mut self, system: &dyn System, h: f64, end: f64) {
         let (b, t) = (&mut self.bilateral, &self.trial);
         b.rows.clear();
         system.g_jacobian(end, &t.q, &mut b.rows);
@@ -246,7 +248,7 @@ impl MoreauJean {
     }
 
     /// `G + ½ hφ D(G (v_k + v_{k+1}) + 2 ∂g/∂t)` half-way through the step.
-    fn turning_constraints_on_mean(&mut self, system: &dyn System, h: f64, t: f64) {
+    fn differentiate_constraints_on_mean(&mut self, system: &dyn System, h: f64, t: f64) {
         let (b, trial) = (&mut self.bilateral, &mut self.trial);
         for (sum, (a, v)) in trial.work.iter_mut().zip(self.start.v.iter().zip(&trial.v)) {
             *sum = a + v;
@@ -272,10 +274,10 @@ impl MoreauJean {
     }
 
     /// `Wᵀ` plus the turning of `u_{k+1} + e u_k` with the trial velocity.
-    fn turning_contacts(&mut self, system: &dyn System, state: &State, h: f64, end: f64) {
+    fn differentiate_contacts(&mut self, system: &dyn System, state: &State, h: f64, end: f64) {
         let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
         let t_eval = self.evaluation_time(state, h, end);
-        let turn = self.turn_of_evaluation(h);
+        let turn = self.evaluation_step(h);
         let (c, q) = (&mut self.contact, &self.trial.q_eval);
         c.rows.clear();
         for i in 0..c.law.directions.len() {
@@ -327,13 +329,13 @@ impl MoreauJean {
                 )
             } else if i < before {
                 let j = &self.joints;
-                let rows = if linear { &j.jacobian } else { &j.turned };
+                let rows = if linear { &j.jacobian } else { &j.gradient };
                 let response = rows.rows().dot(i - ng, &self.smooth.delta);
                 (j.slip[i - ng], response)
             } else {
                 let c = &self.contact;
                 let (contact, row) = c.list[i - before];
-                let rows = if self.directions_turn() {
+                let rows = if self.directions_vary() {
                     c.rows.rows()
                 } else {
                     &c.law.directions
@@ -374,20 +376,14 @@ impl MoreauJean {
             return Err(singular(source, &mut s.mass));
         }
         let rows = self.bilateral.jacobian.rows();
-        let mass = self
-            .weights
-            .iter()
-            .fold(f64::INFINITY, |m, w| m.min(*w))
-            .powi(-2);
+        augment_matrix(
+            &mut s.iteration,
+            rows,
+            c.len(),
+            &self.momentum_scale.weights,
+        );
         self.trial.work.fill(0.0);
-        for (i, c) in c.iter().enumerate() {
-            let square: f64 = rows.values(i).iter().map(|v| v * v).sum();
-            let alpha = if square > 0.0 { mass / square } else { 0.0 };
-            for (&j, vj) in rows.cols(i).iter().zip(rows.values(i)) {
-                rows.send(i, j, alpha * vj, &mut s.iteration);
-            }
-            rows.axpy(i, -alpha * c, &mut self.trial.work);
-        }
+        augment_force(rows, c, &self.momentum_scale.weights, &mut self.trial.work);
         s.iteration
             .factorise()
             .map_err(|source| singular(source, &mut s.mass))?;

@@ -1,32 +1,34 @@
 //! The messages of a step that was not solved.
 
-use super::newton::{Defect, Place};
 use super::{MoreauJean, NAME};
-use crate::integrator::{FailedContactProblem, StepError};
+use crate::integrator::StepError;
+use crate::kit::{
+    Convergence, Location, Row, cure_of_contacts, first_not_finite, friction_problem, row_name,
+};
+use saltus_complementarity::ContactOutcome;
 use saltus_linear::{LinearError, SquareMatrix};
 use saltus_system::System;
 
 impl MoreauJean {
     pub(super) fn not_finite(&self, system: &dyn System, t: f64) -> StepError {
         let s = &self.smooth;
-        let bad = |x: &[f64]| x.iter().position(|v| !v.is_finite());
-        let (quantity, place) = if let Some(i) = bad(&s.force) {
-            ("the force", Place::Velocity(i))
-        } else if let Some(i) = bad(&s.defect) {
-            ("the momentum balance", Place::Velocity(i))
-        } else if let Some(i) = bad(&self.bilateral.velocity) {
-            ("the velocity", Place::Bilateral(i))
-        } else if let Some(i) = bad(&self.contact.velocity) {
-            ("the gap velocity", Place::Contact(i))
+        let (quantity, location) = if let Some(i) = first_not_finite(&s.force) {
+            ("the force", Location::Velocity(i))
+        } else if let Some(i) = first_not_finite(&s.balance) {
+            ("the momentum balance", Location::Velocity(i))
+        } else if let Some(i) = first_not_finite(&self.bilateral.velocity) {
+            ("the velocity", Location::Bilateral(i))
+        } else if let Some(i) = first_not_finite(&self.contact.velocity) {
+            ("the gap velocity", Location::Contact(i))
         } else {
             // Where everything is a number, some sum of them is none.
             let size = |i: &usize| s.force[*i].abs();
             let largest = (0..s.force.len()).max_by(|a, b| size(a).total_cmp(&size(b)));
-            ("the momentum", Place::Velocity(largest.unwrap_or(0)))
+            ("the momentum", Location::Velocity(largest.unwrap_or(0)))
         };
         StepError::NotFinite {
             quantity,
-            place: self.place_name(system, place),
+            place: self.name(system, location),
             t,
         }
     }
@@ -35,18 +37,18 @@ impl MoreauJean {
         &self,
         system: &dyn System,
         iterations: u32,
-        defect: Defect,
+        worst: Convergence,
     ) -> StepError {
-        let weight = match defect.place {
-            Place::Velocity(i) => self.weights[i],
-            Place::Bilateral(_) | Place::Joint(_) | Place::Contact(_) => 1.0,
+        let weight = match worst.location {
+            Location::Velocity(i) => self.momentum_scale.weights[i],
+            _ => 1.0,
         };
-        let tolerance = self.options.tolerance * self.scale / weight;
+        let tolerance = self.options.tolerance * self.momentum_scale.scale / weight;
         StepError::NotConverged {
             iterations,
-            residual: defect.ratio * tolerance,
+            residual: worst.ratio * tolerance,
             tolerance,
-            place: self.place_name(system, defect.place),
+            place: self.name(system, worst.location),
             problem: None,
         }
     }
@@ -60,72 +62,62 @@ impl MoreauJean {
         let z = &self.contact.multipliers;
         let (worst, pulls) = self.one_step.worst(ng, z);
         let worst = if worst < ng {
-            Place::Bilateral(worst)
+            Location::Bilateral(worst)
         } else {
-            Place::Contact(self.contact.active.get(worst - ng).copied().unwrap_or(0))
+            Location::Contact(self.contact.active.get(worst - ng).copied().unwrap_or(0))
         };
         let cure = if pulls {
             "over so long a step the stiffness outweighs the mass, so that a push on a contact pulls it in: take a smaller `step`"
-        } else if ng > 0 {
-            "check that the bilateral constraints do not contradict each other or force a contact into an obstacle"
         } else {
-            "no velocity satisfies all contacts that closed in this step: check whether obstacles close on a body"
+            cure_of_contacts(ng)
         };
-        let bilateral = (0..ng).map(|i| ("rate", Place::Bilateral(i)));
-        let contacts = self.contact.active.iter();
-        let contacts = contacts.map(|&i| ("impact law", Place::Contact(i)));
-        let rows = bilateral
-            .chain(contacts)
-            .map(|(what, place)| format!("{what} of {}", self.place_name(system, place)))
-            .collect();
         StepError::ContactProblem {
             contacts: self.contact.active.len(),
             bilateral: ng,
             status: outcome.status.name(),
             residual: outcome.residual,
-            place: self.place_name(system, worst),
+            place: self.name(system, worst),
             cure,
-            problem: Box::new(self.one_step.failed(ng, rows)),
+            problem: Box::new(self.one_step.failed(ng, self.row_names(system))),
         }
     }
 
-    /// A copy of the contact problem with friction, with the names of its rows.
-    pub(super) fn failed_friction(&self, system: &dyn System) -> FailedContactProblem {
-        let bilateral = (0..self.dims.ng).map(|i| {
-            let name = self.place_name(system, Place::Bilateral(i));
-            format!("rate of {name}")
-        });
-        let friction = |name: &str, direction| format!("friction of {name}, direction {direction}");
-        let joints = (0..self.joints.len()).flat_map(|k| {
-            let name = self.place_name(system, Place::Joint(k));
-            (1..=self.joints.range(k).len()).map(move |direction| friction(&name, direction))
-        });
-        let contacts = self.contact.list.iter().map(|&(i, row)| {
-            let name = self.place_name(system, Place::Contact(i));
-            match row - self.contact.law.first_row[i] {
-                0 => format!("impact law of {name}"),
-                direction => friction(&name, direction),
-            }
-        });
-        FailedContactProblem {
-            rows: bilateral.chain(joints).chain(contacts).collect(),
-            problem: self.one_step.contact_data(),
-        }
-    }
-
-    /// What a residual belongs to; contacts are named by their identity.
-    fn place_name(&self, system: &dyn System, place: Place) -> String {
-        let names = system.names();
-        let (list, i) = match place {
-            Place::Velocity(i) => (&names.velocities, i),
-            Place::Bilateral(i) => (&names.bilateral, i),
-            Place::Joint(i) => return names.friction_element(i),
-            Place::Contact(i) => {
-                let id = self.contact.set.id.get(i);
-                return id.map_or_else(|| i.to_string(), |id| names.contact(*id));
-            }
+    /// That the contact problem with friction was not solved.
+    pub(super) fn unsolved_friction(
+        &self,
+        system: &dyn System,
+        outcome: ContactOutcome,
+    ) -> StepError {
+        let (ng, before) = (self.dims.ng, self.dims.ng + self.joints.len());
+        let active = &self.contact.active;
+        let worst = match self.one_step.worst_block() {
+            k if k < ng => Location::Bilateral(k),
+            k if k < before => Location::Joint(k - ng),
+            k => Location::Contact(active.get(k - before).copied().unwrap_or(0)),
         };
-        list.get(i).cloned().unwrap_or_else(|| i.to_string())
+        let (location, rows) = (self.name(system, worst), self.row_names(system));
+        friction_problem(&self.one_step, outcome, (active.len(), ng), location, rows)
+    }
+
+    /// What the rows of the contact problem are.
+    fn row_names(&self, system: &dyn System) -> Vec<String> {
+        let (names, joints) = (system.names(), system.joint_friction());
+        let c = &self.contact;
+        let contacts = c.active.iter().flat_map(|&i| {
+            let first = c.law.first_row[i];
+            let tangents =
+                (first + 1..first + self.rows_of(i)).map(move |row| Row::Tangent(i, row));
+            std::iter::once(Row::Normal(i, first)).chain(tangents)
+        });
+        let rows = (0..self.dims.ng).map(Row::Bilateral);
+        let rows = rows.chain((0..self.joints.rows()).map(Row::Friction));
+        rows.chain(contacts)
+            .map(|row| row_name(&names, joints, &c.set, row))
+            .collect()
+    }
+
+    fn name(&self, system: &dyn System, location: Location) -> String {
+        location.name(&system.names(), &self.contact.set)
     }
 }
 

@@ -3,7 +3,6 @@
 use super::MoreauJean;
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{ContactState, StepError};
-use crate::kit::{SEVERAL, UNSOLVED};
 use saltus_complementarity::{Block, BlockState, Outcome, Status};
 use saltus_system::System;
 
@@ -130,32 +129,9 @@ impl MoreauJean {
             }
             self.joint_states(|k| one_step.block_state(ng + k));
         }
-        let worst = one_step.worst_block();
         self.one_step = one_step;
         if !outcome.is_solved() || outcome.multiple {
-            let names = system.names();
-            let place = if worst < ng {
-                names.bilateral.get(worst).cloned()
-            } else if worst < before {
-                Some(names.friction_element(worst - ng))
-            } else {
-                let contact = self.contact.active.get(worst - before);
-                contact.map(|&i| names.contact(self.contact.law.id[i]))
-            };
-            let (status, cure) = if outcome.multiple {
-                ("several solutions", SEVERAL)
-            } else {
-                (outcome.status.name(), UNSOLVED)
-            };
-            return Err(StepError::FrictionProblem {
-                contacts: self.contact.active.len(),
-                bilateral: ng,
-                status,
-                residual: outcome.residual,
-                place: place.unwrap_or_default(),
-                cure,
-                problem: Box::new(self.failed_friction(system)),
-            });
+            return Err(self.unsolved_friction(system, outcome));
         }
         Ok(Outcome {
             status: Status::Solved,

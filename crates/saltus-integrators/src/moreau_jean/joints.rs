@@ -19,7 +19,7 @@ pub(super) struct Joints {
     elements: Vec<JointFriction>,
     pub(super) first_row: Vec<usize>,    // of each element
     pub(super) jacobian: RowCollector,   // T (rows × nv)
-    pub(super) turned: RowCollector,     // T + turn D(T v + rate)
+    pub(super) gradient: RowCollector,   // T + turn D(T v + rate)
     rate: Vec<f64>,                      // (rows)
     pub(super) slip: Vec<f64>, // T v + rate where the law holds; at the end of a step, there (rows)
     pub(super) impulse: Vec<f64>, // R (rows)
@@ -125,7 +125,7 @@ impl MoreauJean {
         }
     }
 
-    /// Evaluates the slip rows at the trial state and takes their impulses off the defect.
+    /// Evaluates the slip rows at the trial state and takes their impulses off the balance of momentum.
     pub(super) fn evaluate_joints(&mut self, system: &dyn System, t: f64, h: f64) {
         let joints = &mut self.joints;
         if joints.rows() == 0 {
@@ -142,7 +142,7 @@ impl MoreauJean {
         system.friction_coefficient(at, &mut joints.coefficient);
         let rows = joints.jacobian.rows();
         for (i, impulse) in joints.impulse.iter().enumerate() {
-            rows.axpy(i, -impulse, &mut self.smooth.defect);
+            rows.axpy(i, -impulse, &mut self.smooth.balance);
         }
     }
 
@@ -160,18 +160,18 @@ impl MoreauJean {
     }
 
     /// `T + turn D(T v + rate)`.
-    pub(super) fn turning_joints(&mut self, system: &dyn System, t: f64, turn: f64) {
+    pub(super) fn differentiate_joints(&mut self, system: &dyn System, t: f64, turn: f64) {
         let (joints, trial) = (&mut self.joints, &self.trial);
-        joints.turned.clear();
-        system.friction_jacobian(t, &trial.q_eval, &mut joints.turned);
+        joints.gradient.clear();
+        system.friction_jacobian(t, &trial.q_eval, &mut joints.gradient);
         let mut sink = Shifted {
-            sink: &mut joints.turned,
+            sink: &mut joints.gradient,
             factor: turn,
             row: 0,
             col: 0,
         };
         system.friction_jacobian_gradient(t, &trial.q_eval, &trial.v, &mut sink);
-        joints.turned.finish(joints.slip.len());
+        joints.gradient.finish(joints.slip.len());
     }
 
     /// What the elements do, by the answer of the problem whose first element is block `first`.

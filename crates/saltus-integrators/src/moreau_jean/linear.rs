@@ -10,16 +10,16 @@
 //! force is evaluated again at the end, and the balance `M Δv − h f − W R` taken from it: that is the certificate.
 //! Products with `M` are consumed row by row as they arise, and the state is exchanged, not copied.
 
-use super::balance::{Balance, Rows};
 use super::{Evaluation, Forecast, MoreauJean, Variant};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{Energy, StepError, StepReport};
-use crate::passes::{Fingerprint, largest};
+use crate::kit::check_kinetic;
+use crate::streaming::{Fingerprint, Slices, Sums, Weights};
 use saltus_linear::{DENSE_LIMIT, axpy, dot};
 use saltus_system::{Point, State, System};
 
 /// Energy and work of a step.
-pub(super) struct Accounts {
+pub(super) struct EnergyTerms {
     pub(super) work_external: f64,
     pub(super) work_contact: f64,
     /// Potential energy at the end \[J\].
@@ -30,40 +30,40 @@ pub(super) struct Accounts {
 
 impl MoreauJean {
     /// Whether steps are taken the short way.
-    pub(super) fn is_streamlined(&self) -> bool {
+    pub(super) fn uses_linear_path(&self) -> bool {
         self.dims.nv > DENSE_LIMIT
             && self.contacts_are_constant()
             && self.options.evaluation == Evaluation::ThetaPoint
     }
 
     /// Kinetic energy \[J\] of `v`.
-    pub(super) fn streamlined_kinetic(&self, v: &[f64]) -> f64 {
+    pub(super) fn linear_kinetic(&self, v: &[f64]) -> f64 {
         let s = &self.smooth;
         // Summed as in a step, so that a run that goes on finds the same bits.
-        let mut balance = Balance::default();
+        let mut sums = Sums::default();
         s.mass.product(v, |first, line| {
             let rows = first..first + line.len();
-            let (weights, v) = (&self.weights[rows.clone()], &v[rows.clone()]);
-            let rows = Rows {
+            let (weights, v) = (&self.momentum_scale.weights[rows.clone()], &v[rows.clone()]);
+            let slices = Slices {
+                mx: line,
+                mv: line,
                 force: weights,
-                weights,
-                x: v,
                 v,
             };
-            balance.take((line, line), rows, 0.0);
+            sums.include::<true>(&slices, Weights::Each(weights), 0.0);
         });
-        balance.kinetic()
+        sums.energy().kinetic
     }
 
     /// What the first step finds of a step before it.
-    pub(super) fn begin_streamlined(&mut self, state: &State) {
+    pub(super) fn begin_linear(&mut self, state: &State) {
         self.trial.q.copy_from_slice(&state.q);
         self.trial.v.copy_from_slice(&state.v);
         self.smooth.delta.fill(0.0);
         self.length = 0.0;
         self.fingerprint = Fingerprint::of(state);
         self.needs_velocity = !self.smooth.damping.is_zero();
-        self.went_by_rows = false;
+        self.was_streamed = false;
     }
 
     /// One step; `state` is unchanged on error.
@@ -77,12 +77,12 @@ impl MoreauJean {
         if self.factored_for != h {
             self.factor_once(h)?;
         }
-        if let Some(report) = self.step_by_rows(system, state, h, end)? {
+        if let Some(report) = self.streamed_step(system, state, h, end)? {
             return Ok(report);
         }
-        if self.look_ahead(state, h) != self.fingerprint || self.start.t != state.t {
+        if self.predict_positions(state, h) != self.fingerprint || self.start.t != state.t {
             self.energy = Energy {
-                kinetic: self.streamlined_kinetic(&state.v),
+                kinetic: self.linear_kinetic(&state.v),
                 potential: system.potential_energy(state.t, &state.q),
             };
             system.evaluate_contacts(state.t, &state.q, &mut self.contact.set);
@@ -92,21 +92,22 @@ impl MoreauJean {
         self.forecast(system, state, h);
         if !matches!(self.options.forecast, Forecast::Start | Forecast::Smooth) {
             // The forecast looked elsewhere.
-            self.look_ahead(state, h);
+            self.predict_positions(state, h);
         }
         self.contact.impulse.fill(0.0);
-        let (mut iterations, mut balance) = self.settle(system, state, h, end)?;
+        let (mut iterations, mut sums) = self.solve_linear(system, state, h, end)?;
         if self.options.forecast == Forecast::Smooth && self.forecast_from_end(system, end) {
-            self.look_ahead(state, h);
-            let (more, again) = self.settle(system, state, h, end)?;
+            self.predict_positions(state, h);
+            let (more, again) = self.solve_linear(system, state, h, end)?;
             iterations += more;
-            balance = again;
+            sums = again;
         }
-        Ok(self.finish_streamlined(system, state, (h, end), iterations, &balance))
+        self.check_end(system, end, &sums)?;
+        Ok(self.finish_linear(system, state, (h, end), iterations, &sums))
     }
 
     /// Puts the evaluation point where it is without forces, and returns what tells the state apart.
-    fn look_ahead(&mut self, state: &State, h: f64) -> Fingerprint {
+    fn predict_positions(&mut self, state: &State, h: f64) -> Fingerprint {
         let ahead = self.theta * h;
         let mut seen = Fingerprint::default();
         for ((out, q), v) in (self.trial.q_eval.iter_mut().zip(&state.q)).zip(&state.v) {
@@ -117,14 +118,14 @@ impl MoreauJean {
     }
 
     /// Solves for `Δv` and the impulses until the balance holds; usually at once.
-    fn settle(
+    fn solve_linear(
         &mut self,
         system: &dyn System,
         state: &State,
         h: f64,
         end: f64,
-    ) -> Result<(u32, Balance), StepError> {
-        self.went_by_rows = false;
+    ) -> Result<(u32, Sums), StepError> {
+        self.was_streamed = false;
         let t_eval = self.evaluation_time(state, h, end);
         let (s, t) = (&mut self.smooth, &self.trial);
         let at = Point {
@@ -137,31 +138,32 @@ impl MoreauJean {
         s.iteration.solve_scaled(h, &mut s.delta);
         let mut iterations = 0;
         loop {
-            self.close(system, state, (t_eval, end))?;
+            self.solve_impulses(system, state, (t_eval, end))?;
             iterations += 1;
             self.advance(state, h);
             let mut force = std::mem::take(&mut self.smooth.force);
             system.force(self.evaluation_point(t_eval), &mut force);
             self.smooth.force = force;
             self.begin_scale(h);
-            let balance = self.balance(h);
-            let tolerance = (self.options.tolerance * self.scale).max(f64::MIN_POSITIVE);
-            let ratio = (largest(&balance.scaled) / tolerance).max(self.law_ratio());
-            if ratio <= 1.0 && balance.is_finite() {
-                return Ok((iterations, balance));
+            let sums = self.balance(h);
+            let tolerance =
+                (self.options.tolerance * self.momentum_scale.scale).max(f64::MIN_POSITIVE);
+            let ratio = (sums.weighted_residual() / tolerance).max(self.law_ratio());
+            if ratio <= 1.0 && sums.is_finite() {
+                return Ok((iterations, sums));
             }
-            self.write_defect(h);
-            if !balance.is_finite() || !ratio.is_finite() {
+            self.write_residuals(h);
+            if !sums.is_finite() || !ratio.is_finite() {
                 return Err(self.not_finite(system, end));
             }
             // One solve is exact but for round-off: what is left may be that of the forces.
             self.measure_round_off(h);
-            let defect = self.defect(false);
-            if defect.ratio <= 1.0 {
-                return Ok((iterations, balance));
+            let residual = self.residual(false);
+            if residual.ratio() <= 1.0 {
+                return Ok((iterations, sums));
             }
             if iterations == self.options.max_iterations {
-                return Err(self.not_converged(system, iterations, defect));
+                return Err(self.not_converged(system, iterations, residual.worst));
             }
             // J δ = −r without the reactions, which are solved for anew.
             let s = &mut self.smooth;
@@ -171,19 +173,19 @@ impl MoreauJean {
     }
 
     /// Solves for the impulses of the active contacts, and adds what they do to `Δv`.
-    fn close(
+    fn solve_impulses(
         &mut self,
         system: &dyn System,
         state: &State,
         times: (f64, f64),
     ) -> Result<(), StepError> {
-        self.know_columns(system, times, None);
-        let mut answers = std::mem::take(&mut self.contact.answers);
+        self.update_columns(system, times, None);
+        let mut free_velocities = std::mem::take(&mut self.contact.free_velocities);
         let c = &self.contact;
         let row = |&i: &usize| c.law.directions.dot(c.law.first_row[i], &self.smooth.delta);
-        answers.clear();
-        answers.extend(c.active.iter().map(row));
-        self.contact.answers = answers;
+        free_velocities.clear();
+        free_velocities.extend(c.active.iter().map(row));
+        self.contact.free_velocities = free_velocities;
         self.solve_contacts(system, &state.v)?;
         let c = &self.contact;
         let s = &mut self.smooth;
@@ -194,7 +196,7 @@ impl MoreauJean {
 
     /// Makes the columns of the active contacts known. The law is that at the evaluation point, with rates at the end of the
     /// step; where directions depend on time alone, `anywhere` will do for it.
-    pub(super) fn know_columns(
+    pub(super) fn update_columns(
         &mut self,
         system: &dyn System,
         (t_eval, end): (f64, f64),
@@ -207,7 +209,7 @@ impl MoreauJean {
         if self.options.forecast != Forecast::Predicted {
             let q = anywhere.unwrap_or(&self.trial.q_eval);
             system.evaluate_contacts(t_eval, q, &mut c.law);
-            c.take_rates(system, end, q);
+            c.use_rates_at_end(system, (t_eval, end), q);
         }
         let (iteration, schur) = (&self.smooth.iteration, &mut self.schur);
         for &i in &c.active {
@@ -215,7 +217,7 @@ impl MoreauJean {
         }
     }
 
-    /// Solves for the impulses of the active contacts; their `answers` are what forces alone do along them, and `v` is
+    /// Solves for the impulses of the active contacts; their `free_velocities` are what forces alone do along them, and `v` is
     /// the velocity at the start.
     pub(super) fn solve_contacts(
         &mut self,
@@ -231,7 +233,8 @@ impl MoreauJean {
             self.schur.product(c.active[i], c.active[j])
         });
         for (k, &i) in c.active.iter().enumerate() {
-            self.one_step.q_mut()[k] = c.law.normal_velocity(i, v) + c.answers[k] + self.rebound(i);
+            self.one_step.q_mut()[k] =
+                c.law.normal_velocity(i, v) + c.free_velocities[k] + self.rebound(i);
         }
         let c = &mut self.contact;
         c.multipliers.extend(c.active.iter().map(|&i| c.impulse[i]));
@@ -290,7 +293,7 @@ impl MoreauJean {
                 v_eval[i] = v[i] + theta * x[i];
             }
         }
-        self.seen = seen;
+        self.end_fingerprint = seen;
         let c = &mut self.contact;
         for &i in &c.active {
             c.velocity[i] = c.law.normal_velocity(i, &t.v);
@@ -298,7 +301,7 @@ impl MoreauJean {
     }
 
     /// `M Δv − h f − W R` and `M v`, of which only sizes are kept.
-    fn balance(&mut self, h: f64) -> Balance {
+    fn balance(&mut self, h: f64) -> Sums {
         let (s, c) = (&mut self.smooth, &mut self.contact);
         // The reactions join the few forces they touch for the time of the pass.
         c.touched.clear();
@@ -310,22 +313,31 @@ impl MoreauJean {
                 s.force[j] += c.impulse[i] * w / h;
             }
         }
-        let mut balance = Balance::default();
-        let (force, weights, x, v) = (&s.force, &self.weights, &s.delta, &self.trial.v);
+        let mut sums = Sums::default();
+        let wants_change = self.theta != 0.5;
+        let (force, weights, x, v) = (
+            &s.force,
+            &self.momentum_scale.weights,
+            &s.delta,
+            &self.trial.v,
+        );
         s.mass.product_pair(x, v, |first, mx, mv| {
             let rows = first..first + mx.len();
-            let rows = Rows {
+            let slices = Slices {
+                mx,
+                mv,
                 force: &force[rows.clone()],
-                weights: &weights[rows.clone()],
-                x: &x[rows.clone()],
-                v: &v[rows],
+                v: &v[rows.clone()],
             };
-            balance.take((mx, mv), rows, h);
+            sums.include::<true>(&slices, Weights::Each(&weights[rows.clone()]), h);
+            if wants_change {
+                sums.include_change(mx, &x[rows]);
+            }
         });
         for &(j, force) in c.touched.iter().rev() {
             s.force[j] = force;
         }
-        balance
+        sums
     }
 
     /// Largest residual of the impact law over its tolerance.
@@ -344,35 +356,46 @@ impl MoreauJean {
     }
 
     /// Writes out the residual without and with reactions.
-    fn write_defect(&mut self, h: f64) {
+    fn write_residuals(&mut self, h: f64) {
         let (s, c) = (&mut self.smooth, &self.contact);
         s.mass.apply(&s.delta, &mut s.residual);
         axpy(-h, &s.force, &mut s.residual);
-        s.defect.copy_from_slice(&s.residual);
+        s.balance.copy_from_slice(&s.residual);
         for &i in &c.active {
             let row = c.law.first_row[i];
-            c.law.directions.axpy(row, -c.impulse[i], &mut s.defect);
+            c.law.directions.axpy(row, -c.impulse[i], &mut s.balance);
         }
     }
 
+    /// Refuses an end of the step whose kinetic energy cannot be one.
+    pub(super) fn check_end(
+        &self,
+        system: &dyn System,
+        end: f64,
+        sums: &Sums,
+    ) -> Result<(), StepError> {
+        let at = (end, self.trial.v.as_slice());
+        check_kinetic(system, sums.energy().kinetic, at, &self.smooth.mass)
+    }
+
     /// Energy, works and certificate of the accepted step; `state` becomes its end.
-    fn finish_streamlined(
+    fn finish_linear(
         &mut self,
         system: &dyn System,
         state: &mut State,
         (h, end): (f64, f64),
         iterations: u32,
-        balance: &Balance,
+        sums: &Sums,
     ) -> StepReport {
-        let (work_external, work_contact) = self.streamlined_works(system, state, h, end);
+        let (work_external, work_contact) = self.linear_works(system, state, h, end);
         let potential = system.potential_energy(end, &self.trial.q);
-        let accounts = Accounts {
+        let energy_terms = EnergyTerms {
             work_external,
             work_contact,
             potential,
-            algorithmic: self.streamlined_dissipation(system, state, end, potential, balance),
+            algorithmic: self.linear_dissipation(system, state, end, potential, sums),
         };
-        self.accept(system, state, (h, end), iterations, (balance, accounts))
+        self.accept(system, state, (h, end), iterations, (sums, energy_terms))
     }
 
     /// Makes `trial` the state, with its certificate.
@@ -382,29 +405,29 @@ impl MoreauJean {
         state: &mut State,
         (h, end): (f64, f64),
         iterations: u32,
-        (balance, accounts): (&Balance, Accounts),
+        (sums, energy_terms): (&Sums, EnergyTerms),
     ) -> StepReport {
         let mut certificate = Certificate::EMPTY;
-        certificate.set(Entry::Dynamics, largest(&balance.largest));
+        certificate.set(Entry::Dynamics, sums.residual());
         self.certify_law(&mut certificate);
-        self.impulse_scale = self.impulse_scale.max(largest(&balance.impulse));
-        self.scale = self.scale.max(largest(&balance.momentum));
+        self.impulse_scale = self.impulse_scale.max(sums.push());
+        self.momentum_scale.scale = self.momentum_scale.scale.max(sums.momentum());
         let before = self.energy;
         self.energy = Energy {
-            kinetic: balance.kinetic(),
-            potential: accounts.potential,
+            kinetic: sums.energy().kinetic,
+            potential: energy_terms.potential,
         };
         let gain = self.energy.total() - before.total();
-        let works = (accounts.work_external, accounts.work_contact);
+        let works = (energy_terms.work_external, energy_terms.work_contact);
         certificate.set(
             Entry::EnergyBalance,
-            gain - works.0 - works.1 - accounts.algorithmic,
+            gain - works.0 - works.1 - energy_terms.algorithmic,
         );
         std::mem::swap(&mut state.q, &mut self.trial.q);
         std::mem::swap(&mut state.v, &mut self.trial.v);
         state.t = end;
         self.start.t = end;
-        self.fingerprint = self.seen;
+        self.fingerprint = self.end_fingerprint;
         let before = std::mem::take(&mut self.trial.v);
         self.certify_end(system, state.point(), &before, &mut certificate);
         self.trial.v = before;
@@ -412,13 +435,7 @@ impl MoreauJean {
     }
 
     /// Work of the forces without a potential, and of the contacts.
-    fn streamlined_works(
-        &mut self,
-        system: &dyn System,
-        state: &State,
-        h: f64,
-        end: f64,
-    ) -> (f64, f64) {
+    fn linear_works(&mut self, system: &dyn System, state: &State, h: f64, end: f64) -> (f64, f64) {
         let phi = self.phi;
         let mut power = 0.0;
         if !system.is_conservative() {
@@ -444,13 +461,13 @@ impl MoreauJean {
     }
 
     /// See [`algorithmic_dissipation`](Self::algorithmic_dissipation).
-    fn streamlined_dissipation(
+    fn linear_dissipation(
         &mut self,
         system: &dyn System,
         state: &State,
         end: f64,
         potential: f64,
-        balance: &Balance,
+        sums: &Sums,
     ) -> f64 {
         if self.theta == 0.5 {
             return 0.0;
@@ -463,22 +480,17 @@ impl MoreauJean {
         let start = system.potential_energy(end, &state.q);
         let mut norms = 4.0 * (potential - 2.0 * middle + start);
         if self.options.variant == Variant::Standard {
-            norms += balance.change.iter().sum::<f64>();
+            norms += sums.change;
         }
         (0.5 - self.theta) * norms
     }
 
     /// The state inside the last step.
-    pub(super) fn interpolate_streamlined(
-        &self,
-        system: &dyn System,
-        fraction: f64,
-        out: &mut State,
-    ) {
+    pub(super) fn interpolate_linear(&self, system: &dyn System, fraction: f64, out: &mut State) {
         let t = &self.trial;
         let recomputed;
-        let x = if self.went_by_rows {
-            recomputed = self.increment_by_rows(system);
+        let x = if self.was_streamed {
+            recomputed = self.streamed_increment(system);
             &recomputed
         } else {
             &self.smooth.delta

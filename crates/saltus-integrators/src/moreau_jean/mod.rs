@@ -17,10 +17,8 @@
 //! Each step is solved by Newton's method on `v_{k+1}` with the exact tangent, the contact problem of
 //! each iteration by an LCP over the activated contacts. Constant `M`, `K`, `C` are recognised: the
 //! iteration matrix is factored once and one solve is exact; large such systems without bilateral constraints
-//! take the short way of `linear.rs`, whose cost is a few passes over memory, or that of `by_rows.rs`, which takes two.
+//! take the short way of `linear.rs`, whose cost is a few passes over memory, or that of `streamed.rs`, which takes two.
 
-mod balance;
-mod by_rows;
 mod certify;
 mod correction;
 mod explicit;
@@ -31,15 +29,17 @@ mod linear;
 mod newton;
 mod options;
 mod start;
+mod streamed;
 
 pub use explicit::Explicit;
 pub use options::{Bilateral as BilateralPoint, Evaluation, Forecast, MoreauJeanOptions, Variant};
 
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{ContactState, Integrator, Reactions, StepError, StepReport};
+use crate::kit::MomentumScale;
 use crate::one_step::OneStep;
-use crate::passes::Fingerprint;
 use crate::scheme::OptionsError;
+use crate::streaming::Fingerprint;
 use saltus_linear::{DENSE_LIMIT, RowCollector, Runs, Schur, SquareMatrix, is_zero};
 use saltus_system::{ContactSet, Dims, State, Structure, System};
 
@@ -67,12 +67,10 @@ pub struct MoreauJean {
     factored_for: f64,
     /// ε of the forecast \[m\].
     epsilon: f64,
-    /// Momentum scale of the motion so far, `max |M v|ᵢ / √Mᵢᵢ` [√J]: what tolerances are relative to.
-    scale: f64,
+    /// Weights of momenta, and the size of the motion so far.
+    momentum_scale: MomentumScale,
     /// The part of it that forces make in a step, `max h |f|ᵢ / √Mᵢᵢ` \[√J\].
     impulse_scale: f64,
-    /// `1/√Mᵢᵢ` (nv): makes residuals of different coordinates comparable.
-    weights: Vec<f64>,
     smooth: Smooth,
     start: Start,
     trial: Trial,
@@ -81,22 +79,22 @@ pub struct MoreauJean {
     joints: joints::Joints,
     one_step: OneStep,
     /// The condensed problem of all contacts, where it never changes and is small.
-    all_contacts: OneStep,
+    constant_delassus: OneStep,
     /// The condensed contacts met so far of a large time-invariant system.
     schur: Schur,
     /// Length of the last step \[s\], which the increments belong to, and what tells its end from other states, where steps are
-    /// streamlined.
+    /// linear.
     length: f64,
     fingerprint: Fingerprint,
     /// The same of the trial end of the step.
-    seen: Fingerprint,
+    end_fingerprint: Fingerprint,
     /// Whether the force depends on the velocity.
     needs_velocity: bool,
-    /// Whether the last step was taken by rows, and what such steps need.
-    went_by_rows: bool,
+    /// Whether the last step was streamed, and what such steps need.
+    was_streamed: bool,
     /// Time its forces were evaluated at \[s\].
     evaluated_at: f64,
-    pieces: by_rows::Pieces,
+    buffers: streamed::Buffers,
     /// Where weights repeat.
     even_weights: Runs,
     energy: crate::integrator::Energy,
@@ -118,7 +116,7 @@ struct Smooth {
     active: Vec<f64>,            // force that changes the energy (nv)
     x: Vec<f64>,                 // what M multiplies (nv)
     residual: Vec<f64>,          // M x − h f without reactions (nv)
-    defect: Vec<f64>,            // the same with reactions (nv)
+    balance: Vec<f64>,           // the same with reactions (nv)
     delta: Vec<f64>,             // Newton correction (nv)
     round_off: Vec<f64>,         // of the impulse of the forces, where it matters (nv)
 }
@@ -138,13 +136,14 @@ struct Start {
 /// The end of the step as far as it is known.
 #[derive(Debug, Default)]
 struct Trial {
-    v: Vec<f64>,       // v_{k+1} (nv)
-    xi: Vec<f64>,      // tangent of the step, q_{k+1} = q_k ⊕ ξ (nv)
-    xi_eval: Vec<f64>, // tangent from q_k to the evaluation point (nv)
-    q: Vec<f64>,       // q_{k+1} (nq)
-    q_eval: Vec<f64>,  // q at the evaluation point (nq)
-    v_eval: Vec<f64>,  // v at the evaluation point (nv)
-    v_phi: Vec<f64>,   // mean velocity of the step (nv)
+    v: Vec<f64>,        // v_{k+1} (nv)
+    xi: Vec<f64>,       // tangent of the step, q_{k+1} = q_k ⊕ ξ (nv)
+    xi_eval: Vec<f64>,  // tangent from q_k to the evaluation point (nv)
+    q: Vec<f64>,        // q_{k+1} (nq)
+    momentum: Vec<f64>, // M v_{k+1} (nv)
+    q_eval: Vec<f64>,   // q at the evaluation point (nq)
+    v_eval: Vec<f64>,   // v at the evaluation point (nv)
+    v_phi: Vec<f64>,    // mean velocity of the step (nv)
     /// Increment of v over the last step without the contact impulses (nv): predicts the next one.
     increment: Vec<f64>,
     /// The one before (nv).
@@ -187,15 +186,15 @@ struct Contact {
     sticking: Vec<bool>,        // contacts that stuck when the step began
     state: Vec<ContactState>,   // what each contact does
     multipliers: Vec<f64>,      // z of the one-step problem
-    answers: Vec<f64>,          // what forces alone do along the active contacts
+    free_velocities: Vec<f64>,  // what forces alone do along the active contacts
     touched: Vec<(usize, f64)>, // forces that reactions are added to for a while
 }
 
 impl Contact {
-    /// Takes the rates `∂g/∂t` of the law at `end`, that a contact which stays closed to a wall that accelerates has no speed at the
+    /// Takes the rates `∂g/∂t` of the law, which is evaluated at `t_eval`, at `end`, that a contact which stays closed to a wall that accelerates has no speed at the
     /// end of the step. `probe` has the same contacts, and is free once the forecast is known.
-    fn take_rates(&mut self, system: &dyn System, end: f64, q: &[f64]) {
-        if is_zero(&self.law.rate) && is_zero(&self.set.rate) {
+    fn use_rates_at_end(&mut self, system: &dyn System, (t_eval, end): (f64, f64), q: &[f64]) {
+        if t_eval == end || is_zero(&self.law.rate) && is_zero(&self.set.rate) {
             return;
         }
         system.evaluate_contacts(end, q, &mut self.probe);
@@ -239,9 +238,8 @@ impl MoreauJean {
             may_be_on_mean: false,
             factored_for: f64::NAN,
             epsilon: 0.0,
-            scale: 0.0,
+            momentum_scale: MomentumScale::default(),
             impulse_scale: 0.0,
-            weights: Vec::new(),
             smooth: Smooth::new(0),
             start: Start::default(),
             trial: Trial::default(),
@@ -249,15 +247,15 @@ impl MoreauJean {
             contact: Contact::default(),
             joints: joints::Joints::default(),
             one_step: OneStep::default(),
-            all_contacts: OneStep::default(),
+            constant_delassus: OneStep::default(),
             schur: Schur::default(),
             length: 0.0,
             fingerprint: Fingerprint::default(),
-            seen: Fingerprint::default(),
+            end_fingerprint: Fingerprint::default(),
             needs_velocity: true,
-            went_by_rows: false,
+            was_streamed: false,
             evaluated_at: 0.0,
-            pieces: by_rows::Pieces::default(),
+            buffers: streamed::Buffers::default(),
             even_weights: Runs::default(),
             energy: crate::integrator::Energy::default(),
             redundant: 0,
@@ -289,7 +287,7 @@ impl MoreauJean {
     }
 
     /// Whether the columns of all contacts are made in advance.
-    fn condenses_in_advance(&self) -> bool {
+    fn has_constant_delassus(&self) -> bool {
         self.contacts_are_constant() && self.dims.nv <= DENSE_LIMIT
     }
 }
@@ -310,7 +308,7 @@ impl Smooth {
             active: vector(),
             x: vector(),
             residual: vector(),
-            defect: vector(),
+            balance: vector(),
             delta: vector(),
             round_off: vector(),
         }
@@ -357,7 +355,7 @@ impl Integrator for MoreauJean {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        if self.is_streamlined() {
+        if self.uses_linear_path() {
             return self.linear_step(system, state, h, end);
         }
         if self.start.t != state.t || self.start.q != state.q || self.start.v != state.v {
@@ -415,8 +413,8 @@ impl Integrator for MoreauJean {
     }
 
     fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
-        if self.is_streamlined() {
-            return self.interpolate_streamlined(system, fraction, out);
+        if self.uses_linear_path() {
+            return self.interpolate_linear(system, fraction, out);
         }
         // After a step, `start` already holds its end; step back along the tangent.
         out.q.clone_from(&self.start.q);
@@ -434,11 +432,11 @@ impl Integrator for MoreauJean {
 
     fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
-        memory.extend([self.epsilon, self.scale, self.impulse_scale]);
+        memory.extend([self.epsilon, self.momentum_scale.scale, self.impulse_scale]);
         if self.options.bilateral == BilateralPoint::Mean {
             memory.push(f64::from(u8::from(self.may_be_on_mean)));
         }
-        if self.is_streamlined() {
+        if self.uses_linear_path() {
             return;
         }
         memory.push(self.length);
@@ -474,15 +472,15 @@ impl Integrator for MoreauJean {
             (_, rest) => (false, rest),
         };
         let (nv, ng) = (self.dims.nv, self.dims.ng);
-        let streamlined = self.is_streamlined();
-        if rest.len() < if streamlined { 0 } else { 1 + 2 * nv + ng } {
+        let linear = self.uses_linear_path();
+        if rest.len() < if linear { 0 } else { 1 + 2 * nv + ng } {
             return;
         }
         self.may_be_on_mean = may_be_on_mean;
         self.epsilon = *epsilon;
-        self.scale = *scale;
+        self.momentum_scale.scale = *scale;
         self.impulse_scale = *impulse_scale;
-        if streamlined {
+        if linear {
             return;
         }
         let (length, rest) = rest.split_at(1);

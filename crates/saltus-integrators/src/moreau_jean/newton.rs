@@ -4,43 +4,27 @@ use super::failure::singular;
 use super::start::{evaluate_smooth, evaluate_tangents};
 use super::{Evaluation, Forecast, MoreauJean};
 use crate::integrator::StepError;
+use crate::kit::{Convergence, Location, row_reach};
 use crate::round_off;
 use saltus_linear::axpy;
 use saltus_system::{Point, State, System};
 
 /// After so many corrections the round-off of the force is looked at.
-const STUBBORN: u32 = 4;
+const CHECK_ROUND_OFF_AFTER: u32 = 4;
 
-/// Largest scaled residual of an iterate, relative to its tolerance, and where it is.
+/// How far an iterate is from a solution.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Defect {
-    /// Residual over tolerance: ≤ 1 is accepted.
-    pub(super) ratio: f64,
+pub(super) struct Residual {
+    /// Of everything, relative to its tolerance.
+    pub(super) worst: Convergence,
     /// Largest component of the momentum balance, over `√Mᵢᵢ`.
     momentum: f64,
-    pub(super) place: Place,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
-    Velocity(usize),
-    Bilateral(usize),
-    Joint(usize),
-    Contact(usize),
-}
-
-impl Defect {
-    /// Notes `residual ≥ 0` against its `tolerance`. Where nothing moves that is nearly nothing, and the ratio leaves the
-    /// range of numbers although the residual is one.
-    fn worse(&mut self, residual: f64, tolerance: f64, place: Place) {
-        let mut ratio = residual / tolerance.max(f64::MIN_POSITIVE);
-        if residual.is_finite() {
-            ratio = ratio.min(f64::MAX);
-        }
-        if ratio > self.ratio || ratio.is_nan() {
-            self.ratio = ratio;
-            self.place = place;
-        }
+impl Residual {
+    /// Residual over tolerance: ≤ 1 is accepted.
+    pub(super) fn ratio(&self) -> f64 {
+        self.worst.ratio
     }
 }
 
@@ -60,34 +44,34 @@ impl MoreauJean {
         let mut measured = false;
         loop {
             let with_tangents = iterations == 0 && !linear;
-            self.place(system, state, h);
+            self.update_positions(system, state, h);
             if self.on_mean {
-                self.place_middle(system, state);
+                self.update_middle(system, state);
             }
             self.evaluate(system, state, h, end, with_tangents);
             self.begin_scale(h);
-            let mut defect = self.defect(iterations == 0);
-            if defect.ratio > 1.0 && iterations >= STUBBORN && !measured {
+            let mut residual = self.residual(iterations == 0);
+            if residual.ratio() > 1.0 && iterations >= CHECK_ROUND_OFF_AFTER && !measured {
                 measured = true;
                 self.measure_round_off(h);
-                defect = self.defect(false);
+                residual = self.residual(false);
             }
             // What may open may have another way to go (Painlevé): the law is asked, not the prediction.
             let asks = iterations == 0 && self.contact.list.len() > self.contact.active.len();
-            if defect.ratio <= 1.0 && !asks {
+            if residual.ratio() <= 1.0 && !asks {
                 // What a step leaves behind adds up: one more correction is spent on it, not two, because
                 // round-off may keep it from getting smaller.
                 let last = iterations == self.options.max_iterations;
-                if linear && !self.on_mean || solved || last || self.adds_up_to_nothing(defect) {
+                if linear && !self.on_mean || solved || last || self.adds_up_to_nothing(residual) {
                     return Ok(iterations);
                 }
                 solved = true;
             }
-            if !defect.ratio.is_finite() {
+            if !residual.ratio().is_finite() {
                 return Err(self.not_finite(system, end));
             }
             if iterations == self.options.max_iterations {
-                return Err(self.not_converged(system, iterations, defect));
+                return Err(self.not_converged(system, iterations, residual.worst));
             }
             if !linear {
                 if !with_tangents {
@@ -103,17 +87,16 @@ impl MoreauJean {
     /// What was at rest without forces until now takes its scale from the first ones, and from the first velocities
     /// that constraints ask for.
     pub(super) fn begin_scale(&mut self, h: f64) {
-        if self.scale > 0.0 {
+        if self.momentum_scale.scale > 0.0 {
             return;
         }
-        let impulses = self.weights.iter().zip(&self.smooth.force);
-        self.scale = impulses.fold(0.0, |m, (w, f)| m.max(w * h * f.abs()));
+        self.momentum_scale.begin(&self.smooth.force, h);
         let b = &self.bilateral;
         for (i, u) in b.velocity.iter().enumerate() {
             let rows = b.jacobian.rows();
-            let reach = self.reach(rows.cols(i), rows.values(i));
+            let reach = row_reach(&self.momentum_scale.weights, rows.cols(i), rows.values(i));
             if reach > 0.0 {
-                self.scale = self.scale.max(u.abs() / reach);
+                self.momentum_scale.scale = self.momentum_scale.scale.max(u.abs() / reach);
             }
         }
     }
@@ -144,17 +127,22 @@ impl MoreauJean {
                 return Err(singular(source, &mut self.smooth.mass));
             }
         }
-        if self.condenses_in_advance() {
+        if self.has_constant_delassus() {
             let set = &self.contact.set;
             let row = |i: usize| (&set.directions, set.first_row[i]);
-            self.all_contacts
-                .condense(set.len(), self.dims.nv, &self.smooth.iteration, &row, &row);
+            self.constant_delassus.condense(
+                set.len(),
+                self.dims.nv,
+                &self.smooth.iteration,
+                &row,
+                &row,
+            );
         }
         Ok(())
     }
 
     /// Positions and velocities that belong to the trial velocity.
-    fn place(&mut self, system: &dyn System, state: &State, h: f64) {
+    fn update_positions(&mut self, system: &dyn System, state: &State, h: f64) {
         let t = &mut self.trial;
         let (theta, phi) = (self.theta, self.phi);
         for i in 0..t.v.len() {
@@ -181,7 +169,7 @@ impl MoreauJean {
     }
 
     /// The position half-way through the step.
-    fn place_middle(&mut self, system: &dyn System, state: &State) {
+    fn update_middle(&mut self, system: &dyn System, state: &State) {
         let (b, t) = (&mut self.bilateral, &mut self.trial);
         b.middle.copy_from_slice(&state.q);
         for (half, xi) in t.work.iter_mut().zip(&t.xi) {
@@ -240,7 +228,7 @@ impl MoreauJean {
                 r -= before * start.force[i];
             }
             s.residual[i] = r;
-            s.defect[i] = r;
+            s.balance[i] = r;
         }
         self.evaluate_constraints(system, self.constraint_time(state, end));
         self.evaluate_joints(system, t_eval, h);
@@ -265,7 +253,7 @@ impl MoreauJean {
             }
             b.jacobian
                 .rows()
-                .axpy(i, -b.impulse[i], &mut self.smooth.defect);
+                .axpy(i, -b.impulse[i], &mut self.smooth.balance);
         }
     }
 
@@ -285,9 +273,7 @@ impl MoreauJean {
         }
         if self.options.forecast != Forecast::Predicted {
             system.evaluate_contacts(t_eval, &self.trial.q_eval, &mut c.law);
-            if t_eval != end {
-                c.take_rates(system, end, &self.trial.q_eval);
-            }
+            c.use_rates_at_end(system, (t_eval, end), &self.trial.q_eval);
         }
         if self.laws_vary {
             let at = Point {
@@ -305,7 +291,7 @@ impl MoreauJean {
             }
             c.law
                 .directions
-                .axpy(row, -c.impulse_rows[row], &mut self.smooth.defect);
+                .axpy(row, -c.impulse_rows[row], &mut self.smooth.balance);
         }
     }
 
@@ -341,57 +327,53 @@ impl MoreauJean {
 
     /// Whether the momentum a step leaves behind is small against what forces do in a step, so that even
     /// with the same sign in every step it stays below the tolerance of the motion.
-    fn adds_up_to_nothing(&self, defect: Defect) -> bool {
+    fn adds_up_to_nothing(&self, residual: Residual) -> bool {
         // What constraints on the mean velocity leave behind works on the motion in every step.
-        if self.on_mean && defect.ratio > 1e-3 {
+        if self.on_mean && residual.ratio() > 1e-3 {
             return false;
         }
-        let round_off = 16.0 * f64::EPSILON * self.scale;
-        defect.momentum <= self.options.tolerance * self.impulse_scale + round_off
+        let round_off = 16.0 * f64::EPSILON * self.momentum_scale.scale;
+        residual.momentum <= self.options.tolerance * self.impulse_scale + round_off
     }
 
     /// Velocity that counts as nothing along a row of `Wᵀ` or `G`.
     pub(super) fn velocity_tolerance(&self, cols: &[usize], values: &[f64]) -> f64 {
-        self.options.tolerance * self.scale * self.reach(cols, values)
-    }
-
-    /// `Σ |w_j| / √M_jj`: velocity along a row per momentum scale \[1/√kg\].
-    fn reach(&self, cols: &[usize], values: &[f64]) -> f64 {
-        let terms = cols.iter().zip(values);
-        terms.map(|(&j, w)| w.abs() * self.weights[j]).sum()
+        let tolerance = self.options.tolerance;
+        self.momentum_scale.velocity_bound(cols, values, tolerance)
     }
 
     /// The largest residual relative to its tolerance; `strict` asks for round-off, as of a prediction that
     /// is to be accepted without a solve.
-    pub(super) fn defect(&self, strict: bool) -> Defect {
+    pub(super) fn residual(&self, strict: bool) -> Residual {
         let s = &self.smooth;
         let relative = if strict {
             2.0 * f64::EPSILON
         } else {
             self.options.tolerance
         };
-        let tolerance = relative * self.scale;
-        let mut defect = Defect {
-            ratio: 0.0,
-            momentum: 0.0,
-            place: Place::Velocity(0),
-        };
-        for (i, (r, w)) in s.defect.iter().zip(&self.weights).enumerate() {
+        let tolerance = relative * self.momentum_scale.scale;
+        let (mut worst, mut largest) = (Convergence::NONE, 0.0_f64);
+        for (i, (r, w)) in s
+            .balance
+            .iter()
+            .zip(&self.momentum_scale.weights)
+            .enumerate()
+        {
             let momentum = w * round_off::above(*r, s.round_off[i]);
-            defect.momentum = defect.momentum.max(momentum);
-            defect.worse(momentum, tolerance, Place::Velocity(i));
+            largest = largest.max(momentum);
+            worst.include(momentum, tolerance, Location::Velocity(i));
         }
         let rows = self.bilateral.jacobian.rows();
         for (i, u) in self.bilateral.velocity.iter().enumerate() {
             let tolerance = self.velocity_tolerance(rows.cols(i), rows.values(i));
-            defect.worse(u.abs(), tolerance, Place::Bilateral(i));
+            worst.include(u.abs(), tolerance, Location::Bilateral(i));
         }
         let slip = self.joints.jacobian.rows();
         for k in 0..self.joints.len() {
             let tolerance = self.joints.range(k).fold(0.0_f64, |most, row| {
                 most.max(self.velocity_tolerance(slip.cols(row), slip.values(row)))
             });
-            defect.worse(self.joint_residual(k), tolerance, Place::Joint(k));
+            worst.include(self.joint_residual(k), tolerance, Location::Joint(k));
         }
         let c = &self.contact;
         let mut problem_row = self.rows_before_contacts();
@@ -410,8 +392,11 @@ impl MoreauJean {
                 residual = residual.max(self.friction_residual(problem_row, i));
             }
             problem_row += rows;
-            defect.worse(residual, tolerance, Place::Contact(i));
+            worst.include(residual, tolerance, Location::Contact(i));
         }
-        defect
+        Residual {
+            worst,
+            momentum: largest,
+        }
     }
 }

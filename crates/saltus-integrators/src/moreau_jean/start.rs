@@ -2,6 +2,7 @@
 
 use super::{Bilateral, Contact, Evaluation, Forecast, MoreauJean, NAME, Smooth, Start, Trial};
 use crate::integrator::{ContactState, StepError, StepReport};
+use crate::kit::{MomentumScale, length_scale};
 use saltus_linear::{Schur, axpy, max_abs};
 use saltus_system::{DynamicsParts, MassKind, Point, Reach, State, System, Tangents};
 
@@ -20,7 +21,6 @@ impl MoreauJean {
         self.redundant = 0;
         let (nq, nv, ng) = (self.dims.nq, self.dims.nv, self.dims.ng);
         let zeros = |n: usize| vec![0.0; n];
-        self.weights = zeros(nv);
         self.smooth = Smooth::new(nv);
         self.start = Start {
             t: f64::NAN,
@@ -36,6 +36,7 @@ impl MoreauJean {
             xi: zeros(nv),
             xi_eval: zeros(nv),
             q: zeros(nq),
+            momentum: zeros(nv),
             q_eval: zeros(nq),
             v_eval: zeros(nv),
             v_phi: zeros(nv),
@@ -55,7 +56,7 @@ impl MoreauJean {
         };
         self.contact = Contact::default();
         self.schur = Schur::default();
-        self.pieces = super::by_rows::Pieces::default();
+        self.buffers = super::streamed::Buffers::default();
         self.even_weights.clear();
     }
 
@@ -76,7 +77,10 @@ impl MoreauJean {
         self.smooth.mass.clear();
         system.mass(&state.q, &mut self.smooth.mass);
         self.smooth.mass.finish();
-        self.set_weights();
+        self.momentum_scale = MomentumScale::new(&self.smooth.mass);
+        if self.uses_linear_path() {
+            self.even_weights.find(&self.momentum_scale.weights);
+        }
         if self.is_linear() {
             let s = &mut self.smooth;
             s.stiffness.clear();
@@ -98,8 +102,8 @@ impl MoreauJean {
             .iter()
             .enumerate()
             .all(|(i, u)| u.abs() <= self.velocity_tolerance(rows.cols(i), rows.values(i)));
-        if self.is_streamlined() {
-            self.begin_streamlined(state);
+        if self.uses_linear_path() {
+            self.begin_linear(state);
         }
         self.initial_report(system, state, h)
     }
@@ -272,7 +276,7 @@ impl MoreauJean {
 
     /// Evaluates the probe set a time `ahead` along the start velocity.
     fn probe_at(&mut self, system: &dyn System, state: &State, ahead: f64) {
-        if self.is_streamlined() {
+        if self.uses_linear_path() {
             // Directions depend on time alone, so that gaps are linear in the positions.
             let probe = &mut self.contact.probe;
             system.evaluate_contacts(state.t + ahead, &state.q, probe);
@@ -330,58 +334,22 @@ impl MoreauJean {
         self.length = h;
     }
 
-    /// `1/√Mᵢᵢ`, and the mean of the others where a diagonal entry vanishes.
-    fn set_weights(&mut self) {
-        self.smooth.mass.diagonal(&mut self.weights);
-        let largest = self.weights.iter().fold(0.0_f64, |m, w| m.max(*w));
-        for w in &mut self.weights {
-            let m = if *w > 0.0 { *w } else { largest };
-            *w = if m > 0.0 { 1.0 / m.sqrt() } else { 1.0 };
-        }
-        if self.is_streamlined() {
-            self.even_weights.find(&self.weights);
-        }
-    }
-
     /// Length scale of the gaps and momentum scale of the motion.
     fn set_scales(&mut self, state: &State, h: f64) {
-        let c = &self.contact;
-        let mut length = 0.0_f64;
-        let flat = self.is_flat;
-        for i in 0..c.set.len() {
-            let row = c.set.first_row[i];
-            let (cols, values) = (c.set.directions.cols(row), c.set.directions.values(row));
-            let reach: f64 = if flat {
-                cols.iter()
-                    .zip(values)
-                    .map(|(&j, w)| (w * state.q[j]).abs())
-                    .sum()
-            } else {
-                0.0
-            };
-            let fall: f64 = cols
-                .iter()
-                .zip(values)
-                .map(|(&j, w)| (w * h * self.trial.increment[j]).abs())
-                .sum();
-            length = length
-                .max(c.set.gap[i].abs())
-                .max(reach)
-                .max(fall)
-                .max(h * c.start_velocity[i].abs());
-        }
+        let (c, t) = (&self.contact, &self.trial);
+        let q = self.is_flat.then_some(state.q.as_slice());
+        let moved = |i: usize| h * c.start_velocity[i].abs();
+        let length = length_scale(&c.set, q, h, moved, |j| t.increment[j]);
         self.epsilon = self.options.activation_tolerance.unwrap_or(1e-12 * length);
-        self.scale = 0.0;
-        self.impulse_scale = 0.0;
         let s = &mut self.smooth;
-        s.defect.fill(0.0);
-        s.mass.apply_add(1.0, &self.trial.increment, &mut s.defect);
-        for i in 0..self.dims.nv {
-            let p = self.start.momentum[i].abs() + s.defect[i].abs() + h * s.force[i].abs();
-            self.scale = self.scale.max(self.weights[i] * p);
-            let force = self.weights[i] * h * s.force[i].abs();
-            self.impulse_scale = self.impulse_scale.max(force);
+        s.balance.fill(0.0);
+        s.mass.apply_add(1.0, &t.increment, &mut s.balance);
+        for (change, p) in s.balance.iter_mut().zip(&self.start.momentum) {
+            *change = p.abs() + change.abs();
         }
+        self.momentum_scale.scale = 0.0;
+        self.momentum_scale.include(&s.balance, &s.force, h);
+        self.impulse_scale = h * self.momentum_scale.largest(&s.force);
     }
 
     /// First prediction of the velocity increment: `h v̇` with the bilateral constraints.

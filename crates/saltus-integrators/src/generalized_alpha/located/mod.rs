@@ -433,7 +433,7 @@ impl Engine {
         self.barred.fill(false);
         self.search.now.fallbacks += 1;
         self.search.now.solves += 1;
-        self.watch.remedy();
+        self.monitor.remedy();
         self.solve(system, left, end)?;
         let report = self.accept_piece(system, left, end, sum)?;
         for j in self.dims.ng..self.rows.len() {
@@ -491,13 +491,13 @@ impl Engine {
     /// Gap of contact row `j` that counts as none \[m\].
     fn touching(&self, j: usize) -> f64 {
         let length = self.yardstick.unwrap_or(self.start.length);
-        let moved = self.rows.reach[j] * self.scale * length;
+        let moved = self.rows.reach[j] * self.momentum_scale.scale * length;
         let relative = TOUCHING.max(10.0 * self.settings.tolerance);
         // A step by rows does not keep the positions of its start.
-        let place = if self.rowwise.went {
+        let place = if self.streaming.was_used {
             0.0
         } else {
-            TOUCHING * self.size_of_place(j, &self.start.q)
+            TOUCHING * self.gap_magnitude(j, &self.start.q)
         };
         (TOUCHING / 1e-12 * self.epsilon)
             .max(relative * moved)
@@ -520,7 +520,7 @@ impl Engine {
 
     /// Speed along contact row `j` that counts as none \[m/s\].
     fn slowest(&self, j: usize) -> f64 {
-        STILL * self.scale * self.rows.reach[j]
+        STILL * self.momentum_scale.scale * self.rows.reach[j]
     }
 
     /// Takes over which contacts have stayed closed; whether one has opened, which is noted.

@@ -181,9 +181,9 @@ impl Engine {
             set[..self.dims.ng].fill(true);
         }
         let rows = &mut self.rows;
-        rows.place(system, end, &t.q);
-        rows.turn_to(system, end, &t.q);
-        rows.measure(&self.weights);
+        rows.evaluate_gaps(system, end, &t.q);
+        rows.update_directions(system, end, &t.q);
+        rows.update_reach(&self.momentum_scale.weights);
         for j in 0..rows.len() {
             rows.velocity[j] = rows.gradient().dot(j, &t.v) + rows.rate[j];
         }

@@ -80,7 +80,7 @@ impl Engine {
             let limit = self.touching(j);
             // Newton's method has no more to give after a few trials.
             let tight = if trial < 4 { TIGHT * limit } else { limit };
-            let round_off = ROUND_OFF * self.size_of_place(j, &self.trial.q);
+            let round_off = ROUND_OFF * self.gap_magnitude(j, &self.trial.q);
             if rate < 0.0 && gap.abs() <= tight.max(round_off) {
                 return Ok(Next::Impact(part));
             }

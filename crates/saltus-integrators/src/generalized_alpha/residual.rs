@@ -1,64 +1,52 @@
-//! What a trial state lacks to a solution, and what counts as zero.
+//! Residuals of a trial state, and their tolerances.
 
 use super::engine::Engine;
 use super::levels::Level;
+use super::monitor::Remedy;
 use super::settings::{Formulation, Inactive, SmoothRow};
-use super::watch::Remedy;
+use crate::kit::{Convergence, Location};
 use crate::round_off::{self, ROUND_OFF};
 use saltus_linear::SparseRows;
 
-/// Largest residual relative to its tolerance, and where it is.
+/// How far an iterate is from a solution.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Defect {
-    /// Of everything: ≤ 1 is a solution.
-    pub(super) ratio: f64,
+pub(super) struct Residual {
+    /// Of everything, relative to its tolerance.
+    pub(super) worst: Convergence,
     /// Of the active rows, relative to the tolerance they are given as long as it can be reached.
     pub(super) rows: f64,
-    pub(super) place: Place,
 }
 
 /// Active rows are converged to this fraction of the tolerance: a correction that brings the momentum
 /// balances there has mostly brought the constraints there too, and drift is what users look at.
 const TIGHT: f64 = 1e-5;
-/// What counts as zero along a row: by the tolerance of the scheme, and by round-off.
+/// Tolerance of a row: by the scheme, and by round-off.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Zero {
+pub(super) struct RowTolerance {
     wanted: f64,
     round_off: f64,
 }
 
-impl Zero {
-    /// What counts as zero, and what does by the tight tolerance.
+impl RowTolerance {
+    /// The tolerance, and the tight one.
     fn limits(self) -> (f64, f64) {
         let floor = self.round_off.max(f64::MIN_POSITIVE);
         (self.wanted.max(floor), (TIGHT * self.wanted).max(floor))
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
-    Velocity(usize),
-    Row(usize),
-}
-
-impl Defect {
-    /// Notes `residual ≥ 0` relative to `limit > 0`. Divides only where that makes a difference. What is no number is
-    /// the worst of all, and stays.
-    #[inline]
-    fn worse(&mut self, residual: f64, limit: f64, place: Place) {
-        let smaller = residual <= self.ratio * limit;
-        if !smaller && !self.ratio.is_nan() {
-            self.ratio = residual / limit;
-            self.place = place;
-        }
+impl Residual {
+    /// Residual over tolerance: ≤ 1 is a solution.
+    pub(super) fn ratio(&self) -> f64 {
+        self.worst.ratio
     }
 
-    /// Notes the residual of an active row.
+    /// Includes the residual of an active row.
     #[inline]
-    fn active(&mut self, residual: f64, zero: Zero, place: Place) {
+    fn active(&mut self, residual: f64, zero: RowTolerance, location: Location) {
         let (limit, tight) = zero.limits();
         let residual = residual.abs();
-        self.worse(residual, limit, place);
+        self.worst.include(residual, limit, location);
         if residual > self.rows * tight {
             self.rows = residual / tight;
         }
@@ -66,7 +54,7 @@ impl Defect {
 }
 
 /// `Σ |A_jk x_k|`.
-fn size_of_product(rows: &SparseRows, j: usize, x: &[f64]) -> f64 {
+fn product_magnitude(rows: &SparseRows, j: usize, x: &[f64]) -> f64 {
     let terms = rows.cols(j).iter().zip(rows.values(j));
     terms.map(|(&k, a)| (a * x[k]).abs()).sum()
 }
@@ -74,88 +62,95 @@ fn size_of_product(rows: &SparseRows, j: usize, x: &[f64]) -> f64 {
 impl Engine {
     /// What a balance of momentum may leave, over `√Mᵢᵢ`.
     pub(super) fn momentum_limit(&self) -> f64 {
-        (self.settings.tolerance * self.scale).max(f64::MIN_POSITIVE)
+        (self.settings.tolerance * self.momentum_scale.scale).max(f64::MIN_POSITIVE)
     }
 
     /// The largest residual relative to its tolerance; where `any` will do, the rows are left out once the
     /// momentum balances are not good enough.
-    pub(super) fn defect(&self, h: f64, any: bool) -> Defect {
+    pub(super) fn residual(&self, h: f64, any: bool) -> Residual {
         let momentum = self.momentum_limit();
-        let mut defect = Defect {
-            ratio: 0.0,
+        let mut residual = Residual {
+            worst: Convergence::NONE,
             rows: 0.0,
-            place: Place::Velocity(0),
         };
         let r = &self.trial.residual;
-        for (i, w) in self.weights.iter().enumerate() {
+        for (i, w) in self.momentum_scale.weights.iter().enumerate() {
             let largest = (h * round_off::above(r.smooth[i], self.trial.round_off[i]))
                 .max(r.correction[i].abs() / h)
                 .max(r.jump[i].abs());
             // `max` drops NaN; the sum keeps it.
             let sum = r.smooth[i] + r.correction[i] + r.jump[i];
             let largest = if sum.is_nan() { sum } else { largest };
-            defect.worse(w * largest, momentum, Place::Velocity(i));
+            residual
+                .worst
+                .include(w * largest, momentum, Location::Velocity(i));
         }
-        if any && defect.ratio > 1.0 && self.rows.are_finite() {
-            return defect;
+        if any && residual.ratio() > 1.0 && self.rows.are_finite() {
+            return residual;
         }
         for j in 0..self.rows.len() {
-            self.row_defect(j, h, momentum, &mut defect);
+            self.row_residual(j, h, momentum, &mut residual);
         }
-        defect
+        residual
     }
 
     /// The residuals of row `j` at every level: of its condition where it is active, of its multiplier
     /// where it is open.
-    pub(super) fn row_defect(&self, j: usize, h: f64, momentum: f64, defect: &mut Defect) {
+    pub(super) fn row_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, t, formulation) = (&self.rows, &self.trial, self.settings.formulation);
         let reach = rows.reach[j].max(f64::MIN_POSITIVE);
-        let velocity = self.velocity_zero(j, momentum);
-        let place = Place::Row(j);
+        let velocity = self.velocity_tolerance(j, momentum);
+        let location = self.location(j);
         if self.sets.smooth[j] {
             let (residual, zero) = match formulation.smooth_row() {
-                Some(SmoothRow::Position) => (rows.gap[j], self.gap_zero(j, h * velocity.wanted)),
+                Some(SmoothRow::Position) => {
+                    (rows.gap[j], self.gap_tolerance(j, h * velocity.wanted))
+                }
                 Some(SmoothRow::Velocity) => (rows.smooth_velocity[j], velocity),
-                Some(SmoothRow::Acceleration) => (rows.acceleration[j], self.acceleration_zero(j)),
+                Some(SmoothRow::Acceleration) => {
+                    (rows.acceleration[j], self.acceleration_tolerance(j))
+                }
                 None => (0.0, velocity),
             };
-            defect.active(residual, zero, place);
+            all.active(residual, zero, location);
         } else {
-            defect.worse(h * t.lambda[j].abs() * reach, momentum, place);
+            all.worst
+                .include(h * t.lambda[j].abs() * reach, momentum, location);
         }
         if formulation.has_corrections() {
             if self.sets.position[j] {
-                let zero = self.gap_zero(j, h * velocity.wanted);
-                defect.active(rows.gap[j], zero, place);
+                let zero = self.gap_tolerance(j, h * velocity.wanted);
+                all.active(rows.gap[j], zero, location);
             } else {
-                let loose = self.loose_correction(j, h).abs();
-                defect.worse(loose * reach, h * momentum, place);
+                let open_part = self.open_correction(j, h).abs();
+                all.worst.include(open_part * reach, h * momentum, location);
             }
         }
         if formulation.has_jumps() {
             if self.sets.velocity[j] {
                 let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
-                defect.active(law, velocity, place);
+                all.active(law, velocity, location);
             } else {
-                defect.worse(self.loose_impulse(j).abs() * reach, momentum, place);
+                all.worst
+                    .include(self.open_impulse(j).abs() * reach, momentum, location);
             }
         }
-        if self.watch.remedy == Remedy::Levels && j >= self.dims.ng && !self.barred[j] {
-            self.open_defect(j, h, momentum, defect);
+        if self.monitor.remedy == Remedy::NestedLevels && j >= self.dims.ng && !self.barred[j] {
+            self.open_residual(j, h, momentum, all);
         }
     }
 
     /// What a contact row `j` that is open lacks to the inequality it must satisfy, where its sets are not a matter of
     /// signs.
-    fn open_defect(&self, j: usize, h: f64, momentum: f64, defect: &mut Defect) {
+    fn open_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, sets, formulation) = (&self.rows, &self.sets, self.settings.formulation);
-        let velocity = self.velocity_zero(j, momentum);
-        let gap = self.gap_zero(j, h * velocity.wanted);
+        let velocity = self.velocity_tolerance(j, momentum);
+        let gap = self.gap_tolerance(j, h * velocity.wanted);
         let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
         let positions = formulation.has_corrections() || formulation == Formulation::Position;
-        let mut check = |open: bool, value: f64, zero: Zero| {
+        let mut check = |open: bool, value: f64, zero: RowTolerance| {
             if open && value < 0.0 {
-                defect.active(value, zero, Place::Row(j));
+                all.active(value, zero, self.location(j));
             }
         };
         let carries = sets.position[j] || sets.smooth[j] && formulation == Formulation::Position;
@@ -169,7 +164,7 @@ impl Engine {
         let lasting = formulation == Formulation::Pva(3)
             && closed
             && (sets.velocity[j] || self.is_kept(j, law));
-        let acceleration = self.acceleration_zero(j);
+        let acceleration = self.acceleration_tolerance(j);
         check(
             lasting && !sets.smooth[j],
             rows.acceleration[j],
@@ -177,88 +172,97 @@ impl Engine {
         );
     }
 
+    /// What row `j` belongs to.
+    pub(super) fn location(&self, j: usize) -> Location {
+        match j.checked_sub(self.dims.ng) {
+            Some(contact) => Location::Contact(contact),
+            None => Location::Bilateral(j),
+        }
+    }
+
     /// Whether a contact row with this gap \[m\] is closed up to the tolerance.
     pub(super) fn is_closed(&self, j: usize, gap: f64, h: f64) -> bool {
-        let velocity = self.velocity_zero(j, self.settings.tolerance * self.scale);
-        let zero = self.gap_zero(j, h * velocity.wanted).limits().0;
+        let velocity =
+            self.velocity_tolerance(j, self.settings.tolerance * self.momentum_scale.scale);
+        let zero = self.gap_tolerance(j, h * velocity.wanted).limits().0;
         gap <= zero.max(self.epsilon)
     }
 
     /// Whether a contact row whose velocity differs so much from its impact law \[m/s\] obeys it up to the tolerance.
     pub(super) fn is_kept(&self, j: usize, law: f64) -> bool {
-        let zero = self.velocity_zero(j, self.settings.tolerance * self.scale);
+        let zero = self.velocity_tolerance(j, self.settings.tolerance * self.momentum_scale.scale);
         law <= zero.limits().0
     }
 
     /// `Σ |G_jk x_k|`.
-    fn size_along(&self, j: usize, x: &[f64]) -> f64 {
-        size_of_product(self.rows.gradient(), j, x)
+    fn magnitude_along(&self, j: usize, x: &[f64]) -> f64 {
+        product_magnitude(self.rows.gradient(), j, x)
     }
 
     /// How large the part of a quantity is that positions make, where row `j` of `turn` is its derivative along
     /// them: positions are known up to round-off, and so is what follows from them, however small.
-    fn size_of_places(&self, turn: &SparseRows, j: usize) -> f64 {
+    fn position_magnitude(&self, turn: &SparseRows, j: usize) -> f64 {
         if self.is_flat {
-            size_of_product(turn, j, &self.trial.q)
+            product_magnitude(turn, j, &self.trial.q)
         } else {
             self.trial.extent * turn.values(j).iter().map(|a| a.abs()).sum::<f64>()
         }
     }
 
     /// How large the numbers are of which the gap of row `j` at `q` is made.
-    pub(super) fn size_of_place(&self, j: usize, q: &[f64]) -> f64 {
+    pub(super) fn gap_magnitude(&self, j: usize, q: &[f64]) -> f64 {
         let gradient = self.rows.gradient();
         if self.is_flat {
-            size_of_product(gradient, j, q)
+            product_magnitude(gradient, j, q)
         } else {
             self.trial.extent * gradient.values(j).iter().map(|a| a.abs()).sum::<f64>()
         }
     }
 
     /// `Σ |G_jk f_k| / M_kk`: the acceleration that the forces alone cause along row `j`.
-    fn size_of_forces(&self, j: usize) -> f64 {
+    fn force_magnitude(&self, j: usize) -> f64 {
         let rows = self.rows.gradient();
         let terms = rows.cols(j).iter().zip(rows.values(j));
         terms
-            .map(|(&k, g)| (g * self.trial.force[k]).abs() * self.weights[k].powi(2))
+            .map(|(&k, g)| (g * self.trial.force[k]).abs() * self.momentum_scale.weights[k].powi(2))
             .sum()
     }
 
     /// Velocity along row `j` that counts as zero.
-    fn velocity_zero(&self, j: usize, momentum: f64) -> Zero {
+    fn velocity_tolerance(&self, j: usize, momentum: f64) -> RowTolerance {
         // What cancels in a velocity that vanishes is of the size of the motion.
-        let motion = self.rows.reach[j] * self.scale;
-        let mut size = self.size_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
-        if self.trial.stuck {
-            size += self.size_of_places(self.rows.velocity_turn(), j);
+        let motion = self.rows.reach[j] * self.momentum_scale.scale;
+        let mut size = self.magnitude_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
+        if self.trial.has_stagnated {
+            size += self.position_magnitude(self.rows.velocity_gradient(), j);
         }
-        Zero {
+        RowTolerance {
             wanted: self.rows.reach[j] * momentum,
             round_off: ROUND_OFF * size,
         }
     }
 
     /// Gap that counts as zero: a distance moved by the velocity tolerance.
-    fn gap_zero(&self, j: usize, moved: f64) -> Zero {
-        let size = self.size_of_places(self.rows.gradient(), j);
-        Zero {
+    fn gap_tolerance(&self, j: usize, moved: f64) -> RowTolerance {
+        let size = self.position_magnitude(self.rows.gradient(), j);
+        RowTolerance {
             wanted: moved,
             round_off: (ROUND_OFF * size).max(ROUND_OFF / self.settings.tolerance * moved),
         }
     }
 
     /// Acceleration along row `j` that counts as zero.
-    fn acceleration_zero(&self, j: usize) -> Zero {
-        let mut size = self.size_along(j, &self.trial.x) + self.rows.bias[j].abs();
-        if self.trial.stuck {
+    fn acceleration_tolerance(&self, j: usize) -> RowTolerance {
+        let mut size = self.magnitude_along(j, &self.trial.x) + self.rows.bias[j].abs();
+        if self.trial.has_stagnated {
             // `ζ` is quadratic in velocities: what cancels in it is of the size of `∂ζ/∂v · v`, whatever is left. In
             // `v̇` forces and reactions cancel, where something is at rest against something.
-            size += size_of_product(self.rows.bias_damping(), j, &self.trial.v)
-                + self.size_of_places(self.rows.acceleration_turn(), j)
-                + self.size_of_forces(j);
+            size += product_magnitude(self.rows.bias_damping(), j, &self.trial.v)
+                + self.position_magnitude(self.rows.acceleration_gradient(), j)
+                + self.force_magnitude(j);
         }
         let scale = self.rows.reach[j] * (self.force_scale + self.bias_scale);
-        Zero {
+        RowTolerance {
             wanted: self.settings.tolerance * scale,
             round_off: ROUND_OFF * (size + scale),
         }
@@ -268,14 +272,14 @@ impl Engine {
     pub(super) fn change_of_open(&self, (level, j): (Level, usize), h: f64) -> f64 {
         match level {
             Level::Smooth if !self.sets.smooth[j] => -self.trial.lambda[j],
-            Level::Position if !self.sets.position[j] => -self.loose_correction(j, h),
-            Level::Velocity if !self.sets.velocity[j] => -self.loose_impulse(j),
+            Level::Position if !self.sets.position[j] => -self.open_correction(j, h),
+            Level::Velocity if !self.sets.velocity[j] => -self.open_impulse(j),
             _ => 0.0,
         }
     }
 
     /// What must vanish of `ν` on a row that is open.
-    pub(super) fn loose_correction(&self, j: usize, h: f64) -> f64 {
+    pub(super) fn open_correction(&self, j: usize, h: f64) -> f64 {
         let t = &self.trial;
         if self.settings.modified && j >= self.dims.ng {
             t.nu[j] - h * t.imp[j]
@@ -287,7 +291,7 @@ impl Engine {
     }
 
     /// What must vanish of `Λ` on a row that is open.
-    pub(super) fn loose_impulse(&self, j: usize) -> f64 {
+    pub(super) fn open_impulse(&self, j: usize) -> f64 {
         if self.settings.inactive == Inactive::Star {
             self.trial.imp_star[j]
         } else {

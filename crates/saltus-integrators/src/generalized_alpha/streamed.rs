@@ -7,24 +7,25 @@
 //! it. The end is accepted by the same measure as elsewhere; what does not pass is stepped the general way.
 
 use super::compliances::motion;
-use super::defect::{Defect, Place};
 use super::engine::{Engine, Sets};
 use super::levels::Level;
 use super::multipliers::levels_in;
-use super::row_passes::{Lead, Tally, Way, whole};
+use super::residual::Residual;
 use super::settings::{Formulation, LinearSolve, SmoothRow};
+use super::streamed_passes::{Predictor, Totals};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{StepError, StepReport};
-use crate::passes::{Complete, Fingerprint, PIECE, largest};
+use crate::kit::{Convergence, Location, check_kinetic};
+use crate::streaming::{Fingerprint, PIECE, StepInputs, energy_of_rows, reach_of, room};
 use saltus_linear::{DENSE_LIMIT, Runs, max_abs};
 use saltus_system::{ByRows, Point, State, System};
 use std::ops::Range;
 
 /// Buffers, and what the last step left.
 #[derive(Debug, Default)]
-pub(super) struct Rowwise {
+pub(super) struct Streaming {
     /// Whether the last step was taken by rows: `start` then lacks position and velocity, `trial` holds those before it.
-    pub(super) went: bool,
+    pub(super) was_used: bool,
     /// What tells its end apart from other states.
     pub(super) fingerprint: Fingerprint,
     /// Its length \[s\].
@@ -44,9 +45,9 @@ pub(super) struct Rowwise {
     pub(super) gap: Vec<f64>,
     pub(super) velocity: Vec<f64>,
     pub(super) acceleration: Vec<f64>,
-    pub(super) answers: Vec<f64>,
+    pub(super) free_accelerations: Vec<f64>,
     /// Gaps at the end, before they are evaluated (m).
-    pub(super) foreseen: Vec<f64>,
+    pub(super) predicted_gap: Vec<f64>,
     /// Active sets that the multipliers belong to.
     pub(super) sets: Sets,
     /// Factors of the columns (m): of `S⁻¹Gᵀ` and `M⁻¹Gᵀ` in `x`, of `M⁻¹Gᵀ` in `U` and `W`.
@@ -67,13 +68,11 @@ impl Engine {
         if !(direct && few && linear) {
             return None;
         }
-        self.tangent.mass.half_bandwidth()?;
-        self.tangent.stiffness.half_bandwidth()?;
         system.by_rows()
     }
 
     /// One step, or `None` and nothing done where it has to be taken the general way.
-    pub(super) fn step_by_rows(
+    pub(super) fn streamed_step(
         &mut self,
         system: &dyn System,
         state: &mut State,
@@ -81,16 +80,15 @@ impl Engine {
         end: f64,
     ) -> Option<StepReport> {
         let local = self.rows_of(system)?;
-        let t = &self.tangent;
-        let widths = [&t.mass, &t.stiffness].map(|m| m.half_bandwidth().unwrap_or(0));
-        let reach = local.reach().max(widths[0]).max(widths[1]);
-        self.rowwise
-            .make_room(reach, self.rows.len(), &self.weights);
-        let way = Way {
+        let reach = reach_of(local, &self.tangent.mass, &self.tangent.stiffness)?;
+        self.streaming
+            .make_room(reach, self.rows.len(), &self.momentum_scale.weights);
+        let inputs = StepInputs {
             local,
             q: &state.q,
             v: &state.v,
             h,
+            t_eval: end,
             end,
         };
         let c = &self.settings.coefficients;
@@ -99,63 +97,66 @@ impl Engine {
         self.response.factor(self.full_form(), &self.tangent).ok()?;
         self.response.smooth_factors().sweep()?;
         let located = self.settings.location.is_some();
-        if !self.rowwise.went || self.start.t != state.t {
+        if !self.streaming.was_used || self.start.t != state.t {
             let is_known = self.memory.is_loaded || self.start.is_at(state);
             if located && !(is_known && self.start.is_filtered) {
                 return None;
             }
-            self.begin_anew(system, way, state);
+            self.restart_streaming(system, inputs, state);
         }
-        self.watch.begin();
-        if !self.begin_rows(system, way) || located && !self.watch_rows() {
+        self.monitor.begin();
+        if !self.begin_streamed(system, inputs) || located && !self.watch_rows() {
             return None;
         }
-        if self.go_in(way) != self.rowwise.fingerprint {
+        if self.forward(inputs) != self.streaming.fingerprint {
             if located {
                 return None;
             }
-            self.begin_anew(system, way, state);
-            if !self.begin_rows(system, way) {
+            self.restart_streaming(system, inputs, state);
+            if !self.begin_streamed(system, inputs) {
                 return None;
             }
-            self.go_in(way);
+            self.forward(inputs);
         }
-        self.lead_rows(way);
+        self.predict_rows(inputs);
         let mut again = false;
         loop {
-            if !self.settle_rows(h) {
+            if !self.solve_rows(h) {
                 return None;
             }
-            let tally = self.go_out(way);
-            let defect = self.judge_rows(system, way, &tally);
-            if defect.ratio <= 1.0 && (defect.rows <= 1.0 || again) {
+            let totals = self.backward(inputs);
+            let residual = self.residual_of_rows(system, inputs, &totals);
+            if residual.ratio() <= 1.0 && (residual.rows <= 1.0 || again) {
                 if located && self.closes_one(h) {
                     return None;
                 }
-                self.rowwise.length = h;
-                return Some(self.accept_rows(system, state, (h, end), &tally));
+                let end_velocity = (end, self.trial.v.as_slice());
+                let kinetic = totals.sums.energy().kinetic;
+                check_kinetic(system, kinetic, end_velocity, &self.tangent.mass).ok()?;
+                self.streaming.length = h;
+                return Some(self.accept_streamed(system, state, (h, end), &totals));
             }
-            let balanced = tally.residual(h) <= self.momentum_limit();
+            let balanced = totals.residual(h) <= self.momentum_limit();
             if balanced && !again {
                 // Round-off of what the columns gathered: once more, with what was found missing.
                 again = true;
-            } else if balanced || self.rowwise.floors || !defect.ratio.is_finite() {
+            } else if balanced || self.streaming.floors || !residual.ratio().is_finite() {
                 return None;
             } else {
-                self.rowwise.floors = true;
+                self.streaming.floors = true;
             }
-            self.go_in(way);
+            self.forward(inputs);
         }
     }
 
     /// Goes on the general way from where the last step by rows ended, or from a state it does not know; which of both.
-    pub(super) fn leave_rows(
+    pub(super) fn leave_streaming(
         &mut self,
         system: &dyn System,
         state: &State,
     ) -> Result<bool, StepError> {
-        let known = self.start.t == state.t && self.rowwise.fingerprint == Fingerprint::of(state);
-        self.rowwise.went = false;
+        let known = self.start.t == state.t && self.streaming.fingerprint == Fingerprint::of(state);
+        self.streaming.was_used = false;
         self.trial.work.copy_from_slice(&self.start.filtered);
         self.evaluate_start(system, state)?;
         if known {
@@ -164,87 +165,73 @@ impl Engine {
         Ok(known)
     }
 
-    /// Takes up a state that no step by rows left.
-    fn begin_anew(&mut self, system: &dyn System, way: Way<'_>, state: &State) {
-        if self.rowwise.went || !self.start.is_at(state) {
+    /// Takes up a state that no streamed step left.
+    fn restart_streaming(&mut self, system: &dyn System, inputs: StepInputs<'_>, state: &State) {
+        if self.streaming.was_used || !self.start.is_at(state) {
             self.begin_filter(system, state);
         }
-        let mut tally = Tally::default();
-        let mut mv = std::mem::take(&mut self.rowwise.products[0]);
-        // Added up in the order of a step, so that a run that goes on finds the same bits.
-        let sweep = self.response.smooth_factors().sweep();
-        let stages = sweep.as_ref().map_or(0, saltus_linear::Sweep::stages);
-        let mut complete = Complete::new(state.v.len(), self.rowwise.reach);
-        for stage in (0..stages).rev() {
-            let ranges = sweep.as_ref().map(|s| s.rows(stage)).unwrap_or_default();
-            for rows in complete
-                .spread(&ranges)
-                .flat_map(|rows| self.rowwise.even_weights.parts(rows))
-            {
-                let mv = &mut mv[..rows.len()];
-                let mass = &self.tangent.mass;
-                mass.rows_times(rows.clone(), (0, way.v), mv);
-                let v = &way.v[rows.clone()];
-                match self.even_weight(&rows) {
-                    Some(w) => tally.take_even((mv, mv), (mv, w, v), 0.0),
-                    None => tally.take((mv, mv), (mv, v, v), 0.0),
-                }
-                let at = whole(state.t, way.q, way.v);
-                tally.potential += way.local.potential_rows(at, rows);
-            }
+        let mut mv = std::mem::take(&mut self.streaming.products[0]);
+        if let Some(sweep) = self.response.smooth_factors().sweep() {
+            let at_start = StepInputs {
+                t_eval: state.t,
+                ..inputs
+            };
+            let r = &self.streaming;
+            let weights = (&r.even_weights, &self.momentum_scale.weights[..]);
+            let mass = &self.tangent.mass;
+            self.energy = energy_of_rows(&sweep, at_start, mass, r.reach, weights, &mut mv);
         }
-        self.rowwise.products[0] = mv;
-        for rows in self.rowwise.pushed.drain(..) {
+        self.streaming.products[0] = mv;
+        for rows in self.streaming.pushed.drain(..) {
             self.trial.u[rows.clone()].fill(0.0);
             self.trial.w[rows].fill(0.0);
         }
-        if !self.rowwise.went {
+        if !self.streaming.was_used {
             self.trial.u.fill(0.0);
             self.trial.w.fill(0.0);
         }
-        self.rowwise.fingerprint = Fingerprint::of(state);
-        self.rowwise.went = true;
-        self.energy = tally.energy();
+        self.streaming.fingerprint = Fingerprint::of(state);
+        self.streaming.was_used = true;
         let (rows, start) = (&mut self.rows, &mut self.start);
         start.t = state.t;
-        rows.place(system, state.t, way.q);
-        rows.turn_to(system, state.t, way.q);
+        rows.evaluate_gaps(system, state.t, inputs.q);
+        rows.update_directions(system, state.t, inputs.q);
         for j in 0..rows.len() {
             start.rate[j] = rows.rate[j];
             start.gap[j] = rows.gap[j];
-            start.velocity[j] = rows.gradient().dot(j, way.v) + rows.rate[j];
+            start.velocity[j] = rows.gradient().dot(j, inputs.v) + rows.rate[j];
         }
     }
 
     /// Gradients, activation and columns of the step; `false` where they do not allow it.
-    fn begin_rows(&mut self, system: &dyn System, way: Way<'_>) -> bool {
+    fn begin_streamed(&mut self, system: &dyn System, inputs: StepInputs<'_>) -> bool {
         if !self.activation_is_known {
             self.activation_parameters();
             self.activation_is_known = true;
         }
-        self.rows.place(system, way.end, way.q);
-        self.rows.turn_to(system, way.end, way.q);
-        self.rows.measure(&self.weights);
+        self.rows.evaluate_gaps(system, inputs.end, inputs.q);
+        self.rows.update_directions(system, inputs.end, inputs.q);
+        self.rows.update_reach(&self.momentum_scale.weights);
         if self.settings.formulation.smooth_row() == Some(SmoothRow::Acceleration) {
             let at = Point {
-                t: way.end,
-                q: way.q,
-                v: way.v,
+                t: inputs.end,
+                q: inputs.q,
+                v: inputs.v,
             };
             let contacts = self.settings.formulation == Formulation::Pva(3);
             self.rows.evaluate_bias(system, at, contacts);
         }
         if self.settings.formulation == Formulation::HalfStep {
-            self.probe_half_way(system, way);
+            self.probe_half_way(system, inputs);
         }
-        self.assemble_rows(system, way.end);
+        self.assemble_rows(system, inputs.end);
         let form = self.full_form();
         let possible = self.is_plain(form);
         if !possible || self.rows.contacts() == 0 {
             return possible;
         }
         let (c, gradient) = (&mut self.compliances, self.rows.gradient());
-        let all = || self.rowwise.all.iter().map(|&j| (j, j));
+        let all = || self.streaming.all.iter().map(|&j| (j, j));
         let mass = self.response.mass_factors();
         let jumps = self.settings.formulation.has_jumps();
         if jumps || self.response.smooth_is_mass() {
@@ -257,18 +244,18 @@ impl Engine {
         let kept = |j: &usize| {
             c.smooth(&self.response).column(*j).is_some() && (!jumps || c.mass.column(*j).is_some())
         };
-        self.rowwise.all.iter().all(kept)
+        self.streaming.all.iter().all(kept)
     }
 
     /// Gaps, rates and accelerations of the rows where the step leads without its acceleration.
-    fn lead_rows(&mut self, way: Way<'_>) {
-        let lead = Lead::new(self, way.h);
-        let (r, rows, start) = (&mut self.rowwise, &self.rows, &self.start);
+    fn predict_rows(&mut self, inputs: StepInputs<'_>) {
+        let predictor = Predictor::new(self, inputs.h);
+        let (r, rows, start) = (&mut self.streaming, &self.rows, &self.start);
         let gradient = rows.gradient();
         for j in 0..rows.len() {
             let (mut moved, mut velocity) = (0.0, 0.0);
             for (&k, g) in gradient.cols(j).iter().zip(gradient.values(j)) {
-                let (xi, v) = lead.one(way.v[k], start.a[k], start.x[k]);
+                let (xi, v) = predictor.one(inputs.v[k], start.a[k], start.x[k]);
                 moved += g * xi;
                 velocity += g * v;
             }
@@ -279,16 +266,16 @@ impl Engine {
     }
 
     /// Active sets and multipliers, from what the rows answer; `false` where they do not settle.
-    fn settle_rows(&mut self, h: f64) -> bool {
+    fn solve_rows(&mut self, h: f64) -> bool {
         if self.rows.contacts() == 0 {
-            self.watch.iterations += 1;
+            self.monitor.iterations += 1;
             return true;
         }
         let t = &mut self.trial;
         for list in [&mut t.lambda, &mut t.nu, &mut t.imp] {
             list.fill(0.0);
         }
-        self.watch.restart();
+        self.monitor.restart();
         let form = self.full_form();
         let levels: &[Level] = match self.settings.formulation {
             f if f.has_corrections() => &Level::ALL,
@@ -296,13 +283,13 @@ impl Engine {
             _ => &[Level::Smooth],
         };
         self.collect_impulses(h);
-        self.place_rows_alone(false, h);
+        self.evaluate_rows_alone(false, h);
         self.activate(h);
         for _ in 0..self.settings.max_iterations {
-            if self.watch.is_lost(&self.sets, 0.0, false) {
+            if self.monitor.has_stalled(&self.sets, 0.0, false) {
                 return false;
             }
-            self.rowwise.sets.copy_from(&self.sets);
+            self.streaming.sets.copy_from(&self.sets);
             self.release_rows(h);
             self.list(levels);
             let t = &self.trial;
@@ -317,7 +304,7 @@ impl Engine {
             for p in 0..self.condensed.unknowns.len() {
                 *self.multiplier(self.condensed.unknowns[p]) = 0.0;
             }
-            self.place_rows_alone(true, h);
+            self.evaluate_rows_alone(true, h);
             if !self.condensed.unknowns.is_empty() {
                 self.fill_plain(form, h, &|engine, unknown| -engine.residual_of(unknown));
                 let redundant = self.condensed.solve();
@@ -327,11 +314,11 @@ impl Engine {
                     *self.multiplier(self.condensed.unknowns[p]) = z;
                 }
             }
-            self.watch.iterations += 1;
+            self.monitor.iterations += 1;
             self.collect_impulses(h);
-            self.place_rows_alone(true, h);
+            self.evaluate_rows_alone(true, h);
             self.activate(h);
-            if self.sets == self.rowwise.sets {
+            if self.sets == self.streaming.sets {
                 return true;
             }
         }
@@ -359,13 +346,17 @@ impl Engine {
     }
 
     /// Gaps, rates and accelerations of the rows with the multipliers as they are, and with the forces or without.
-    fn place_rows_alone(&mut self, forces: bool, h: f64) {
+    fn evaluate_rows_alone(&mut self, forces: bool, h: f64) {
         let form = self.full_form();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let factors = (kappa, rho, self.tie(h));
         let half_step = self.settings.formulation == Formulation::HalfStep;
         for i in 0..self.rows.len() {
-            let answer = if forces { self.rowwise.answers[i] } else { 0.0 };
+            let answer = if forces {
+                self.streaming.free_accelerations[i]
+            } else {
+                0.0
+            };
             let (mut x, mut xi, mut v) = (answer, kappa * answer, rho * answer);
             for j in 0..self.rows.len() {
                 let t = &self.trial;
@@ -387,7 +378,7 @@ impl Engine {
                     }
                 }
             }
-            let (r, rows) = (&self.rowwise, &mut self.rows);
+            let (r, rows) = (&self.streaming, &mut self.rows);
             rows.gap[i] = r.gap[i] + xi;
             rows.velocity[i] = r.velocity[i] + v;
             rows.smooth_velocity[i] = r.velocity[i] + rho * x;
@@ -398,28 +389,35 @@ impl Engine {
         }
     }
 
-    /// The rows at the end as they are, and by how much the end misses; what the rows had not foreseen is remembered.
-    fn judge_rows(&mut self, system: &dyn System, way: Way<'_>, tally: &Tally) -> Defect {
+    /// The rows at the end as they are, and by how much the end misses; what the rows had not predicted_gap is remembered.
+    fn residual_of_rows(
+        &mut self,
+        system: &dyn System,
+        inputs: StepInputs<'_>,
+        totals: &Totals,
+    ) -> Residual {
         let momentum = self.momentum_limit();
-        let mut defect = Defect {
-            ratio: tally.residual(way.h) / momentum,
+        let mut residual = Residual {
+            worst: Convergence {
+                ratio: totals.residual(inputs.h) / momentum,
+                location: Location::Velocity(0),
+            },
             rows: 0.0,
-            place: Place::Velocity(0),
         };
-        if self.rows.contacts() == 0 || defect.ratio.is_nan() {
-            return defect;
+        if self.rows.contacts() == 0 || residual.ratio().is_nan() {
+            return residual;
         }
         let half_step = self.settings.formulation == Formulation::HalfStep;
-        self.rowwise.foreseen.copy_from_slice(&self.rows.gap);
-        self.rows.place(system, way.end, &self.trial.q);
-        let (r, rows, t) = (&mut self.rowwise, &mut self.rows, &self.trial);
+        self.streaming.predicted_gap.copy_from_slice(&self.rows.gap);
+        self.rows.evaluate_gaps(system, inputs.end, &self.trial.q);
+        let (r, rows, t) = (&mut self.streaming, &mut self.rows, &self.trial);
         for j in 0..rows.len() {
             let along = |x: &[f64]| rows.gradient().dot(j, x);
             let (velocity, x) = (along(&t.v) + rows.rate[j], along(&t.x));
             let (correction, jump) = (along(&t.u), along(&t.w));
             r.acceleration[j] += (x + rows.bias[j]) - rows.acceleration[j];
             r.velocity[j] += velocity - rows.velocity[j];
-            r.gap[j] += rows.gap[j] - r.foreseen[j];
+            r.gap[j] += rows.gap[j] - r.predicted_gap[j];
             rows.velocity[j] = velocity;
             rows.smooth_velocity[j] = velocity - jump;
             rows.acceleration[j] = x + rows.bias[j];
@@ -427,20 +425,20 @@ impl Engine {
                 rows.probe_gap[j] = rows.gap[j] - correction;
             }
         }
-        self.activate(way.h);
+        self.activate(inputs.h);
         for j in 0..self.rows.len() {
-            self.row_defect(j, way.h, momentum, &mut defect);
+            self.row_residual(j, inputs.h, momentum, &mut residual);
         }
-        defect
+        residual
     }
 
     /// Gaps in the middle of the step along the velocity at the start, to which the half-step schemes look.
-    fn probe_half_way(&mut self, system: &dyn System, way: Way<'_>) {
+    fn probe_half_way(&mut self, system: &dyn System, inputs: StepInputs<'_>) {
         let rows = &mut self.rows;
-        rows.probe_at(system, self.start.t + 0.5 * way.h, way.q);
+        rows.evaluate_probe_gaps(system, self.start.t + 0.5 * inputs.h, inputs.q);
         for i in 0..rows.contacts() {
-            let along = rows.probe.directions.dot(rows.probe.first_row[i], way.v);
-            rows.probe_gap[i] += 0.5 * way.h * along;
+            let along = rows.probe.directions.dot(rows.probe.first_row[i], inputs.v);
+            rows.probe_gap[i] += 0.5 * inputs.h * along;
         }
     }
 
@@ -457,17 +455,17 @@ impl Engine {
     }
 
     /// Makes the end the state, with its certificate.
-    fn accept_rows(
+    fn accept_streamed(
         &mut self,
         system: &dyn System,
         state: &mut State,
         (h, end): (f64, f64),
-        tally: &Tally,
+        totals: &Totals,
     ) -> StepReport {
         let mut certificate = Certificate::EMPTY;
-        let worst = (h * largest(&tally.smooth))
-            .max(tally.correction.0 / h)
-            .max(tally.jump.0);
+        let worst = (h * totals.sums.residual())
+            .max(totals.correction.0 / h)
+            .max(totals.jump.0);
         certificate.set(Entry::Dynamics, worst);
         self.certify_impacts(&mut certificate);
         self.impulse.fill(0.0);
@@ -490,28 +488,28 @@ impl Engine {
         }
         s.t = end;
         state.t = end;
-        self.rowwise.fingerprint = tally.seen;
+        self.streaming.fingerprint = totals.seen;
         self.certify_end(system, &mut certificate);
         let before = self.energy;
-        self.energy = tally.energy();
+        self.energy = totals.sums.energy();
         let gain = self.energy.total() - before.total();
         certificate.set(Entry::EnergyBalance, gain - work_external - work_contact);
-        self.force_scale = self.force_scale.max(largest(&tally.force));
-        self.scale = self.scale.max(largest(&tally.momentum));
+        self.force_scale = self.force_scale.max(totals.sums.push());
+        self.momentum_scale.scale = self.momentum_scale.scale.max(totals.sums.momentum());
         self.update_bias_scale();
         self.leave_open_rows();
         self.report(h, (work_external, work_contact), certificate)
     }
 
     /// The state inside the last step, which was taken by rows.
-    pub(super) fn interpolate_rows(&self, fraction: f64, out: &mut State) {
-        let lead = Lead::new(self, self.rowwise.length);
+    pub(super) fn interpolate_streamed(&self, fraction: f64, out: &mut State) {
+        let predictor = Predictor::new(self, self.streaming.length);
         let t = &self.trial;
         out.q.clone_from(&t.q);
         out.v.clone_from(&t.v);
         for (i, (q, v)) in out.q.iter_mut().zip(&mut out.v).enumerate() {
-            let first = lead.h * *v;
-            let (xi, smooth) = lead.motion(*v, t.a[i], self.start.a[i]);
+            let first = predictor.h * *v;
+            let (xi, smooth) = predictor.motion(*v, t.a[i], self.start.a[i]);
             if fraction >= 1.0 {
                 *q += xi + t.u[i];
                 *v = smooth + t.w[i];
@@ -523,14 +521,13 @@ impl Engine {
     }
 }
 
-impl Rowwise {
+impl Streaming {
     fn make_room(&mut self, reach: usize, m: usize, weights: &[f64]) {
         if self.reach == reach && self.all.len() == m && !self.force.is_empty() {
             return;
         }
         self.reach = reach;
-        // The last stage of a sweep inwards has rows of both sides.
-        let room = 2 * PIECE + 1 + 2 * reach;
+        let room = room(reach);
         let [a, b, c] = &mut self.products;
         for list in [&mut self.q, &mut self.v, &mut self.force, a, b, c] {
             list.resize(room, 0.0);
@@ -540,8 +537,8 @@ impl Rowwise {
             &mut self.gap,
             &mut self.velocity,
             &mut self.acceleration,
-            &mut self.answers,
-            &mut self.foreseen,
+            &mut self.free_accelerations,
+            &mut self.predicted_gap,
             a,
             b,
             c,

@@ -19,13 +19,12 @@ use super::engine::Engine;
 use super::levels::Level;
 use super::multipliers::MATRIX_LIMIT;
 use super::settings::{Formulation, Inactive};
-use super::watch::Remedy;
 use saltus_complementarity::{Mlcp, MlcpSolver, Tolerance};
 use saltus_linear::{Dense, LinearError, dot};
 
 /// The linearised step in total impulses, and its solution level by level.
 #[derive(Debug, Default)]
-pub(super) struct Levelled {
+pub(super) struct NestedLevels {
     /// What every row makes of every multiplier, scaled as [`Engine::scales_of`] says.
     matrix: Dense,
     /// What every row is without multipliers, scaled and per momentum scale.
@@ -45,7 +44,7 @@ pub(super) struct Levelled {
 /// Damping couples the levels; so often they are solved one after the other at most.
 const SWEEPS: u32 = 30;
 
-impl Levelled {
+impl NestedLevels {
     /// Row `p` at the present multipliers, scaled.
     fn row(&self, p: usize) -> f64 {
         dot(self.matrix.row(p), &self.y) + self.q[p]
@@ -105,17 +104,17 @@ impl Engine {
     }
 
     /// One correction of all unknowns, active sets included.
-    pub(super) fn correct_levelled(&mut self, h: f64) -> Result<(), LinearError> {
+    pub(super) fn correct_nested(&mut self, h: f64) -> Result<(), LinearError> {
         let form = self.full_form();
         self.response.factor(form, &self.tangent)?;
         self.release(h, &Level::ALL);
         self.list_all_levels();
         self.move_alone(form, h);
-        let mut problem = std::mem::take(&mut self.levelled);
+        let mut problem = std::mem::take(&mut self.nested_levels);
         self.pose(form, h, &mut problem);
         self.solve_levels(h, &mut problem);
         self.adopt_levels(h, &problem);
-        self.levelled = problem;
+        self.nested_levels = problem;
         self.take_multipliers(h);
         self.add_motion(form, h);
         self.apply_base();
@@ -138,7 +137,7 @@ impl Engine {
         let c = &mut self.condensed;
         c.unknowns.clear();
         for (k, level) in Level::ALL.into_iter().enumerate() {
-            self.levelled.first[k] = c.unknowns.len();
+            self.nested_levels.first[k] = c.unknowns.len();
             c.unknowns.extend((0..counts[k]).map(|j| (level, j)));
         }
         let k = c.unknowns.len();
@@ -157,7 +156,7 @@ impl Engine {
     }
 
     /// Makes the problem of the unknowns, the momentum scale of the motion being one.
-    fn pose(&mut self, form: super::response::Form, h: f64, problem: &mut Levelled) {
+    fn pose(&mut self, form: super::response::Form, h: f64, problem: &mut NestedLevels) {
         let k = self.condensed.unknowns.len();
         problem.matrix.reset(k, k);
         self.condensed.make_room_for_one(self.dims.nv);
@@ -207,10 +206,14 @@ impl Engine {
 
     /// The momentum scale, 1 where nothing moves.
     fn momentum_unit(&self) -> f64 {
-        if self.scale > 0.0 { self.scale } else { 1.0 }
+        if self.momentum_scale.scale > 0.0 {
+            self.momentum_scale.scale
+        } else {
+            1.0
+        }
     }
 
-    fn solve_levels(&mut self, h: f64, problem: &mut Levelled) {
+    fn solve_levels(&mut self, h: f64, problem: &mut NestedLevels) {
         let tolerance = Tolerance {
             residual: (1e-2 * self.settings.tolerance).max(4.0 * f64::EPSILON),
             ..Tolerance::default()
@@ -232,7 +235,7 @@ impl Engine {
 
     /// The unknowns of the problem at `level`: all bilateral multipliers, whose number is returned, and those of
     /// the contacts that may carry one. The others carry none.
-    fn list_members(&self, level: Level, h: f64, problem: &mut Levelled) -> usize {
+    fn list_members(&self, level: Level, h: f64, problem: &mut NestedLevels) -> usize {
         let ng = self.dims.ng;
         let unknowns = &self.condensed.unknowns;
         problem.members.clear();
@@ -253,7 +256,7 @@ impl Engine {
     }
 
     /// Whether the level before is closed at contact row `j`.
-    fn may_carry(&self, (level, j): (Level, usize), h: f64, problem: &Levelled) -> bool {
+    fn may_carry(&self, (level, j): (Level, usize), h: f64, problem: &NestedLevels) -> bool {
         let [_, position, velocity] = problem.first;
         let size = |p: usize, at: Level| {
             let (row, _) = self.scales_of((at, j), h);
@@ -271,15 +274,13 @@ impl Engine {
             (Level::Smooth, _) => {
                 let p = velocity + j;
                 let closed = problem.y[p] > 0.0 || self.is_kept(j, size(p, Level::Velocity));
-                closed
-                    && self.watch.remedy < Remedy::Relaxed
-                    && self.may_carry((Level::Velocity, j), h, problem)
+                closed && self.may_carry((Level::Velocity, j), h, problem)
             }
         }
     }
 
     /// Takes multipliers and sets over: the changes of the multipliers to `condensed.z`.
-    fn adopt_levels(&mut self, h: f64, problem: &Levelled) {
+    fn adopt_levels(&mut self, h: f64, problem: &NestedLevels) {
         let unit = self.momentum_unit();
         let ng = self.dims.ng;
         let (kappa, rho) = (self.response.kappa, self.response.rho);

@@ -1,0 +1,403 @@
+//! The two passes over memory of a streamed step: forward with the forces, backward with the end of the step and what proves it.
+
+use super::coefficients::{Coefficients, Known};
+use super::engine::Engine;
+use crate::streaming::{
+    BackwardPass, Fingerprint, ForwardPass, PIECE, Slices, StepInputs, Sums, Weights, add_columns,
+    backward_pass, whole, widened,
+};
+use saltus_linear::Sweep;
+use saltus_system::Window;
+use std::ops::Range;
+
+/// The end of the step, in the making.
+struct End {
+    x: Vec<f64>,
+    a: Vec<f64>,
+    q: Vec<f64>,
+    v: Vec<f64>,
+    u: Vec<f64>,
+    w: Vec<f64>,
+}
+
+/// What is added up over the rows.
+#[derive(Default)]
+pub(super) struct Totals {
+    /// Of the smooth balance.
+    pub(super) sums: Sums,
+    /// Largest residuals of corrections and of jumps, alone and over `√Mᵢᵢ`.
+    pub(super) correction: (f64, f64),
+    pub(super) jump: (f64, f64),
+    pub(super) seen: Fingerprint,
+}
+
+impl Totals {
+    /// Largest residual of the three balances as a momentum, over `√Mᵢᵢ`; NaN where one is not finite.
+    pub(super) fn residual(&self, h: f64) -> f64 {
+        if !self.sums.is_finite() {
+            return f64::NAN;
+        }
+        let smooth = h * self.sums.weighted_residual();
+        smooth.max(self.correction.1 / h).max(self.jump.1)
+    }
+}
+
+impl Engine {
+    /// The forward pass: eliminated forces in `trial.x`. Returns what tells the start apart.
+    pub(super) fn forward(&mut self, inputs: StepInputs<'_>) -> Fingerprint {
+        let mut x = std::mem::take(&mut self.trial.x);
+        let mut q = std::mem::take(&mut self.streaming.q);
+        let mut v = std::mem::take(&mut self.streaming.v);
+        let mut free_accelerations = std::mem::take(&mut self.streaming.free_accelerations);
+        free_accelerations.fill(0.0);
+        let mut seen = Fingerprint::default();
+        let predictor = Predictor::new(self, inputs.h);
+        let damped = self.tangent.damped;
+        let pass = ForwardPass {
+            factor: 1.0,
+            columns: self.compliances.smooth(&self.response),
+            list: &self.streaming.all,
+            soon: &[inputs.q, inputs.v, &self.start.a, &self.start.x],
+        };
+        if let Some(mut sweep) = self.response.smooth_factors().sweep() {
+            seen = pass.run(
+                &mut sweep,
+                inputs,
+                &mut x,
+                &mut free_accelerations,
+                |rows, wide, force| {
+                    let (q, v) = (&mut q[..wide.len()], &mut v[..wide.len()]);
+                    let start = (&self.start.a[wide.clone()], &self.start.x[wide.clone()]);
+                    let state = (&inputs.q[wide.clone()], &inputs.v[wide.clone()]);
+                    predictor.rows(state, start, q, if damped { v } else { &mut [] });
+                    let at = Window {
+                        t: inputs.end,
+                        first: wide.start,
+                        q,
+                        v: if damped { v } else { &[] },
+                    };
+                    inputs.local.force_rows(at, rows, force);
+                },
+            );
+        }
+        self.trial.x = x;
+        self.streaming.q = q;
+        self.streaming.v = v;
+        self.streaming.free_accelerations = free_accelerations;
+        seen
+    }
+
+    /// The backward pass: the end of the step in `trial`, and what proves it.
+    pub(super) fn backward(&mut self, inputs: StepInputs<'_>) -> Totals {
+        let has_impulses = self.column_factors(inputs.h);
+        let t = &mut self.trial;
+        let take = std::mem::take::<Vec<f64>>;
+        let mut end = End {
+            x: take(&mut t.x),
+            a: take(&mut t.a),
+            q: take(&mut t.q),
+            v: take(&mut t.v),
+            u: take(&mut t.u),
+            w: take(&mut t.w),
+        };
+        let mut pushed = std::mem::take(&mut self.streaming.pushed);
+        for rows in pushed.drain(..) {
+            end.u[rows.clone()].fill(0.0);
+            end.w[rows].fill(0.0);
+        }
+        let products = std::mem::take(&mut self.streaming.products);
+        let force = std::mem::take(&mut self.streaming.force);
+        let size = (end.x.len(), self.streaming.reach);
+        let mut pass = Backward {
+            engine: &*self,
+            inputs,
+            predictor: Predictor::new(self, inputs.h),
+            end,
+            has_impulses,
+            pushed,
+            products,
+            force,
+            totals: Totals::default(),
+        };
+        if let Some(mut sweep) = self.response.smooth_factors().sweep() {
+            backward_pass(&mut sweep, size, &self.streaming.even_weights, &mut pass);
+        }
+        let Backward {
+            end,
+            pushed,
+            products,
+            force,
+            totals,
+            ..
+        } = pass;
+        let t = &mut self.trial;
+        (t.x, t.a, t.q, t.v, t.u, t.w) = (end.x, end.a, end.q, end.v, end.u, end.w);
+        self.streaming.pushed = pushed;
+        self.streaming.products = products;
+        self.streaming.force = force;
+        totals
+    }
+
+    /// Factors of the columns in `x`, `U` and `W`, and whether any is not zero.
+    fn column_factors(&mut self, h: f64) -> bool {
+        let (kappa, tie) = (self.response.kappa, self.tie(h));
+        let jumps = self.settings.formulation.has_jumps();
+        let (t, [smooth, mass, u, w]) = (&self.trial, &mut self.streaming.factors);
+        let mut any = false;
+        for j in 0..t.lambda.len() {
+            let nu = if jumps { t.nu[j] + tie * t.imp[j] } else { 0.0 };
+            smooth[j] = t.lambda[j] + nu / kappa;
+            mass[j] = -nu / kappa;
+            u[j] = nu;
+            w[j] = if jumps { t.imp[j] } else { 0.0 };
+            any |= smooth[j] != 0.0 || u[j] != 0.0 || w[j] != 0.0;
+        }
+        any
+    }
+
+    /// Adds the columns in some rows; gives the part of these where there may be corrections and jumps.
+    fn push_rows(&self, rows: &Range<usize>, end: &mut End) -> Range<usize> {
+        let (r, c) = (&self.streaming, &self.compliances);
+        let [smooth, mass, u, w] = &r.factors;
+        let x = &mut end.x[rows.clone()];
+        add_columns(c.smooth(&self.response), &r.all, rows, smooth, x);
+        let mut hull = rows.end..rows.start;
+        if self.settings.formulation.has_jumps() {
+            for (first, part) in r.all.iter().filter_map(|&j| c.mass.column(j)) {
+                let (first, last) = (first.max(rows.start), (first + part.len()).min(rows.end));
+                if first < last {
+                    hull = hull.start.min(first)..hull.end.max(last);
+                }
+            }
+        }
+        if hull.is_empty() {
+            return rows.start..rows.start;
+        }
+        add_columns(&c.mass, &r.all, rows, mass, x);
+        add_columns(&c.mass, &r.all, rows, u, &mut end.u[rows.clone()]);
+        add_columns(&c.mass, &r.all, rows, w, &mut end.w[rows.clone()]);
+        hull
+    }
+
+    /// Subtracts `Σ z_j G_j` in some rows.
+    #[inline]
+    fn subtract_reactions(&self, z: &[f64], rows: &Range<usize>, out: &mut [f64]) {
+        let gradient = self.rows.gradient();
+        for (j, &z) in z.iter().enumerate() {
+            if z == 0.0 {
+                continue;
+            }
+            for (&k, g) in gradient.cols(j).iter().zip(gradient.values(j)) {
+                if rows.contains(&k) {
+                    out[k - rows.start] -= z * g;
+                }
+            }
+        }
+    }
+}
+
+/// The backward pass of a step.
+struct Backward<'a> {
+    engine: &'a Engine,
+    inputs: StepInputs<'a>,
+    predictor: Predictor,
+    end: End,
+    /// Whether any multiplier is not zero.
+    has_impulses: bool,
+    /// Rows where corrections or jumps may be other than zero.
+    pushed: Vec<Range<usize>>,
+    products: [Vec<f64>; 3],
+    force: Vec<f64>,
+    totals: Totals,
+}
+
+impl Backward<'_> {
+    /// Acceleration, position and velocity at the end.
+    #[inline]
+    fn advance_rows<const PUSHED: bool>(&mut self, rows: Range<usize>) {
+        let (start, end, predictor) = (&self.engine.start, &mut self.end, &self.predictor);
+        let count = rows.len();
+        let q = &self.inputs.q[rows.clone()][..count];
+        let v = &self.inputs.v[rows.clone()][..count];
+        let (a, x) = (
+            &start.a[rows.clone()][..count],
+            &start.x[rows.clone()][..count],
+        );
+        let x_end = &end.x[rows.clone()][..count];
+        let a_end = &mut end.a[rows.clone()][..count];
+        let q_end = &mut end.q[rows.clone()][..count];
+        let v_end = &mut end.v[rows.clone()][..count];
+        let (u, w) = if PUSHED {
+            (&end.u[rows.clone()][..count], &end.w[rows][..count])
+        } else {
+            (&[][..], &[][..])
+        };
+        for i in 0..count {
+            a_end[i] = predictor.c_a * x_end[i] + predictor.known.of(a[i], x[i]);
+            let (mut xi, mut v_new) = predictor.motion(v[i], a[i], a_end[i]);
+            if PUSHED {
+                xi += u[i];
+                v_new += w[i];
+            }
+            q_end[i] = q[i] + xi;
+            v_end[i] = v_new;
+        }
+    }
+
+    /// The part of `rows` that corrections and jumps reach, neighbours included.
+    fn pushed_part(&self, rows: &Range<usize>) -> Range<usize> {
+        let (reach, n) = (self.engine.streaming.reach, self.end.x.len());
+        let latest = self.pushed.iter().rev().take(4 + 2 * reach / PIECE);
+        latest.fold(rows.end..rows.start, |all, range| {
+            let near = widened(range, reach, n);
+            let (first, last) = (near.start.max(rows.start), near.end.min(rows.end));
+            if first < last {
+                all.start.min(first)..all.end.max(last)
+            } else {
+                all
+            }
+        })
+    }
+}
+
+impl BackwardPass for Backward<'_> {
+    #[inline]
+    fn substitute(&mut self, sweep: &mut Sweep<'_>, stage: usize) {
+        let (start, inputs, end) = (&self.engine.start, &self.inputs, &mut self.end);
+        let soon = [
+            inputs.q, inputs.v, &start.a, &start.x, &end.q, &end.v, &end.a,
+        ];
+        sweep.outward(stage, &mut end.x, &soon);
+    }
+
+    #[inline]
+    fn advance(&mut self, rows: Range<usize>) {
+        let hull = if self.has_impulses {
+            self.engine.push_rows(&rows, &mut self.end)
+        } else {
+            rows.start..rows.start
+        };
+        self.advance_rows::<false>(rows.start..hull.start);
+        self.advance_rows::<false>(hull.end..rows.end);
+        if !hull.is_empty() {
+            self.advance_rows::<true>(hull.clone());
+            self.pushed.push(hull);
+        }
+        let end = &self.end;
+        self.totals
+            .seen
+            .take_all(&end.q[rows.clone()], &end.v[rows]);
+    }
+
+    #[inline]
+    fn certify(&mut self, rows: Range<usize>) {
+        let pushed = self.pushed_part(&rows);
+        let Self {
+            engine,
+            inputs,
+            end,
+            products,
+            totals,
+            ..
+        } = self;
+        let count = rows.len();
+        let [first, second, extra] = products;
+        let (mx, mv) = (&mut first[..count], &mut second[..count]);
+        let mass = &engine.tangent.mass;
+        let weights = &engine.momentum_scale.weights;
+        if !pushed.is_empty() {
+            let [_, _, u, w] = &engine.streaming.factors;
+            let residual = &mut mx[..pushed.len()];
+            for (z, motion, worst) in [
+                (u, &end.u, &mut totals.correction),
+                (w, &end.w, &mut totals.jump),
+            ] {
+                mass.rows_times(pushed.clone(), (0, motion), residual);
+                engine.subtract_reactions(z, &pushed, residual);
+                for (r, w) in residual.iter().zip(&weights[pushed.clone()]) {
+                    worst.0 = worst.0.max(r.abs());
+                    worst.1 = worst.1.max(w * r.abs());
+                }
+                let sum = residual.iter().map(|r| r.abs()).sum::<f64>();
+                totals.sums.include_finite(sum);
+            }
+        }
+        mass.rows_times(rows.clone(), (0, &end.x), mx);
+        engine.subtract_reactions(&engine.trial.lambda, &rows, mx);
+        mass.rows_times(rows.clone(), (0, &end.v), mv);
+        let at = whole(inputs.end, &end.q, &end.v);
+        let force = &mut self.force[..count];
+        inputs.local.force_rows(at, rows.clone(), force);
+        let slices = Slices {
+            mx,
+            mv,
+            force,
+            v: &end.v[rows.clone()],
+        };
+        if engine.streaming.floors {
+            let floor = &mut extra[..count];
+            let stiffness = &engine.tangent.stiffness;
+            stiffness.rows_times_absolute(rows.clone(), (0, &end.q), floor);
+            let of = (&*floor, &weights[rows.clone()]);
+            totals.sums.include_above::<false>(&slices, of, inputs.h);
+        }
+        let even = Weights::of(&engine.streaming.even_weights, weights, &rows);
+        totals.sums.include::<false>(&slices, even, inputs.h);
+        totals.sums.potential += inputs.local.potential_rows(at, rows);
+    }
+}
+
+/// Where a step leads.
+pub(super) struct Predictor {
+    pub(super) h: f64,
+    pub(super) c_a: f64,
+    pub(super) known: Known,
+    pub(super) coefficients: Coefficients,
+}
+
+impl Predictor {
+    pub(super) fn new(engine: &Engine, h: f64) -> Self {
+        let coefficients = engine.settings.coefficients;
+        Self {
+            h,
+            c_a: coefficients.c_a(),
+            known: coefficients.known(),
+            coefficients,
+        }
+    }
+
+    /// Tangent to the smooth end and velocity there, of a coordinate with velocity `v` and accelerations `a`, `a_end`.
+    #[inline]
+    pub(super) fn motion(&self, v: f64, a: f64, a_end: f64) -> (f64, f64) {
+        let (h, c) = (self.h, &self.coefficients);
+        (
+            h * v + h * h * c.double_mean(a, a_end),
+            v + h * c.mean(a, a_end),
+        )
+    }
+
+    /// The same without a new acceleration, of one with the last accelerations `a` and `x`.
+    #[inline]
+    pub(super) fn one(&self, v: f64, a: f64, x: f64) -> (f64, f64) {
+        self.motion(v, a, self.known.of(a, x))
+    }
+
+    /// Positions, and velocities where there is room for them.
+    #[inline]
+    pub(super) fn rows(
+        &self,
+        (q, v): (&[f64], &[f64]),
+        (a, x): (&[f64], &[f64]),
+        q_out: &mut [f64],
+        v_out: &mut [f64],
+    ) {
+        let count = q_out.len();
+        let (q, v, a, x) = (&q[..count], &v[..count], &a[..count], &x[..count]);
+        for i in 0..count {
+            q_out[i] = q[i] + self.one(v[i], a[i], x[i]).0;
+        }
+        for (i, out) in v_out.iter_mut().enumerate() {
+            *out = self.one(v[i], a[i], x[i]).1;
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Entries of the certificate that every scheme fills in the same way: coordinates, constraints and contacts at the end of a step.
+
+use crate::certificate::{Certificate, Entry};
+use saltus_linear::max_abs;
+use saltus_system::{ContactSet, System};
+
+/// Norms of quaternions among the positions `q`.
+pub(crate) fn certify_coordinates(system: &dyn System, q: &[f64], certificate: &mut Certificate) {
+    if let Some(error) = system.quaternion_defect(q) {
+        certificate.set(Entry::QuaternionNorm, error);
+    }
+}
+
+/// `g` and `G v + ∂g/∂t` of the bilateral constraints, where there are any.
+pub(crate) fn certify_bilateral(gap: &[f64], velocity: &[f64], certificate: &mut Certificate) {
+    if !gap.is_empty() {
+        certificate.set(Entry::BilateralPosition, max_abs(gap));
+        certificate.set(Entry::BilateralVelocity, max_abs(velocity));
+    }
+}
+
+/// Penetration, and the gaps of contacts that carry an impulse, where there are contacts.
+pub(crate) fn certify_gaps(gap: &[f64], impulse: &[f64], certificate: &mut Certificate) {
+    if gap.is_empty() {
+        return;
+    }
+    let (mut penetration, mut carrying) = (0.0_f64, 0.0_f64);
+    for (gap, p) in gap.iter().zip(impulse) {
+        penetration = penetration.max(-gap);
+        if *p > 0.0 {
+            carrying = carrying.max(gap.abs());
+        }
+    }
+    certificate.set(Entry::Penetration, penetration);
+    certificate.set(Entry::ComplementarityPosition, carrying);
+}
+
+/// Newton's law of the contacts that carry an impulse, at normal velocities `velocity` \[m/s\] of the end. `before` gives the
+/// normal velocity of a contact at the start of the step, along its direction at the end, and along that at the start where
+/// directions turn (`turns`).
+pub(crate) fn certify_impact_law(
+    set: &ContactSet,
+    impulse: &[f64],
+    velocity: &[f64],
+    turns: bool,
+    before: impl Fn(usize) -> (f64, f64),
+    certificate: &mut Certificate,
+) {
+    if set.is_empty() {
+        return;
+    }
+    let (mut law, mut columns) = (0.0_f64, 0.0_f64);
+    for i in (0..set.len()).filter(|&i| impulse[i] > 0.0) {
+        let (along_end, along_start) = before(i);
+        let (e, after) = (set.law[i].e_n, velocity[i]);
+        law = law.max((after + e * along_end).abs());
+        columns = columns.max((after + e * along_start).abs());
+    }
+    certificate.set(Entry::ImpactLaw, law);
+    if turns {
+        certificate.set(Entry::ImpactLawColumns, columns);
+    }
+}

@@ -1,0 +1,462 @@
+//! The step of a large time-invariant system whose forces come row by row: two passes over memory.
+//!
+//! The matrix of the step is a band in its natural order, so that rows are eliminated and substituted a few at a
+//! time. In the forward pass forces are evaluated where rows are about to be eliminated, and the columns `J⁻¹ W` of the
+//! contacts gather what forces alone do along them. In the backward pass velocity and position of a row are known once it is
+//! substituted; as soon as its neighbours are, the force at the evaluation point and the products with `M` make the
+//! balance, and the energy is added up. Nothing but the state is kept: what a caller asks for inside the step is
+//! computed again.
+
+use super::linear::EnergyTerms;
+use super::{Forecast, MoreauJean, Variant};
+use crate::integrator::{Energy, StepError, StepReport};
+use crate::streaming::{
+    BackwardPass, Fingerprint, ForwardPass, Slices, StepInputs, Sums, Weights, add_columns,
+    backward_pass, energy_of_rows, reach_of, room, whole, widened,
+};
+use saltus_linear::{Sweep, dot};
+use saltus_system::{ByRows, State, System, Window};
+use std::ops::Range;
+
+/// Room for what is made of some rows and their neighbours.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    q: Vec<f64>,
+    v: Vec<f64>,
+    x: Vec<f64>,
+    force: Vec<f64>,
+    mx: Vec<f64>,
+    mv: Vec<f64>,
+    floor: Vec<f64>,
+    /// How far a row reaches.
+    reach: usize,
+    /// Whether residuals are measured above the round-off of the forces, because less cannot be had.
+    floors: bool,
+}
+
+impl Buffers {
+    fn resize(&mut self, reach: usize) {
+        if !self.q.is_empty() && self.reach == reach {
+            return;
+        }
+        self.reach = reach;
+        for list in [
+            &mut self.q,
+            &mut self.v,
+            &mut self.x,
+            &mut self.force,
+            &mut self.mx,
+            &mut self.mv,
+            &mut self.floor,
+        ] {
+            list.resize(room(reach).max(list.len()), 0.0);
+        }
+    }
+}
+
+/// What is added up over the rows.
+#[derive(Default)]
+struct Totals {
+    sums: Sums,
+    /// Potential energy half-way and at the start, where they are asked for.
+    middle: f64,
+    start: f64,
+    /// Power of the forces without a potential.
+    power: f64,
+    seen: Fingerprint,
+}
+
+impl MoreauJean {
+    /// The system by rows, how far a row reaches, and the solve by stages, where these are possible.
+    fn streamed<'a>(&self, system: &'a dyn System) -> Option<(&'a dyn ByRows, usize, Sweep<'_>)> {
+        let local = system.by_rows()?;
+        let reach = reach_of(local, &self.smooth.mass, &self.smooth.stiffness)?;
+        Some((local, reach, self.smooth.iteration.sweep()?))
+    }
+
+    /// One step, or `None` and nothing done where it has to be taken along the general path.
+    pub(super) fn streamed_step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<Option<StepReport>, StepError> {
+        let Some((local, reach, _)) = self.streamed(system) else {
+            return Ok(None);
+        };
+        self.buffers.resize(reach);
+        if self.start.t != state.t {
+            self.restart_streaming(system, state);
+        }
+        let (mut iterations, mut again) = (0, true);
+        loop {
+            if again {
+                self.start_velocities(&state.v);
+                self.forecast(system, state, h);
+            }
+            let inputs = StepInputs {
+                local,
+                q: &state.q,
+                v: &state.v,
+                h,
+                t_eval: self.evaluation_time(state, h, end),
+                end,
+            };
+            self.update_columns(system, (inputs.t_eval, end), Some(&state.q));
+            let c = &self.contact;
+            if c.active.iter().any(|&i| self.schur.column(i).is_none()) {
+                return Ok(None);
+            }
+            if self.forward(inputs) != self.fingerprint && again {
+                // Not the state that the last step left.
+                self.restart_streaming(system, state);
+                continue;
+            }
+            self.contact.impulse.fill(0.0);
+            self.solve_contacts(system, &state.v)?;
+            let totals = self.backward(inputs, system.is_conservative());
+            iterations += 1;
+            let tolerance =
+                (self.options.tolerance * self.momentum_scale.scale).max(f64::MIN_POSITIVE);
+            let residual = totals.sums.weighted_residual();
+            let ratio = (residual / tolerance).max(self.law_ratio());
+            if !(ratio <= 1.0 && totals.sums.is_finite()) {
+                if self.buffers.floors || !totals.sums.is_finite() {
+                    return Ok(None);
+                }
+                self.buffers.floors = true;
+                again = false;
+                iterations -= 1;
+                continue;
+            }
+            again = false;
+            if self.options.forecast == Forecast::Smooth
+                && iterations == 1
+                && self.forecast_from_end(system, end)
+            {
+                continue;
+            }
+            self.check_end(system, end, &totals.sums)?;
+            self.was_streamed = true;
+            self.evaluated_at = inputs.t_eval;
+            self.length = h;
+            self.end_fingerprint = totals.seen;
+            let energy_terms = EnergyTerms {
+                work_external: h * totals.power,
+                work_contact: self.work_of_contacts(&state.v),
+                potential: totals.sums.potential,
+                algorithmic: self.streamed_dissipation(&totals),
+            };
+            let sums = (&totals.sums, energy_terms);
+            return Ok(Some(self.accept(system, state, (h, end), iterations, sums)));
+        }
+    }
+
+    /// See [`algorithmic_dissipation`](Self::algorithmic_dissipation).
+    fn streamed_dissipation(&self, totals: &Totals) -> f64 {
+        if self.theta == 0.5 {
+            return 0.0;
+        }
+        let mut norms = 4.0 * (totals.sums.potential - 2.0 * totals.middle + totals.start);
+        if self.options.variant == Variant::Standard {
+            norms += totals.sums.change;
+        }
+        (0.5 - self.theta) * norms
+    }
+
+    /// Takes up a state that no step left, or that one left under other circumstances.
+    fn restart_streaming(&mut self, system: &dyn System, state: &State) {
+        if let Some(energy) = self.streamed_energy(system, state) {
+            self.energy = energy;
+        }
+        system.evaluate_contacts(state.t, &state.q, &mut self.contact.set);
+        self.fingerprint = Fingerprint::of(state);
+    }
+
+    /// Energy of a state, added up as in a step; `None` where steps are not streamed.
+    pub(super) fn streamed_energy(&mut self, system: &dyn System, state: &State) -> Option<Energy> {
+        let (_, reach, _) = self.streamed(system)?;
+        self.buffers.resize(reach);
+        let mut mv = std::mem::take(&mut self.buffers.mv);
+        let energy = self.streamed(system).map(|(local, reach, sweep)| {
+            let inputs = StepInputs {
+                local,
+                q: &state.q,
+                v: &state.v,
+                h: 0.0,
+                t_eval: state.t,
+                end: state.t,
+            };
+            let weights = (&self.even_weights, &self.momentum_scale.weights[..]);
+            energy_of_rows(&sweep, inputs, &self.smooth.mass, reach, weights, &mut mv)
+        });
+        self.buffers.mv = mv;
+        energy
+    }
+
+    /// The forward pass: `trial.v` holds the eliminated increments afterwards, `free_velocities` what forces alone do along the
+    /// active contacts. Returns what tells the start apart.
+    fn forward(&mut self, inputs: StepInputs<'_>) -> Fingerprint {
+        let mut x = std::mem::take(&mut self.trial.v);
+        let mut q = std::mem::take(&mut self.buffers.q);
+        let mut free_velocities = std::mem::take(&mut self.contact.free_velocities);
+        free_velocities.clear();
+        free_velocities.resize(self.contact.active.len(), 0.0);
+        let seen = self.eliminate(inputs, &mut x, &mut q, &mut free_velocities);
+        self.trial.v = x;
+        self.buffers.q = q;
+        self.contact.free_velocities = free_velocities;
+        seen
+    }
+
+    fn eliminate(
+        &self,
+        inputs: StepInputs<'_>,
+        x: &mut [f64],
+        q_eval: &mut [f64],
+        free_velocities: &mut [f64],
+    ) -> Fingerprint {
+        let Some(mut sweep) = self.smooth.iteration.sweep() else {
+            return Fingerprint::default();
+        };
+        let ahead = self.theta * inputs.h;
+        let pass = ForwardPass {
+            factor: inputs.h,
+            columns: &self.schur,
+            list: &self.contact.active,
+            soon: &[inputs.q, inputs.v],
+        };
+        let seen = pass.run(
+            &mut sweep,
+            inputs,
+            x,
+            free_velocities,
+            |rows, wide, force| {
+                let q_eval = &mut q_eval[..wide.len()];
+                let (q, v) = (&inputs.q[wide.clone()], &inputs.v[wide.clone()]);
+                for ((out, q), v) in q_eval.iter_mut().zip(q).zip(v) {
+                    *out = q + ahead * v;
+                }
+                let at = Window {
+                    t: inputs.t_eval,
+                    first: wide.start,
+                    q: q_eval,
+                    v,
+                };
+                inputs.local.force_rows(at, rows, force);
+            },
+        );
+        for u in free_velocities {
+            *u *= inputs.h;
+        }
+        seen
+    }
+
+    /// The backward pass: the end of the step in `trial`, and what proves it.
+    fn backward(&mut self, inputs: StepInputs<'_>, conservative: bool) -> Totals {
+        let v_end = std::mem::take(&mut self.trial.v);
+        let q_end = std::mem::take(&mut self.trial.q);
+        let buffers = std::mem::take(&mut self.buffers);
+        let size = (v_end.len(), buffers.reach);
+        let mut pass = Backward {
+            scheme: self,
+            inputs,
+            q_end,
+            v_end,
+            buffers,
+            conservative,
+            totals: Totals::default(),
+        };
+        if let Some(mut sweep) = self.smooth.iteration.sweep() {
+            backward_pass(&mut sweep, size, &self.even_weights, &mut pass);
+        }
+        let Backward {
+            q_end,
+            v_end,
+            buffers,
+            totals,
+            ..
+        } = pass;
+        self.trial.v = v_end;
+        self.trial.q = q_end;
+        self.buffers = buffers;
+        let c = &mut self.contact;
+        for &i in &c.active {
+            c.velocity[i] = c.law.normal_velocity(i, &self.trial.v);
+        }
+        totals
+    }
+
+    /// Substitutes the increments of a stage and adds those of the contacts; `soon` as in [`Sweep::outward`].
+    fn substitute(&self, sweep: &mut Sweep<'_>, stage: usize, x: &mut [f64], soon: &[&[f64]]) {
+        sweep.outward(stage, x, soon);
+        let c = &self.contact;
+        for rows in &sweep.rows(stage) {
+            let x = &mut x[rows.clone()];
+            add_columns(&self.schur, &c.active, rows, &c.multipliers, x);
+        }
+    }
+
+    /// Adds the reactions to the forces on some rows.
+    #[inline]
+    fn add_reactions(&self, h: f64, rows: &Range<usize>, force: &mut [f64]) {
+        let c = &self.contact;
+        for &i in c.active.iter().filter(|&&i| c.impulse[i] != 0.0) {
+            let (row, directions) = (c.law.first_row[i], &c.law.directions);
+            for (&j, w) in directions.cols(row).iter().zip(directions.values(row)) {
+                if rows.contains(&j) {
+                    force[j - rows.start] += c.impulse[i] * w / h;
+                }
+            }
+        }
+    }
+
+    /// `Δv` of the last step, which was streamed, once more.
+    pub(super) fn streamed_increment(&self, system: &dyn System) -> Vec<f64> {
+        let t = &self.trial;
+        let mut x = vec![0.0; t.v.len()];
+        if let Some((local, _, mut sweep)) = self.streamed(system) {
+            let inputs = StepInputs {
+                local,
+                q: &t.q,
+                v: &t.v,
+                h: self.length,
+                t_eval: self.evaluated_at,
+                end: self.start.t,
+            };
+            let mut q_eval = vec![0.0; self.buffers.q.len()];
+            let mut free_velocities = vec![0.0; self.contact.active.len()];
+            self.eliminate(inputs, &mut x, &mut q_eval, &mut free_velocities);
+            for stage in (0..sweep.stages()).rev() {
+                self.substitute(&mut sweep, stage, &mut x, &[]);
+            }
+        }
+        x
+    }
+}
+
+/// The backward pass of a step.
+struct Backward<'a> {
+    scheme: &'a MoreauJean,
+    inputs: StepInputs<'a>,
+    q_end: Vec<f64>,
+    /// The increment, which gives way to the velocity at the end.
+    v_end: Vec<f64>,
+    buffers: Buffers,
+    conservative: bool,
+    totals: Totals,
+}
+
+impl BackwardPass for Backward<'_> {
+    #[inline]
+    fn substitute(&mut self, sweep: &mut Sweep<'_>, stage: usize) {
+        let soon = [self.inputs.q, self.inputs.v, &self.q_end];
+        self.scheme.substitute(sweep, stage, &mut self.v_end, &soon);
+    }
+
+    #[inline]
+    fn advance(&mut self, rows: Range<usize>) {
+        let StepInputs { q, v, h, .. } = self.inputs;
+        let (phi, count) = (self.scheme.phi, rows.len());
+        let (q, v) = (&q[rows.clone()][..count], &v[rows.clone()][..count]);
+        let q_end = &mut self.q_end[rows.clone()][..count];
+        let v_end = &mut self.v_end[rows][..count];
+        for i in 0..count {
+            let x = v_end[i];
+            q_end[i] = q[i] + h * (v[i] + phi * x);
+            v_end[i] = v[i] + x;
+        }
+        self.totals.seen.take_all(q_end, v_end);
+    }
+
+    #[inline]
+    fn certify(&mut self, rows: Range<usize>) {
+        let Self {
+            scheme,
+            inputs,
+            q_end,
+            v_end,
+            buffers,
+            totals,
+            ..
+        } = self;
+        let (theta, count, h) = (scheme.theta, rows.len(), inputs.h);
+        let wide = widened(&rows, buffers.reach, v_end.len());
+        let (q0, v0) = (&inputs.q[wide.clone()], &inputs.v[wide.clone()]);
+        let (q1, v1) = (&q_end[wide.clone()], &v_end[wide.clone()]);
+        let x = &mut buffers.x[..wide.len()];
+        for ((x, a), b) in x.iter_mut().zip(v0).zip(v1) {
+            *x = b - a;
+        }
+        let between = |out: &mut [f64], a: &[f64], b: &[f64]| {
+            for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+                *out = a + theta * (b - a);
+            }
+        };
+        let (mut q_eval, mut v_eval): (&[f64], &[f64]) = (q1, v1);
+        if theta != 1.0 {
+            let q = &mut buffers.q[..wide.len()];
+            between(q, q0, q1);
+            q_eval = q;
+            if scheme.needs_velocity {
+                let v = &mut buffers.v[..wide.len()];
+                between(v, v0, v1);
+                v_eval = v;
+            }
+        }
+        let at = Window {
+            t: inputs.t_eval,
+            first: wide.start,
+            q: q_eval,
+            v: v_eval,
+        };
+        let inside = rows.start - wide.start..rows.end - wide.start;
+        let force = &mut buffers.force[..count];
+        if !self.conservative {
+            inputs.local.active_force_rows(at, rows.clone(), force);
+            totals.power += dot(&v0[inside.clone()], force);
+            totals.power += scheme.phi * dot(&x[inside.clone()], force);
+        }
+        inputs.local.force_rows(at, rows.clone(), force);
+        scheme.add_reactions(h, &rows, force);
+        let (mx, mv) = (&mut buffers.mx[..count], &mut buffers.mv[..count]);
+        let mass = &scheme.smooth.mass;
+        mass.rows_times(rows.clone(), (wide.start, x), mx);
+        mass.rows_times(rows.clone(), (0, v_end), mv);
+        let slices = Slices {
+            mx,
+            mv,
+            force,
+            v: &v_end[rows.clone()],
+        };
+        let weights = &scheme.momentum_scale.weights;
+        if buffers.floors {
+            let floor = &mut buffers.floor[..count];
+            let stiffness = &scheme.smooth.stiffness;
+            stiffness.rows_times_absolute(rows.clone(), (wide.start, q_eval), floor);
+            let of = (&*floor, &weights[rows.clone()]);
+            totals.sums.include_above::<true>(&slices, of, h);
+        }
+        let even = Weights::of(&scheme.even_weights, weights, &rows);
+        totals.sums.include::<true>(&slices, even, h);
+        if theta != 0.5 {
+            totals.sums.include_change(mx, &x[inside]);
+        }
+        let potential = |window| inputs.local.potential_rows(window, rows.clone());
+        totals.sums.potential += potential(whole(inputs.end, q_end, &[]));
+        if theta != 0.5 {
+            let middle = &mut buffers.q[..wide.len()];
+            for ((m, a), b) in middle.iter_mut().zip(q0).zip(q1) {
+                *m = 0.5 * (a + b);
+            }
+            totals.middle += potential(Window {
+                t: inputs.end,
+                first: wide.start,
+                q: middle,
+                v: &[],
+            });
+            totals.start += potential(whole(inputs.end, inputs.q, &[]));
+        }
+    }
+}
