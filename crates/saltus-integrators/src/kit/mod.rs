@@ -4,6 +4,7 @@
 //! A step reads: [`Step::begin`] (contacts of the step, the start as a [`Stage`]); further stages where the scheme evaluates;
 //! [`StepProblem::pose`] with the active contacts, [`StepProblem::solve`], [`StepProblem::respond`]; [`Step::finish`].
 
+mod events;
 mod failure;
 mod problem;
 mod projection;
@@ -15,6 +16,7 @@ mod stage;
 mod step;
 mod tolerance;
 
+pub(crate) use events::{ContactHistory, StepEnds};
 pub(crate) use failure::{SEVERAL, UNSOLVED};
 pub(crate) use problem::{Active, Duration, Proof, StepProblem};
 pub(crate) use projection::{Gap, Projection, Unprojected};
