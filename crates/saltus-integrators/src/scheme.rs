@@ -156,7 +156,7 @@ impl Scheme {
         SchemeInfo {
             name: "event-driven",
             order: "8, across impacts too, to a tolerance",
-            summary: "event-driven: every impact, opening, stick and slip located, exact to a tolerance between them; few contacts, planar friction",
+            summary: "event-driven: every impact, opening, stick and slip located, exact to a tolerance between them; few contacts, friction included",
         },
         SchemeInfo {
             name: "moreau-jean-projected",

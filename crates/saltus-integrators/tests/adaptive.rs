@@ -2,9 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 use saltus_integrators::{
-    AdaptiveMoreauJean, AdaptiveMoreauJeanOptions, Entry, Integrator, StepReport,
+    AdaptiveMoreauJean, AdaptiveMoreauJeanOptions, Entry, EventKind, Integrator, StepReport,
 };
-use saltus_system::{State, System};
+use saltus_system::{
+    Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
+    MatrixSink, Point, Reach, State, System,
+};
 use saltus_zoo::{Ball, BouncingPendulum, RockingBlock, SliderCrank};
 
 fn scheme(tol: f64) -> AdaptiveMoreauJean {
@@ -238,4 +241,109 @@ fn options_out_of_range_are_named() {
         ..usual()
     };
     assert_eq!(refused(crossed), "h_min");
+}
+
+/// A block of 1 kg on a floor, pulled to and fro by 8 sin t N, held by friction up to 5 N: it sticks, slips and sticks again.
+struct Dragged;
+
+impl Kinematics for Dragged {
+    fn dims(&self) -> Dims {
+        Dims {
+            nq: 2,
+            nv: 2,
+            ng: 0,
+        }
+    }
+}
+
+impl Dynamics for Dragged {
+    fn mass(&self, _: &[f64], mass: &mut dyn MatrixSink) {
+        mass.entry(0, 0, 1.0);
+        mass.entry(1, 1, 1.0);
+    }
+
+    fn force(&self, at: Point<'_>, force: &mut [f64]) {
+        force[0] = 8.0 * at.t.sin();
+        force[1] = -10.0;
+    }
+}
+
+impl Constraints for Dragged {}
+
+impl Contacts for Dragged {
+    fn contact_count(&self) -> usize {
+        1
+    }
+
+    fn detect(&self, _: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
+        set.clear();
+        set.push(ContactId(0), ContactLaw::coulomb(0.5, 0.5, 1), q[1]);
+        for i in [1, 0] {
+            set.directions.push(&[i], &[1.0]);
+            set.rate.push(0.0);
+        }
+    }
+
+    fn evaluate_contacts(&self, t: f64, q: &[f64], set: &mut ContactSet) {
+        self.detect(t, q, Reach::All, set);
+    }
+}
+
+impl System for Dragged {}
+
+/// The scheme tells impacts, openings, stick and slip itself, in the half step in which they happen.
+#[test]
+fn events_are_those_of_the_half_steps() {
+    let events_of = |system: &dyn System, q: Vec<f64>, v: Vec<f64>, until: f64| {
+        let mut state = State::new(0.0, q, v);
+        let mut scheme = scheme(1e-6);
+        scheme.prepare(system, &state, 0.05).unwrap();
+        let mut events = Vec::new();
+        run(
+            &mut scheme,
+            system,
+            &mut state,
+            (0.05, until),
+            |before, now, _, scheme| {
+                for event in scheme.events() {
+                    assert!(before.t < event.t && event.t <= now.t);
+                    events.push(*event);
+                }
+            },
+        );
+        events
+    };
+    // From 1 m under a force of 2 N: impacts at 1, 2, 2.5, 2.75 s with half the speed each.
+    let ball = Ball {
+        mass: 1.0,
+        force: -2.0,
+        restitution: 0.5,
+    };
+    let events = events_of(&ball, vec![1.0], vec![0.0], 2.8);
+    assert_eq!(events.len(), 4);
+    let mut speed = 2.0;
+    for (event, t) in events.iter().zip([1.0, 2.0, 2.5, 2.75]) {
+        assert_eq!(event.kind, EventKind::Impact);
+        assert!((event.t - t).abs() < 1e-4, "{event:?}");
+        assert!((event.velocity_before[0] + speed).abs() < 1e-3);
+        assert!((event.velocity_after[0] - 0.5 * speed).abs() < 1e-3);
+        assert!((event.impulse[0] - 1.5 * speed).abs() < 1e-3);
+        assert!((event.energy_lost - 0.375 * speed * speed).abs() < 1e-3);
+        speed *= 0.5;
+    }
+    // It slides from sin t = 5/8 on, until 8 (cos t₁ − cos t) = 5 (t − t₁).
+    let events = events_of(&Dragged, vec![0.0; 2], vec![0.0; 2], 3.7);
+    let kinds: Vec<EventKind> = events.iter().map(|e| e.kind).collect();
+    use EventKind::{Close, Slip, Stick};
+    assert_eq!(kinds, [Close, Slip, Stick], "{events:?}");
+    let begin = 0.625_f64.asin();
+    let (mut a, mut b) = (3.0_f64, 3.7_f64);
+    for _ in 0..60 {
+        let t = 0.5 * (a + b);
+        let moves = 8.0 * (begin.cos() - t.cos()) > 5.0 * (t - begin);
+        if moves { a = t } else { b = t }
+    }
+    for (event, t) in events[1..].iter().zip([begin, a]) {
+        assert!((event.t - t).abs() < 0.05, "{event:?} at {t}");
+    }
 }

@@ -456,66 +456,6 @@ fn painleve_is_named() {
 }
 
 #[test]
-fn friction_in_space_is_refused_by_name() {
-    let mut system = block(1.0, 1.0, 0.3, 0.0);
-    system.law.tangents = 2;
-    let error = EventDriven::new(options())
-        .unwrap()
-        .prepare(&Planar, &at_rest(&[0.0, 0.0, 1.0]), 0.1)
-        .unwrap_err();
-    println!("{error}");
-    assert!(error.to_string().contains("`contact0`") && error.to_string().contains("moreau-jean"));
-}
-
-/// A point over a floor in space.
-struct Planar;
-
-impl Kinematics for Planar {
-    fn dims(&self) -> Dims {
-        Dims {
-            nq: 3,
-            nv: 3,
-            ng: 0,
-        }
-    }
-}
-
-impl Dynamics for Planar {
-    fn mass(&self, _: &[f64], mass: &mut dyn MatrixSink) {
-        for i in 0..3 {
-            mass.entry(i, i, 1.0);
-        }
-    }
-
-    fn force(&self, _: Point<'_>, force: &mut [f64]) {
-        force.copy_from_slice(&[0.0, 0.0, -9.81]);
-    }
-}
-
-impl Constraints for Planar {}
-
-impl Contacts for Planar {
-    fn contact_count(&self) -> usize {
-        1
-    }
-
-    fn detect(&self, _: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
-        set.clear();
-        set.push(ContactId(0), ContactLaw::coulomb(0.0, 0.5, 2), q[2]);
-        for i in [2, 0, 1] {
-            set.directions.push(&[i], &[1.0]);
-            set.rate.push(0.0);
-        }
-    }
-
-    fn evaluate_contacts(&self, t: f64, q: &[f64], set: &mut ContactSet) {
-        self.detect(t, q, Reach::All, set);
-    }
-}
-
-impl System for Planar {}
-
-#[test]
 fn impact_laws_of_a_cradle() {
     let after = |law, e, v: &[f64]| {
         let system = newtons_cradle(&[1.0; 3], e);

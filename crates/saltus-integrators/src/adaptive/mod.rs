@@ -18,23 +18,24 @@
 //! Reference: Acary, *Numerical methods for nonsmooth mechanical systems* (eqs. 105–129).
 
 mod estimate;
-mod halves;
+mod half_steps;
 mod options;
 
 pub use options::{AdaptiveMoreauJeanOptions, ErrorOrder};
 
 use crate::certificate::Guarantees;
 use crate::integrator::{Counts, Event, Integrator, Reactions, StepError, StepReport};
+use crate::kit::{ContactHistory, StepEnds};
 use crate::moreau_jean::MoreauJean;
 use crate::scheme::OptionsError;
 use estimate::{Estimate, has_jump, violation_increment};
-use halves::Halves;
+use half_steps::HalfSteps;
 use saltus_system::{ContactSet, State, System};
 
 const NAME: &str = "adaptive-moreau-jean";
 
 /// A step that could grow by less than this keeps its length, and with it the factorisations.
-const WORTH: f64 = 1.1;
+const LEAST_GROWTH: f64 = 1.1;
 
 /// The shortest step, over the longest, where nothing else is said.
 const SHORTEST: f64 = 1e-9;
@@ -59,7 +60,7 @@ struct Own {
     /// Length of the next attempt \[s\].
     proposal: f64,
     /// Whether the last step was taken only because there is no shorter one.
-    is_forced: bool,
+    is_accepted_at_shortest: bool,
     /// Hidden variables at the start of the step.
     memory: Vec<f64>,
     start: State,
@@ -67,7 +68,12 @@ struct Own {
     end: State,
     /// End of the step of length `h`.
     compared: State,
-    halves: Halves,
+    half_steps: HalfSteps,
+    /// Events of the last step.
+    events: Vec<Event>,
+    /// What the contacts did at the start of the step, and at the end of the attempt.
+    history: ContactHistory,
+    attempted: ContactHistory,
     scratch: ContactSet,
 }
 
@@ -114,19 +120,22 @@ impl Integrator for AdaptiveMoreauJean {
         let proposal = first.clamp(h_min, h_max);
         self.whole.prepare(system, state, proposal)?;
         let report = self.half.prepare(system, state, 0.5 * proposal)?;
-        let mut halves = Halves::default();
-        halves.start(&self.half.reactions());
+        let mut half_steps = HalfSteps::default();
+        half_steps.start(&self.half.reactions());
         self.own = Some(Own {
             h_max,
             h_min,
             proposal,
-            is_forced: false,
+            is_accepted_at_shortest: false,
             memory: Vec::new(),
             start: state.clone(),
             middle: state.clone(),
             end: state.clone(),
             compared: state.clone(),
-            halves,
+            half_steps,
+            events: Vec::new(),
+            history: ContactHistory::default(),
+            attempted: ContactHistory::default(),
             scratch: ContactSet::default(),
         });
         Ok(StepReport { h, ..report })
@@ -161,10 +170,12 @@ impl Integrator for AdaptiveMoreauJean {
                 Ok(done) if done.estimate.error <= 1.0 || is_shortest => {
                     own.propose(length, options.factor(done.estimate));
                     copy(&own.end, state);
-                    own.is_forced = done.estimate.error > 1.0 || done.estimate.error.is_nan();
+                    std::mem::swap(&mut own.history, &mut own.attempted);
+                    own.is_accepted_at_shortest =
+                        done.estimate.error > 1.0 || done.estimate.error.is_nan();
                     return Ok(StepReport {
                         rejected,
-                        remedies: done.report.remedies + u32::from(own.is_forced),
+                        remedies: done.report.remedies + u32::from(own.is_accepted_at_shortest),
                         ..done.report
                     });
                 }
@@ -186,7 +197,7 @@ impl Integrator for AdaptiveMoreauJean {
     fn reactions(&self) -> Reactions<'_> {
         let second = self.half.reactions();
         match &self.own {
-            Some(own) => own.halves.reactions(second),
+            Some(own) => own.half_steps.reactions(second),
             None => second,
         }
     }
@@ -200,7 +211,7 @@ impl Integrator for AdaptiveMoreauJean {
             let (start, middle) = (&own.start, &own.middle);
             let theta = self.options.theta;
             let mean = |(a, b): (&f64, &f64)| fraction * h * ((1.0 - theta) * a + theta * b);
-            let change = if own.halves.first_carries() {
+            let change = if own.half_steps.first_has_impulse() {
                 0.0
             } else {
                 along
@@ -219,11 +230,14 @@ impl Integrator for AdaptiveMoreauJean {
     }
 
     fn events(&self) -> &[Event] {
-        self.own.as_ref().map_or(&[], |own| &own.halves.events)
+        self.own.as_ref().map_or(&[], |own| &own.events)
     }
 
     fn counts(&self) -> Counts {
-        let forced = self.own.as_ref().is_some_and(|own| own.is_forced);
+        let forced = self
+            .own
+            .as_ref()
+            .is_some_and(|own| own.is_accepted_at_shortest);
         Counts {
             names: &["accepted_at_shortest_step"],
             values: [u64::from(forced), 0, 0, 0, 0],
@@ -235,8 +249,12 @@ impl Integrator for AdaptiveMoreauJean {
     }
 
     fn save(&self, memory: &mut Vec<f64>) {
-        self.half.save(memory);
+        memory.clear();
         if let Some(own) = &self.own {
+            let mut of_half = Vec::new();
+            self.half.save(&mut of_half);
+            own.history.save(memory);
+            memory.extend(of_half);
             memory.push(own.proposal);
         }
     }
@@ -244,7 +262,7 @@ impl Integrator for AdaptiveMoreauJean {
     fn load(&mut self, memory: &[f64]) {
         if let (Some(own), Some((proposal, memory))) = (&mut self.own, memory.split_last()) {
             own.proposal = *proposal;
-            self.half.load(memory);
+            self.half.load(own.history.load(memory));
         }
     }
 }
@@ -272,13 +290,19 @@ impl Own {
         copy(&self.start, &mut self.middle);
         let first = half.step(system, &mut self.middle, 0.5 * length, t_middle)?;
         jumps = jumps || has_jump(system, &half.reactions(), &self.start, scratch);
-        self.halves.begin(&half.reactions(), half.events());
+        self.half_steps.begin(&half.reactions());
+        self.events.clear();
+        self.attempted.copy_from(&self.history);
+        let first_half = ends(&half.reactions(), &self.start, &self.middle);
+        self.attempted.note(&first_half, &mut self.events);
 
         copy(&self.middle, &mut self.end);
         let second = half.step(system, &mut self.end, 0.5 * length, t_end)?;
         jumps = jumps || has_jump(system, &half.reactions(), &self.middle, scratch);
         let reactions = half.reactions();
-        self.halves.finish(&reactions, half.events());
+        self.half_steps.finish(&reactions);
+        let second_half = ends(&reactions, &self.middle, &self.end);
+        self.attempted.note(&second_half, &mut self.events);
 
         let order = options.order_of_step(jumps);
         let mut error = options.error(order, &self.start.q, &self.end.q, &self.compared.q);
@@ -289,13 +313,13 @@ impl Own {
         }
         Ok(Attempt {
             estimate: Estimate { error, order },
-            report: self.halves.report(&first, &second, length),
+            report: self.half_steps.report(&first, &second, length),
         })
     }
 
     /// The length of the next step after an accepted one.
     fn propose(&mut self, length: f64, factor: f64) {
-        let next = if (1.0..WORTH).contains(&factor) {
+        let next = if (1.0..LEAST_GROWTH).contains(&factor) {
             length
         } else {
             factor * length
@@ -307,6 +331,19 @@ impl Own {
             next
         };
         self.proposal = next.clamp(self.h_min, self.h_max);
+    }
+}
+
+/// A half step as far as its events depend on it.
+fn ends<'a>(reactions: &Reactions<'a>, start: &'a State, end: &'a State) -> StepEnds<'a> {
+    StepEnds {
+        t: end.t,
+        contacts: reactions.contacts,
+        velocities: (&start.v, &end.v),
+        impulse: reactions.impulse,
+        row_impulse: reactions.row_impulse,
+        state: reactions.state,
+        is_impact: true,
     }
 }
 

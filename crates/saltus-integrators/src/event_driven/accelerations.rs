@@ -1,9 +1,9 @@
 //! Accelerations and forces at a point: the equations of index 1 of a smooth arc, and every other linear problem on the same rows.
 //!
 //! With the rows `w = D z + w_free`, `D = A M⁻¹ Aᵀ`, a contact in a given mode contributes: nothing (open), `w_N = 0` (closed),
-//! `w_N = w_T = 0` (stick), `w_N = 0` with the force direction `A_N − s μ A_T` (slip).
+//! `w_N = w_T = 0` (stick), `w_N = 0` with the force direction `A_N − μ (d₁ A_T1 + d₂ A_T2)` (slip in the direction `d`).
 
-use super::modes::Mode;
+use super::modes::{ContactModes, Mode, Tangential, size};
 use super::representative::Representative;
 use crate::kit::{Row, Stage};
 use crate::one_step::OneStep;
@@ -13,6 +13,9 @@ use saltus_linear::{Dense, Lu, MinimumNorm, dot};
 const REGULAR: f64 = 1e-9;
 /// What an equation may leave over, relative to the largest terms of all, before it counts as contradictory.
 const CONSISTENT: f64 = 1e-8;
+/// Planes that bound a cone at first, and how often planes are added where forces leave it.
+const PLANES: u32 = 8;
+const CUTS: u32 = 30;
 
 /// Rows condensed at a point, and the solution of the last problem posed on them.
 #[derive(Debug, Default)]
@@ -29,14 +32,18 @@ pub(super) struct Accelerations {
     terms: f64,
     z: Vec<f64>, // forces of the rows (rows)
     w: Vec<f64>, // accelerations of the rows (rows)
-    /// Row and share of the tangent of every unknown of the linear system.
-    unknowns: Vec<(usize, f64)>,
+    /// Row of every unknown of the linear system, and what it exerts along the tangents that follow.
+    unknowns: Vec<(usize, Tangential)>,
     matrix: Dense, // of the linear system, scaled
     scale: Vec<f64>,
     rhs: Vec<f64>,
     x: Vec<f64>,
     lu: Lu,
     least_squares: MinimumNorm,
+    /// Whether the linear system was solved with `lu`.
+    is_regular: bool,
+    /// First unknown, compliance and coefficient of friction of contacts that stick in space.
+    cones: Vec<(usize, f64, f64)>,
     representative: Representative,
     /// Forces that are not unique in the last linear system.
     redundant: usize,
@@ -44,13 +51,13 @@ pub(super) struct Accelerations {
 
 /// What one contact carries and how its rows accelerate.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Carried {
+pub(super) struct ContactForce {
     pub(super) normal: f64,
-    pub(super) tangent: f64,
+    pub(super) tangent: Tangential,
     /// Accelerations of the rows [m/s²].
     pub(super) gap: f64,
-    pub(super) slip: f64,
-    /// Acceleration per force of the rows [1/kg].
+    pub(super) slip: Tangential,
+    /// Acceleration per force of the normal, and the largest of a tangent [1/kg].
     pub(super) compliance: [f64; 2],
 }
 
@@ -73,9 +80,8 @@ impl Accelerations {
             self.contacts.push(i);
             self.first.push(self.rows.len());
             self.rows.push(Row::Normal(i, row));
-            if rows_of(i) > 1 {
-                self.rows.push(Row::Tangent(i, row + 1));
-            }
+            let tangents = row + 1..row + rows_of(i);
+            self.rows.extend(tangents.map(|row| Row::Tangent(i, row)));
         }
         let list = &self.rows;
         let row = |i: usize| stage.row(list[i]);
@@ -89,7 +95,7 @@ impl Accelerations {
     }
 
     /// `M⁻¹ f` and the accelerations of the rows without forces, at `stage`.
-    pub(super) fn fall_free(&mut self, stage: &Stage) {
+    pub(super) fn evaluate_free_accelerations(&mut self, stage: &Stage) {
         self.free.clear();
         self.free.extend_from_slice(&stage.force);
         stage.mass.solve(&mut self.free);
@@ -106,30 +112,32 @@ impl Accelerations {
     }
 
     /// Condenses the contacts that `modes` has closed and solves for their forces; whether there are any.
-    pub(super) fn evaluate(
-        &mut self,
-        stage: &Stage,
-        ng: usize,
-        (modes, has_friction): (&[Mode], &[bool]),
-    ) -> bool {
-        let closed = (0..modes.len()).filter(|&i| modes[i].is_closed());
-        self.condense(stage, ng, closed, |i| 1 + usize::from(has_friction[i]));
-        self.fall_free(stage);
-        self.solve(stage, |i| (modes[i], stage.contacts.law[i].mu))
+    pub(super) fn evaluate(&mut self, stage: &Stage, ng: usize, of: &ContactModes) -> bool {
+        let closed = (0..of.len()).filter(|&i| of[i].is_closed());
+        self.condense(stage, ng, closed, |i| 1 + of.tangents[i]);
+        self.evaluate_free_accelerations(stage);
+        self.solve(stage, |i| (of.at(stage, i), stage.contacts.law[i].mu))
+    }
+
+    /// Rows of the contact number `k` of those condensed.
+    fn rows_of(&self, k: usize) -> std::ops::Range<usize> {
+        let next = self.first.get(k + 1).copied();
+        self.first[k]..next.unwrap_or(self.rows.len())
     }
 
     /// Solves for the forces of the condensed contacts in these modes, with a coefficient of friction where they slip; whether the
     /// equations have a solution.
     pub(super) fn solve(&mut self, stage: &Stage, mode: impl Fn(usize) -> (Mode, f64)) -> bool {
         self.unknowns.clear();
-        self.unknowns.extend((0..self.ng).map(|i| (i, 0.0)));
+        let alone = |row: usize| (row, Tangential::default());
+        self.unknowns.extend((0..self.ng).map(alone));
         for (k, &i) in self.contacts.iter().enumerate() {
-            let first = self.first[k];
+            let rows = self.rows_of(k);
             match mode(i) {
                 (Mode::Open, _) => {}
-                (Mode::Closed, _) => self.unknowns.push((first, 0.0)),
-                (Mode::Stick, _) => self.unknowns.extend([(first, 0.0), (first + 1, 0.0)]),
-                (Mode::Slip(sign), mu) => self.unknowns.push((first, -sign * mu)),
+                (Mode::Closed, _) => self.unknowns.push(alone(rows.start)),
+                (Mode::Stick, _) => self.unknowns.extend(rows.map(alone)),
+                (Mode::Slip([a, b]), mu) => self.unknowns.push((rows.start, [-a * mu, -b * mu])),
             }
         }
         self.rhs.clear();
@@ -148,10 +156,10 @@ impl Accelerations {
     /// Forces of all rows from the unknowns, and the accelerations they make.
     fn take_forces(&mut self) {
         self.z.fill(0.0);
-        for (&(row, share), x) in self.unknowns.iter().zip(&self.x) {
+        for (&(row, shares), x) in self.unknowns.iter().zip(&self.x) {
             self.z[row] += x;
-            if share != 0.0 {
-                self.z[row + 1] += share * x;
+            for (row, share) in tangents(row, shares) {
+                self.z[row] += share * x;
             }
         }
         for i in 0..self.w.len() {
@@ -170,31 +178,54 @@ impl Accelerations {
             self.scale.push(if d > 0.0 { 1.0 / d.sqrt() } else { 1.0 });
         }
         for (a, &(row, _)) in self.unknowns.iter().enumerate() {
-            for (b, &(col, share)) in self.unknowns.iter().enumerate() {
+            for (b, &(col, shares)) in self.unknowns.iter().enumerate() {
                 let mut d = delassus[(row, col)];
-                if share != 0.0 {
-                    d += share * delassus[(row, col + 1)];
+                for (col, share) in tangents(col, shares) {
+                    d += share * delassus[(row, col)];
                 }
                 self.matrix[(a, b)] = self.scale[a] * d * self.scale[b];
             }
         }
+        self.redundant = 0;
+        self.is_regular =
+            m == 0 || self.lu.factorise(&self.matrix).is_ok() && self.lu.pivot_ratio() > REGULAR;
+        if !self.is_regular {
+            self.redundant = m - self.least_squares.factorise(&self.matrix);
+        }
+        self.solve_again();
+    }
+
+    /// Solves the linear system factorised last with another right-hand side.
+    fn solve_again(&mut self) {
         for (r, s) in self.rhs.iter_mut().zip(&self.scale) {
             *r *= s;
         }
-        self.redundant = 0;
         self.x.clear();
         self.x.extend_from_slice(&self.rhs);
-        if m > 0 {
-            let regular = self.lu.factorise(&self.matrix).is_ok();
-            if regular && self.lu.pivot_ratio() > REGULAR {
-                self.lu.solve(&mut self.x);
-            } else {
-                self.redundant = m - self.least_squares.factorise(&self.matrix);
-                self.least_squares.solve(&mut self.rhs, &mut self.x);
-            }
+        if !self.is_regular {
+            self.least_squares.solve(&mut self.rhs, &mut self.x);
+        } else if !self.x.is_empty() {
+            self.lu.solve(&mut self.x);
         }
         for (x, s) in self.x.iter_mut().zip(&self.scale) {
             *x *= s;
+        }
+    }
+
+    /// The acceleration that a further force `x` makes in the modes solved last, in its place.
+    pub(super) fn respond(&mut self, stage: &Stage, x: &mut [f64]) {
+        stage.mass.solve(x);
+        self.rhs.clear();
+        for &(row, _) in &self.unknowns {
+            let (matrix, i) = stage.row(self.rows[row]);
+            self.rhs.push(-matrix.dot(i, x));
+        }
+        self.solve_again();
+        for (&(row, shares), z) in self.unknowns.iter().zip(&self.x) {
+            self.one_step.add_column(row, *z, x);
+            for (row, share) in tangents(row, shares) {
+                self.one_step.add_column(row, share * z, x);
+            }
         }
     }
 
@@ -202,15 +233,25 @@ impl Accelerations {
     fn choose_representative(&mut self, stage: &Stage, mode: &impl Fn(usize) -> (Mode, f64)) {
         let rep = &mut self.representative;
         rep.begin(&self.matrix, &self.scale, &mut self.least_squares);
+        self.cones.clear();
         for (k, &i) in self.contacts.iter().enumerate() {
             let first = self.first[k];
             let Some(normal) = self.unknowns.iter().position(|(row, _)| *row == first) else {
                 continue;
             };
             let compliance = |row: usize| self.one_step.compliance(row);
+            let next = self.first.get(k + 1).copied().unwrap_or(self.rows.len());
+            let mu = stage.contacts.law[i].mu_static;
             match mode(i).0 {
+                Mode::Stick if next == first + 3 => {
+                    let c = compliance(first + 1).max(compliance(first + 2));
+                    self.cones.push((normal, c, mu));
+                    for plane in 0..PLANES {
+                        let angle = std::f64::consts::TAU * f64::from(plane) / f64::from(PLANES);
+                        rep.limit(&tangent_plane(normal, c, mu, [angle.cos(), angle.sin()]));
+                    }
+                }
                 Mode::Stick => {
-                    let mu = stage.contacts.law[i].mu_static;
                     let c = compliance(first + 1);
                     rep.limit(&[(normal, c * mu), (normal + 1, -c)]);
                     rep.limit(&[(normal, c * mu), (normal + 1, c)]);
@@ -218,14 +259,39 @@ impl Accelerations {
                 _ => rep.limit(&[(normal, compliance(first))]),
             }
         }
-        rep.improve(&mut self.x);
+        rep.maximise_margin(&mut self.x);
+        self.cut_cones();
         self.take_forces();
+    }
+
+    /// Adds planes to the cones until forces have at least half of the margin that the planes allow, or no forces have any.
+    fn cut_cones(&mut self) {
+        let (rep, x) = (&mut self.representative, &mut self.x);
+        for _ in 0..CUTS {
+            let bound = rep.margin(x);
+            let mut any = false;
+            for &(normal, c, mu) in &self.cones {
+                let tangent = [x[normal + 1], x[normal + 2]];
+                let size = size(tangent);
+                if bound > 0.0 && c * (mu * x[normal] - size) < 0.5 * bound {
+                    let d = [tangent[0] / size, tangent[1] / size];
+                    rep.limit(&tangent_plane(normal, c, mu, d));
+                    any = true;
+                }
+            }
+            if !any {
+                break;
+            }
+            rep.maximise_margin(x);
+        }
     }
 
     /// `x ← −D⁻¹ value` over all rows, and what that adds to the velocity (or to the tangent of positions).
     pub(super) fn remove(&mut self, value: impl Fn(Row) -> f64, out: &mut [f64]) {
         self.unknowns.clear();
-        self.unknowns.extend((0..self.rows.len()).map(|i| (i, 0.0)));
+        let all = 0..self.rows.len();
+        self.unknowns
+            .extend(all.map(|i| (i, Tangential::default())));
         self.rhs.clear();
         self.rhs.extend(self.rows.iter().map(|row| -value(*row)));
         self.solve_linear();
@@ -267,19 +333,20 @@ impl Accelerations {
     }
 
     /// What the contact number `k` of those condensed carries.
-    pub(super) fn carried(&self, k: usize) -> Carried {
-        let row = self.first[k];
-        let next = self.first.get(k + 1).copied().unwrap_or(self.rows.len());
-        let mut carried = Carried {
+    pub(super) fn contact_force(&self, k: usize) -> ContactForce {
+        let rows = self.rows_of(k);
+        let row = rows.start;
+        let mut carried = ContactForce {
             normal: self.z[row],
             gap: self.w[row],
             compliance: [self.one_step.compliance(row), 0.0],
-            ..Carried::default()
+            ..ContactForce::default()
         };
-        if next > row + 1 {
-            carried.tangent = self.z[row + 1];
-            carried.slip = self.w[row + 1];
-            carried.compliance[1] = self.one_step.compliance(row + 1);
+        for (k, row) in rows.skip(1).enumerate() {
+            carried.tangent[k] = self.z[row];
+            carried.slip[k] = self.w[row];
+            let compliance = self.one_step.compliance(row);
+            carried.compliance[1] = carried.compliance[1].max(compliance);
         }
         carried
     }
@@ -290,7 +357,24 @@ impl Accelerations {
     }
 }
 
-fn unknowns_leave(unknowns: &[(usize, f64)], w: &[f64]) -> f64 {
+/// The tangents along which an unknown with the normal `row` exerts something, and how much.
+pub(super) fn tangents(row: usize, shares: Tangential) -> impl Iterator<Item = (usize, f64)> {
+    let along = shares.into_iter().enumerate();
+    along
+        .filter(|(_, share)| *share != 0.0)
+        .map(move |(k, share)| (row + 1 + k, share))
+}
+
+/// The margin to the plane that touches a cone in the direction `d`, as a form of the unknowns.
+fn tangent_plane(normal: usize, c: f64, mu: f64, d: Tangential) -> [(usize, f64); 3] {
+    [
+        (normal, c * mu),
+        (normal + 1, -c * d[0]),
+        (normal + 2, -c * d[1]),
+    ]
+}
+
+fn unknowns_leave(unknowns: &[(usize, Tangential)], w: &[f64]) -> f64 {
     let sizes = unknowns.iter().map(|(row, _)| w[*row].abs());
     sizes.fold(0.0, |m, x| if x > m || x.is_nan() { x } else { m })
 }

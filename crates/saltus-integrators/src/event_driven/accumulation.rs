@@ -100,9 +100,13 @@ impl Own {
         let step = self.options.time_step.unwrap_or(flight).min(self.nominal);
         self.time_stepping = TimeStepping::new(step);
         if self.time_stepping.is_none() {
-            return Err(super::no_forces(system, &self.step.end, &self.arc.modes));
+            return Err(super::no_forces(
+                system,
+                &self.step.end,
+                &self.arc.modes.list,
+            ));
         }
-        self.is_settled = false;
+        self.modes_are_current = false;
         Ok(())
     }
 
@@ -121,7 +125,7 @@ impl Own {
         };
         if stepping.ends {
             self.time_stepping = None;
-            self.is_settled = false;
+            self.modes_are_current = false;
             self.is_loaded = false;
             return self.take_step(system, state, h, end);
         }

@@ -1,8 +1,14 @@
-//! A smooth arc: positions along `retract`, velocities, works and impulses, integrated with dense output in local time.
+//! A smooth arc: positions along `retract`, velocities, works and impulses, integrated with dense output in local time, by the
+//! explicit method ([`explicit`](super::explicit)) or by the implicit one ([`implicit`](super::implicit)).
+//!
+//! With two tangents the direction of friction turns at the rate `|u̇_T| / |u_T|`: a contact that begins to slip, or comes to
+//! rest, makes the motion stiff. The implicit method takes these pieces.
 
 use super::accelerations::Accelerations;
-use super::dop853::{A, C, D, DENSE, E3, E5, EXTENDED, STAGES};
-use super::modes::Mode;
+use super::dop853::{DENSE, EXTENDED};
+use super::implicit::Radau;
+use super::modes::{ContactModes, Mode, direction, size, slip};
+use super::options::EventDrivenOptions;
 use crate::integrator::StepError;
 use crate::kit::{Row, Stage, TangentRate};
 use saltus_linear::{Dense, axpy, dot, max_abs};
@@ -17,17 +23,34 @@ const SHARE: f64 = 1e-2;
 /// A step shorter than this share of the one asked for cannot reach the tolerance.
 const SHORTEST: f64 = 1e-13;
 
+/// How a piece is integrated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Explicit,
+    Implicit,
+}
+
+impl Method {
+    /// What the length of a step is multiplied by, to the power of its error.
+    fn exponent(self) -> f64 {
+        match self {
+            Self::Explicit => -1.0 / 8.0,
+            Self::Implicit => -1.0 / 4.0,
+        }
+    }
+}
+
 /// A piece of the arc with its dense output.
 #[derive(Debug, Default)]
-struct Segment {
+pub(super) struct Segment {
     /// Where it begins, from the start of the step, and how long it is \[s\].
     start: f64,
     length: f64,
     /// The part of it that was taken \[s\].
     taken: f64,
-    q: Vec<f64>,       // (nq)
-    v: Vec<f64>,       // (nv)
-    polynomial: Dense, // (7 × n)
+    q: Vec<f64>,                  // (nq)
+    v: Vec<f64>,                  // (nv)
+    pub(super) polynomial: Dense, // (7 × n)
 }
 
 /// Integrates with the modes of the contacts fixed.
@@ -38,59 +61,67 @@ pub(super) struct Arc {
     /// Where the system is evaluated.
     pub(super) work: Stage,
     pub(super) accelerations: Accelerations,
-    pub(super) modes: Vec<Mode>,
-    /// Whether each contact has friction.
-    pub(super) has_friction: Vec<bool>,
-    nv: usize,
+    pub(super) modes: ContactModes,
+    pub(super) nv: usize,
     ng: usize,
     is_flat: bool,
+    /// Whether every piece is integrated by the implicit method.
+    stiff: bool,
+    /// Largest rate at which friction turns where the piece begins [1/s].
+    turning: f64,
+    /// Size of velocities along contacts in the motion so far [m/s].
+    pub(super) speed: f64,
     tangent: TangentRate,
-    a: Vec<f64>,
-    rates: Dense,            // of every stage (16 × n)
-    y: Vec<f64>, // (n): ξ, v, works of external forces and reactions, impulses of bilateral rows and of the rows of the set
-    end: Vec<f64>, // y at the end of the piece (n)
-    estimate: [Vec<f64>; 2], // of orders 5 and 3, per time (2 nv)
+    pub(super) a: Vec<f64>,
+    pub(super) rates: Dense,            // of every stage (16 × n)
+    pub(super) y: Vec<f64>, // (n): ξ, v, works of external forces and reactions, impulses of bilateral rows and of the rows of the set
+    pub(super) end: Vec<f64>, // y at the end of the piece (n)
+    pub(super) estimate: [Vec<f64>; 2], // of orders 5 and 3, per time (2 nv)
+    pub(super) radau: Radau,
     pieces: Vec<Segment>,
     used: usize,
     /// Works and impulses since the start of the step.
     total: Vec<f64>,
-    /// Step of the integration \[s\] that the last one suggests; as large as can be at first.
-    pub(super) suggestion: f64,
+    /// Step of the integration \[s\] that the last one of each method suggests; as large as can be at first.
+    pub(super) suggestion: [f64; 2],
     pub(super) rejected: u32,
     /// Largest estimate of the error of momentum of a piece [N·s].
     pub(super) defect: f64,
-    trial_defect: f64,
+    pub(super) trial_defect: f64,
     rtol: f64,
     atol: Option<f64>,
 }
 
 impl Arc {
-    pub(super) fn new(system: &dyn System, rtol: f64, atol: Option<f64>) -> Self {
+    pub(super) fn new(system: &dyn System, options: &EventDrivenOptions) -> Self {
         let dims = system.dims();
         Self {
             base: Stage::new(system),
             work: Stage::new(system),
             accelerations: Accelerations::default(),
-            modes: Vec::new(),
-            has_friction: Vec::new(),
+            modes: ContactModes::default(),
             nv: dims.nv,
             ng: dims.ng,
             is_flat: system.is_flat(),
+            stiff: options.stiff,
+            turning: 0.0,
+            speed: 0.0,
             tangent: TangentRate::new(dims.nv),
             a: vec![0.0; dims.nv],
             rates: Dense::default(),
             y: Vec::new(),
             end: Vec::new(),
             estimate: [vec![0.0; 2 * dims.nv], vec![0.0; 2 * dims.nv]],
+            radau: Radau::new(dims.nv),
             pieces: Vec::new(),
             used: 0,
             total: Vec::new(),
-            suggestion: f64::MAX,
+            suggestion: [f64::MAX; 2],
             rejected: 0,
             defect: 0.0,
             trial_defect: 0.0,
-            rtol,
-            atol,
+            rtol: options.rtol,
+            atol: options.atol,
         }
     }
 
@@ -121,33 +152,78 @@ impl Arc {
         let nv = self.nv;
         self.y.fill(0.0);
         self.y[nv..2 * nv].copy_from_slice(&self.base.v);
-        self.set_rates(system, 0, self.base.t)
+        self.radau.is_linearised = false;
+        self.take_directions(system);
+        self.set_rates(system, 0, self.base.t)?;
+        self.turning = self.turning();
+        Ok(())
     }
 
-    /// Evaluates the system at `y`, time `t`: mass, force, rows, laws, and forces of the closed contacts.
-    fn evaluate(&mut self, system: &dyn System, t: f64) -> Result<(), StepError> {
+    /// Contacts that slip in space take the direction of their velocity.
+    fn take_directions(&mut self, system: &dyn System) {
+        if !(0..self.modes.len()).any(|i| self.modes.slips_in_space(i)) {
+            return;
+        }
+        self.move_work(system, self.base.t);
+        self.work.place_rows(system);
+        for i in 0..self.modes.len() {
+            if let Mode::Slip(last) = self.modes[i]
+                && self.modes.tangents[i] == 2
+            {
+                let (u, slowest) = (slip(&self.work, i, 2), self.modes.slowest);
+                let forward = if size(u) > slowest { u } else { last };
+                self.modes[i] = Mode::Slip(direction(u, forward, slowest));
+            }
+        }
+    }
+
+    /// Largest rate at which the direction of friction of a contact may turn where the system was evaluated last [1/s].
+    fn turning(&self) -> f64 {
+        let mut fastest = 0.0_f64;
+        for (k, &i) in self.accelerations.contacts().iter().enumerate() {
+            if self.modes.slips_in_space(i) {
+                let carried = self.accelerations.contact_force(k);
+                let friction = size(carried.tangent) * carried.compliance[1];
+                let speed = size(slip(&self.work, i, 2));
+                let rate = (friction + size(carried.slip)) / speed;
+                fastest = fastest.max(if speed > self.modes.slowest {
+                    rate
+                } else {
+                    f64::INFINITY
+                });
+            }
+        }
+        fastest
+    }
+
+    /// Moves `work` to `y` at time `t`.
+    fn move_work(&mut self, system: &dyn System, t: f64) {
         let nv = self.nv;
         self.work.retract(system, &self.base, &self.y[..nv], t);
         self.work.v.copy_from_slice(&self.y[nv..2 * nv]);
-        self.place_work(system)
     }
 
-    /// Everything at the point that `work` is at.
-    pub(super) fn place_work(&mut self, system: &dyn System) -> Result<(), StepError> {
+    /// Evaluates the system at `y`, time `t`: mass, force, rows, laws, and forces of the closed contacts.
+    pub(super) fn evaluate(&mut self, system: &dyn System, t: f64) -> Result<(), StepError> {
+        self.move_work(system, t);
         let work = &mut self.work;
         work.place(system, super::NAME)?;
         work.place_laws(system);
         work.evaluate_force(system)?;
         work.evaluate_bias(system);
-        let modes = (&*self.modes, &*self.has_friction);
-        if self.accelerations.evaluate(work, self.ng, modes) {
+        if self.accelerations.evaluate(work, self.ng, &self.modes) {
             return Ok(());
         }
-        Err(super::no_forces(system, &self.work, &self.modes))
+        Err(super::no_forces(system, &self.work, &self.modes.list))
     }
 
     /// Rates of `y` at time `t`, for stage `l`.
-    fn set_rates(&mut self, system: &dyn System, l: usize, t: f64) -> Result<(), StepError> {
+    pub(super) fn set_rates(
+        &mut self,
+        system: &dyn System,
+        l: usize,
+        t: f64,
+    ) -> Result<(), StepError> {
         self.evaluate(system, t)?;
         self.work.evaluate_power(system);
         self.accelerations.accelerate(&mut self.a);
@@ -173,29 +249,51 @@ impl Arc {
         Ok(())
     }
 
+    /// The method of the next piece of at most `most` \[s\], and a bound of its length \[s\].
+    fn method(&self, most: f64) -> (Method, f64) {
+        if self.stiff {
+            return (Method::Implicit, most);
+        }
+        let suggested = |method: Method| self.suggestion[method as usize].min(most);
+        // The explicit method resolves the turning of friction; it is taken where that costs no smaller steps than the implicit one
+        // needs.
+        let resolved = 1.0 / self.turning;
+        if resolved >= suggested(Method::Explicit).min(suggested(Method::Implicit)) {
+            (Method::Explicit, resolved.min(most))
+        } else {
+            (Method::Implicit, most)
+        }
+    }
+
     /// Integrates one piece of at most `most` \[s\] and returns its length; [`accept`](Self::accept) takes it, or a part.
     pub(super) fn advance(&mut self, system: &dyn System, most: f64) -> Result<f64, StepError> {
-        let mut h = most.min(self.suggestion);
+        let (method, bound) = self.method(most);
+        let suggested = self.suggestion[method as usize];
+        let mut h = bound.min(suggested);
         // A last piece of almost nothing is avoided.
         if most - h < 0.1 * h {
             h = most;
         }
         let mut was_rejected = false;
         loop {
-            let ratio = self.attempt(system, h);
+            let ratio = match method {
+                Method::Explicit => self.attempt_explicit(system, h),
+                Method::Implicit => self.attempt_implicit(system, h),
+            };
             let error = match ratio {
                 Ok(error) if error <= 1.0 => {
-                    let factor = SAFETY * error.max(1e-16).powf(-0.125);
+                    let factor = SAFETY * error.max(1e-16).powf(method.exponent());
                     let limit = if was_rejected { 1.0 } else { GROWTH };
                     let next = h * factor.clamp(SHRINK, limit);
-                    // A piece cut short by the end of the step tells little of longer ones.
-                    self.suggestion = if h < self.suggestion && h == most {
-                        next.max(self.suggestion)
+                    // A piece cut short tells little of longer ones.
+                    let suggestion = &mut self.suggestion[method as usize];
+                    *suggestion = if h < *suggestion {
+                        next.max(*suggestion)
                     } else {
                         next
                     };
                     self.defect = self.defect.max(self.trial_defect);
-                    self.extend(system, h)?;
+                    self.extend(system, method, h)?;
                     return Ok(h);
                 }
                 other => other,
@@ -204,7 +302,7 @@ impl Arc {
             self.rejected += 1;
             let shorter = match &error {
                 Ok(error) if error.is_finite() => {
-                    h * (SAFETY * error.powf(-0.125)).clamp(SHRINK, 1.0)
+                    h * (SAFETY * error.powf(method.exponent())).clamp(SHRINK, 1.0)
                 }
                 _ => 0.25 * h,
             };
@@ -219,69 +317,26 @@ impl Arc {
                 });
             }
             h = shorter;
-            self.suggestion = h;
+            self.suggestion[method as usize] = h;
         }
-    }
-
-    /// One step of the method; the error over its tolerance.
-    fn attempt(&mut self, system: &dyn System, h: f64) -> Result<f64, StepError> {
-        let nv = self.nv;
-        for l in 1..=STAGES {
-            self.combine(l, h);
-            if l == STAGES {
-                self.end.copy_from_slice(&self.y);
-            }
-            self.set_rates(system, l, self.base.t + C[l] * h)?;
-        }
-        for (weights, out) in [&E5, &E3].into_iter().zip(&mut self.estimate) {
-            out.fill(0.0);
-            for (l, w) in weights.iter().enumerate() {
-                if *w != 0.0 {
-                    axpy(*w, &self.rates.row(l)[..2 * nv], out);
-                }
-            }
-        }
-        let (mut fifth, mut third) = (0.0, 0.0);
-        for block in 0..2 {
-            let size = self.size_of(block, h);
-            for i in 0..nv {
-                let j = block * nv + i;
-                let scale = self.scale_of(block, i, j, size);
-                if scale > 0.0 {
-                    fifth += (self.estimate[0][j] / scale).powi(2);
-                    third += (self.estimate[1][j] / scale).powi(2);
-                }
-            }
-        }
-        self.trial_defect = 0.0;
-        if fifth == 0.0 {
-            return Ok(if third.is_nan() { third } else { 0.0 });
-        }
-        let below = fifth + 0.01 * third;
-        // The estimate of the velocities as a momentum, weighed like the error.
-        self.work.mass.apply(&self.estimate[0][nv..], &mut self.a);
-        self.trial_defect = h * (fifth / below).sqrt() * max_abs(&self.a);
-        Ok(h * fifth / (below * 2.0 * nv as f64).sqrt())
     }
 
     /// Size that the coordinates of a block (positions, velocities) have.
-    fn size_of(&self, block: usize, h: f64) -> f64 {
+    pub(super) fn size_of(&self, block: usize, h: f64) -> f64 {
         // Accelerations are differences of those without forces.
-        let moved = if block == 0 {
-            max_abs(&self.base.v)
-        } else {
-            max_abs(self.accelerations.free())
-        };
-        let own = match (block, self.is_flat) {
-            (0, true) => max_abs(&self.base.q),
-            (0, false) => max_abs(&self.end[..self.nv]),
-            _ => max_abs(&self.base.v),
-        };
-        own.max(h * moved)
+        let changed = h * max_abs(self.accelerations.free());
+        let speed = max_abs(&self.base.v);
+        match (block, self.is_flat) {
+            (0, true) => max_abs(&self.base.q).max(h * speed.max(changed)),
+            (0, false) => max_abs(&self.end[..self.nv]).max(h * speed.max(changed)),
+            // The direction of slip need not be smooth where slip ends, and speeds that matter do not become smaller.
+            _ if self.turning > 0.0 => self.speed.max(changed),
+            _ => speed.max(changed),
+        }
     }
 
     /// Tolerance of the coordinate `j` of `y`, number `i` of its block.
-    fn scale_of(&self, block: usize, i: usize, j: usize, size: f64) -> f64 {
+    pub(super) fn scale_of(&self, block: usize, i: usize, j: usize, size: f64) -> f64 {
         let (before, after) = match (block, self.is_flat) {
             (0, true) => (self.base.q[i], self.base.q[i] + self.end[j]),
             (0, false) => (0.0, self.end[j]),
@@ -291,57 +346,27 @@ impl Arc {
         floor + self.rtol * before.abs().max(after.abs())
     }
 
-    /// `y` of stage `l` in a step of length `h`.
-    fn combine(&mut self, l: usize, h: f64) {
-        let nv = self.nv;
-        self.y.fill(0.0);
-        for (k, w) in A[l].iter().enumerate() {
-            if *w != 0.0 {
-                axpy(h * w, self.rates.row(k), &mut self.y);
-            }
-        }
-        axpy(1.0, &self.base.v, &mut self.y[nv..2 * nv]);
-    }
-
-    /// The stages and the polynomial of the dense output of an accepted step.
-    fn extend(&mut self, system: &dyn System, h: f64) -> Result<(), StepError> {
-        for l in STAGES + 1..EXTENDED {
-            self.combine(l, h);
-            self.set_rates(system, l, self.base.t + C[l] * h)?;
+    /// The polynomial of the dense output of an accepted step.
+    fn extend(&mut self, system: &dyn System, method: Method, h: f64) -> Result<(), StepError> {
+        if method == Method::Explicit {
+            self.extend_stages(system, h)?;
         }
         if self.used == self.pieces.len() {
             self.pieces.push(Segment::default());
         }
-        let n = self.y.len();
         let start = self.time();
-        let (nv, end, rates) = (self.nv, &self.end, &self.rates);
-        let piece = &mut self.pieces[self.used];
+        let mut piece = std::mem::take(&mut self.pieces[self.used]);
         piece.start = start;
         piece.length = h;
         piece.taken = h;
         piece.q.clone_from(&self.base.q);
         piece.v.clone_from(&self.base.v);
-        piece.polynomial.reset(DENSE, n);
-        let (first, last) = (rates.row(0), rates.row(STAGES));
-        for i in 0..n {
-            let before = if (nv..2 * nv).contains(&i) {
-                self.base.v[i - nv]
-            } else {
-                0.0
-            };
-            let change = end[i] - before;
-            piece.polynomial[(0, i)] = change;
-            piece.polynomial[(1, i)] = h * first[i] - change;
-            piece.polynomial[(2, i)] = 2.0 * change - h * (first[i] + last[i]);
+        piece.polynomial.reset(DENSE, self.y.len());
+        match method {
+            Method::Explicit => self.interpolate_explicit(&mut piece.polynomial, h),
+            Method::Implicit => self.radau.interpolate(&mut piece.polynomial),
         }
-        for (k, weights) in D.iter().enumerate() {
-            let row = piece.polynomial.row_mut(3 + k);
-            for (l, w) in weights.iter().enumerate() {
-                if *w != 0.0 {
-                    axpy(h * w, rates.row(l), row);
-                }
-            }
-        }
+        self.pieces[self.used] = piece;
         Ok(())
     }
 
@@ -352,7 +377,7 @@ impl Arc {
     }
 
     /// Moves `work` into the piece just integrated, `s` \[s\] after its start, and evaluates contacts there; with `forces`, all of it.
-    pub(super) fn look(
+    pub(super) fn evaluate_dense_output(
         &mut self,
         system: &dyn System,
         s: f64,
@@ -364,9 +389,7 @@ impl Arc {
         if forces {
             return self.evaluate(system, t);
         }
-        let nv = self.nv;
-        self.work.retract(system, &self.base, &self.y[..nv], t);
-        self.work.v.copy_from_slice(&self.y[nv..2 * nv]);
+        self.move_work(system, t);
         self.work.place_rows(system);
         Ok(())
     }
@@ -390,7 +413,7 @@ impl Arc {
     }
 
     /// Rates where the next piece begins.
-    pub(super) fn go_on(&mut self, system: &dyn System) -> Result<(), StepError> {
+    pub(super) fn begin_next_piece(&mut self, system: &dyn System) -> Result<(), StepError> {
         self.begin_piece(system)
     }
 

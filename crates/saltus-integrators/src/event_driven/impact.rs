@@ -1,8 +1,8 @@
 //! Impacts: all closed contacts at once, by the law of the options.
 
 use super::Own;
+use super::mode_selection::Selection;
 use super::options::ImpactLaw;
-use super::select::Selection;
 use crate::integrator::{EventKind, StepError};
 use crate::kit::{Duration, Row, restitution};
 use saltus_linear::axpy;
@@ -49,7 +49,7 @@ impl Own {
     pub(super) fn impact(&mut self, system: &dyn System) -> Result<(), StepError> {
         self.find_guarded(system)?;
         if self.hands_over() && self.impact.guarded.contains(&true) {
-            self.note_accumulations();
+            self.record_accumulations();
             return self.begin_time_stepping(system);
         }
         let reactions = &self.step.reactions;
@@ -71,8 +71,8 @@ impl Own {
         }
         let mean = end.mass.form(&self.work, &end.v) + end.mass.form(&self.work, &self.v_before);
         self.impact.work += 0.5 * mean;
-        self.note_impacts();
-        self.note_accumulations();
+        self.record_impacts();
+        self.record_accumulations();
         Ok(())
     }
 
@@ -89,10 +89,9 @@ impl Own {
             return Ok(());
         }
         let arc = &mut self.arc;
-        let modes = (&*arc.modes, &*arc.has_friction);
         let end = &self.step.end;
-        if !arc.accelerations.evaluate(end, self.step.dims.ng, modes) {
-            return Err(super::no_forces(system, end, &arc.modes));
+        if !(arc.accelerations).evaluate(end, self.step.dims.ng, &arc.modes) {
+            return Err(super::no_forces(system, end, &arc.modes.list));
         }
         arc.accelerations.accelerate(&mut self.work);
         for k in 0..self.closed.len() {
@@ -212,7 +211,7 @@ impl Own {
     }
 
     /// An event for every contact with an impulse.
-    fn note_impacts(&mut self) {
+    fn record_impacts(&mut self) {
         let reactions = &self.step.reactions;
         let impulse = |row: usize| reactions.row[row] - self.impact.rows_before[row];
         let set = &self.step.end.contacts;
@@ -231,7 +230,7 @@ impl Own {
                 continue;
             }
             let mut event = self.event(i, EventKind::Impact);
-            for k in 0..=usize::from(self.arc.has_friction[i]) {
+            for k in 0..=self.arc.modes.tangents[i] {
                 let (before, after) = (event.velocity_before[k], event.velocity_after[k]);
                 event.impulse[k] = impulse(first + k);
                 event.energy_lost -= 0.5 * event.impulse[k] * (before + after);
@@ -245,7 +244,7 @@ impl Own {
         self.impact.law = law;
     }
 
-    fn note_accumulations(&mut self) {
+    fn record_accumulations(&mut self) {
         for i in 0..self.impact.guarded.len() {
             if self.impact.guarded[i] {
                 let event = self.event(i, EventKind::Accumulation);

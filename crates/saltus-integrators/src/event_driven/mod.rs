@@ -3,19 +3,20 @@
 //! Between events the contacts keep their modes (open, closed, stick, slip ±), and the motion obeys equations of index 1:
 //!
 //! ```text
-//! M v̇ = f + Gᵀ λ + Σ (W_N − s μ W_T) λ_N + …      G v̇ + ζ = 0 ,   Γ_N = W_Nᵀ v̇ + ζ_N = 0 (closed) ,   Γ_T = 0 (stick)
+//! M v̇ = f + Gᵀ λ + Σ (W_N − μ W_T d) λ_N + …      G v̇ + ζ = 0 ,   Γ_N = W_Nᵀ v̇ + ζ_N = 0 (closed) ,   Γ_T = 0 (stick)
 //! ```
 //!
-//! integrated by the Runge–Kutta method of order 8 of Dormand and Prince to a tolerance. Events are searched on the dense output and
+//! with the direction of slip `d = u_T/|u_T|` in the tangent plane, integrated by the Runge–Kutta method of order 8 of Dormand and
+//! Prince to a tolerance, or by Radau IIA of order 5 where that is asked for (`stiff`), and where slip in space begins or ends, which
+//! makes `d` turn ever faster. Events are searched on the dense output and
 //! bisected on a predicate: an open contact closes (`g < 0` and `u < 0`), a closed one pulls (`λ < 0`), a slipping one stops
-//! (`s u_T < 0`), a sticking one leaves its cone (`|λ_T| > μ λ_N`). At an event: drift is removed (projections in the metric of `M`); the
+//! (`d · u_T < 0`), a sticking one leaves its cone (`|λ_T| > μ λ_N`). At an event: drift is removed (projections in the metric of `M`); the
 //! impact law holds for all closed contacts, `0 ≤ u⁺ + e u⁻ ⟂ P ≥ 0` with Coulomb's law; the modes follow from `0 ≤ Γ ⟂ λ ≥ 0` and
 //! Coulomb's law at acceleration level. All events of an instant are one batch. A step ends at every event and at every multiple of
 //! the given step, so that outputs stay on their grid.
 //!
 //! Exact to the tolerance of the integration: no penetration, no drift, no energy lost or gained but by impacts and friction. For few
 //! contacts and events: where impacts accumulate it needs a guard (which it reports), with many contacts a time-stepping scheme.
-//! Planar friction only.
 //!
 //! Reference: Acary, Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems* (2008), ch. 8; Pfeiffer, Glocker (1996); Liu,
 //! Zhao, Brogliato (2008) for the energetic impact law.
@@ -25,13 +26,15 @@ mod accumulation;
 mod arc;
 mod dop853;
 mod energetic;
+mod event_update;
+mod explicit;
 mod impact;
+mod implicit;
+mod mode_selection;
 mod modes;
 mod options;
 mod representative;
 mod roots;
-mod select;
-mod settle;
 
 pub use options::{Accumulation, EventDrivenOptions, ImpactLaw};
 
@@ -44,8 +47,8 @@ use crate::scheme::OptionsError;
 use accumulation::TimeStepping;
 use arc::Arc;
 use impact::Impact;
-use modes::{Memory, Mode};
-use roots::Fired;
+use modes::{Memory, Mode, size, slip};
+use roots::Detected;
 use saltus_system::{State, System};
 
 const NAME: &str = "event-driven";
@@ -103,15 +106,17 @@ struct Own {
     scales: Scales,
     memory: Memory,
     /// Whether the modes belong to the start of the next step.
-    is_settled: bool,
+    modes_are_current: bool,
     /// Whether the memory was loaded: the state of the next step is then its state.
     is_loaded: bool,
-    fired: Vec<Fired>,
+    detected: Vec<Detected>,
     /// Modes before the event.
     before: Vec<Mode>,
     /// Contacts that are closed at an event, and of these the ones whose velocity is zero after it.
     closed: Vec<usize>,
     resting: Vec<usize>,
+    /// Of these the ones with friction in space that do not slip.
+    at_rest_in_space: Vec<usize>,
     v_before: Vec<f64>,        // velocity before an impact (nv)
     work: Vec<f64>,            // (nv)
     force: Vec<f64>,           // normal forces at the end of the step (contacts) [N]
@@ -169,16 +174,17 @@ impl Integrator for EventDriven {
         let mut own = Own {
             options: self.options.clone(),
             problem: StepProblem::default(),
-            arc: Arc::new(system, self.options.rtol, self.options.atol),
+            arc: Arc::new(system, &self.options),
             impact: Impact::default(),
             scales: Scales::default(),
             memory: Memory::default(),
-            is_settled: false,
+            modes_are_current: false,
             is_loaded: false,
-            fired: Vec::new(),
+            detected: Vec::new(),
             before: Vec::new(),
             closed: Vec::new(),
             resting: Vec::new(),
+            at_rest_in_space: Vec::new(),
             v_before: zeros(),
             work: zeros(),
             force: Vec::new(),
@@ -196,10 +202,10 @@ impl Integrator for EventDriven {
         own.place_end_at_start(system)?;
         own.update_scales();
         if !own.approaches() {
-            own.settle(system)?;
+            own.update_at_event(system)?;
             own.evaluate_forces(system)?;
-            own.is_settled = true;
-            own.memory.keep(&own.step.end.contacts, &own.arc.modes);
+            own.modes_are_current = true;
+            own.memory.keep(&own.step.end.contacts, &own.arc.modes.list);
             own.step.events.clear();
         } else {
             own.force.resize(own.step.start.contacts.len(), 0.0);
@@ -277,30 +283,21 @@ impl Integrator for EventDriven {
 }
 
 impl EventDriven {
-    /// Refuses contacts whose friction the scheme does not solve.
+    /// Refuses friction with an impact law that is without it.
     fn refuse(&self, system: &dyn System, step: &Step) -> Result<(), StepError> {
         let set = &step.start.contacts;
-        let cure = match self.options.impact_law {
-            ImpactLaw::Poisson | ImpactLaw::Energetic => {
-                "this `impact_law` is without friction: use \"newton\" or \"sequential\", or remove `friction`"
-            }
-            ImpactLaw::Newton | ImpactLaw::Sequential => {
-                "it solves friction in the plane, along one tangent: use a time-stepping scheme such as `moreau-jean`, or remove `friction`"
-            }
-        };
-        let is_planar = self.options.impact_law != ImpactLaw::Poisson
-            && self.options.impact_law != ImpactLaw::Energetic;
-        let most = if is_planar { 2 } else { 1 };
-        for i in 0..set.len() {
-            if step.reactions.rows_of(set, i) > most {
-                return Err(StepError::ContactsUnsupported {
+        let has_friction = |i: &usize| step.reactions.rows_of(set, *i) > 1;
+        match self.options.impact_law {
+            ImpactLaw::Newton | ImpactLaw::Sequential => Ok(()),
+            ImpactLaw::Poisson | ImpactLaw::Energetic => match (0..set.len()).find(has_friction) {
+                None => Ok(()),
+                Some(i) => Err(StepError::ContactsUnsupported {
                     contact: system.names().contact(set.id[i]),
                     scheme: NAME,
-                    cure,
-                });
-            }
+                    cure: "this `impact_law` is without friction: use \"newton\" or \"sequential\", or remove `friction`",
+                }),
+            },
         }
-        Ok(())
     }
 }
 
@@ -310,18 +307,19 @@ impl Own {
         let start = &self.step.start;
         let goes_on = start.t == state.t && start.q == state.q && start.v == state.v;
         if !goes_on && !self.is_loaded {
-            self.is_settled = false;
+            self.modes_are_current = false;
             self.memory.clear();
         }
         self.is_loaded = false;
         self.step.begin(system, state, h)?;
         self.problem.begin_step();
         let set = &self.step.start.contacts;
-        self.memory.recall(set, &mut self.arc.modes);
-        self.arc.has_friction.clear();
+        let modes = &mut self.arc.modes;
+        self.memory.recall(set, &mut modes.list);
         let reactions = &self.step.reactions;
-        let has_friction = (0..set.len()).map(|i| reactions.rows_of(set, i) > 1);
-        self.arc.has_friction.extend(has_friction);
+        modes.tangents.clear();
+        let tangents = (0..set.len()).map(|i| reactions.rows_of(set, i) - 1);
+        modes.tangents.extend(tangents);
         Ok(())
     }
 
@@ -375,9 +373,9 @@ impl Own {
         self.begin(system, state, h)?;
         self.place_end_at_start(system)?;
         self.update_scales();
-        if !self.is_settled {
-            self.fired.clear();
-            self.settle(system)?;
+        if !self.modes_are_current {
+            self.detected.clear();
+            self.update_at_event(system)?;
             if self.time_stepping.is_some() {
                 return self.step_in_time(system, state, h, end);
             }
@@ -397,10 +395,10 @@ impl Own {
         self.update_scales();
         if event {
             self.count_event(system)?;
-            self.settle(system)?;
+            self.update_at_event(system)?;
         } else {
             self.events = 0;
-            self.fired.clear();
+            self.detected.clear();
             self.remove_drift(system)?;
         }
         self.finish(system, state)
@@ -423,7 +421,7 @@ impl Own {
             if h == left {
                 return Ok(false);
             }
-            self.arc.go_on(system)?;
+            self.arc.begin_next_piece(system)?;
         }
     }
 
@@ -447,24 +445,30 @@ impl Own {
         let works = (external, reactions + self.impact.work);
         let redundant = u32::try_from(self.arc.accelerations.redundant()).unwrap_or(u32::MAX);
         let mut report = self.step.finish_with(system, state, works, 0, redundant)?;
-        for (shown, mode) in self.step.reactions.state.iter_mut().zip(&self.arc.modes) {
+        for (shown, mode) in self
+            .step
+            .reactions
+            .state
+            .iter_mut()
+            .zip(&self.arc.modes.list)
+        {
             *shown = mode.state();
         }
         report.rejected = self.arc.rejected;
         report.certificate.set(Entry::ImpactLaw, self.impact.law);
         self.impact.begin();
-        self.memory.keep(&self.step.start.contacts, &self.arc.modes);
-        self.is_settled = self.time_stepping.is_none();
+        self.memory
+            .keep(&self.step.start.contacts, &self.arc.modes.list);
+        self.modes_are_current = self.time_stepping.is_none();
         Ok(report)
     }
 
     /// Forces at the end of the step.
     fn evaluate_forces(&mut self, system: &dyn System) -> Result<(), StepError> {
         let arc = &mut self.arc;
-        let modes = (&*arc.modes, &*arc.has_friction);
         let end = &self.step.end;
-        if !arc.accelerations.evaluate(end, self.step.dims.ng, modes) {
-            return Err(no_forces(system, end, &arc.modes));
+        if !(arc.accelerations).evaluate(end, self.step.dims.ng, &arc.modes) {
+            return Err(no_forces(system, end, &arc.modes.list));
         }
         self.force.clear();
         self.force.resize(end.contacts.len(), 0.0);
@@ -488,12 +492,12 @@ impl Own {
                 .law
                 .max(end.velocity(Row::Normal(i, first), &end.v).abs());
             if arc.modes[i] == Mode::Stick {
-                let slip = end.velocity(Row::Tangent(i, first + 1), &end.v).abs();
+                let slip = size(slip(end, i, arc.modes.tangents[i]));
                 proof.stick = proof.stick.max(slip);
                 // The force outside of its cone, over the time of the arc.
-                let carried = arc.accelerations.carried(k);
+                let carried = arc.accelerations.contact_force(k);
                 let mu = end.contacts.law[i].mu_static;
-                let outside = carried.tangent.abs() - mu * carried.normal;
+                let outside = size(carried.tangent) - mu * carried.normal;
                 proof.cone = proof.cone.max(outside * arc.time());
             }
         }
@@ -503,7 +507,7 @@ impl Own {
     fn save(&self, memory: &mut Vec<f64>) {
         self.step.save(memory);
         memory.extend([
-            f64::from(u8::from(self.is_settled)),
+            f64::from(u8::from(self.modes_are_current)),
             self.scales.length,
             self.scales.speed,
             self.scales.acceleration,
@@ -511,7 +515,8 @@ impl Own {
             self.nominal,
             f64::from(self.events),
             self.last_event,
-            self.arc.suggestion,
+            self.arc.suggestion[0],
+            self.arc.suggestion[1],
         ]);
         self.memory.save(memory);
         let stepping = self.time_stepping.as_ref();
@@ -524,7 +529,7 @@ impl Own {
     fn load(&mut self, memory: &[f64]) {
         let rest = self.step.load(memory);
         let [
-            settled,
+            current,
             length,
             speed,
             acceleration,
@@ -532,13 +537,14 @@ impl Own {
             nominal,
             events,
             last,
-            suggestion,
+            explicit,
+            implicit,
             rest @ ..,
         ] = rest
         else {
             return;
         };
-        self.is_settled = *settled == 1.0;
+        self.modes_are_current = *current == 1.0;
         self.scales = Scales {
             length: *length,
             speed: *speed,
@@ -548,7 +554,7 @@ impl Own {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let events = *events as u32;
         (self.events, self.last_event) = (events, *last);
-        self.arc.suggestion = *suggestion;
+        self.arc.suggestion = [*explicit, *implicit];
         let rest = self.memory.load(rest);
         self.is_loaded = true;
         self.time_stepping = None;

@@ -1,7 +1,11 @@
 //! What a contact does along a smooth arc, kept by its identity.
 
 use crate::integrator::ContactState;
+use crate::kit::{Row, Stage, halves, whole};
 use saltus_system::{ContactId, ContactSet};
+
+/// A direction in the tangent plane of a contact, or a vector along it; with one tangent the second component is 0.
+pub(super) type Tangential = [f64; 2];
 
 /// The mode of a contact.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -13,8 +17,84 @@ pub(super) enum Mode {
     Closed,
     /// It stays closed and does not slip.
     Stick,
-    /// It stays closed and slips in this direction, ±1.
-    Slip(f64),
+    /// It stays closed and slips in this direction, a unit vector; along an arc, the direction at its start.
+    Slip(Tangential),
+}
+
+/// The modes of the contacts of a set, with what their friction depends on.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ContactModes {
+    pub(super) list: Vec<Mode>,
+    /// Tangents with friction of each contact: 0, 1 or 2.
+    pub(super) tangents: Vec<usize>,
+    /// Slip [m/s] up to which a direction is that of the mode.
+    pub(super) slowest: f64,
+}
+
+impl ContactModes {
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) fn slips_in_space(&self, i: usize) -> bool {
+        self.tangents[i] == 2 && matches!(self.list[i], Mode::Slip(_))
+    }
+
+    /// The mode of contact `i` at `stage`: with two tangents the direction of slip is that of the velocity there.
+    pub(super) fn at(&self, stage: &Stage, i: usize) -> Mode {
+        match self.list[i] {
+            Mode::Slip(last) if self.tangents[i] == 2 => {
+                Mode::Slip(direction(slip(stage, i, 2), last, self.slowest))
+            }
+            mode => mode,
+        }
+    }
+}
+
+impl std::ops::Index<usize> for ContactModes {
+    type Output = Mode;
+    fn index(&self, i: usize) -> &Mode {
+        &self.list[i]
+    }
+}
+
+impl std::ops::IndexMut<usize> for ContactModes {
+    fn index_mut(&mut self, i: usize) -> &mut Mode {
+        &mut self.list[i]
+    }
+}
+
+/// Slip of contact `i` along its first `tangents` tangents [m/s].
+pub(super) fn slip(stage: &Stage, i: usize, tangents: usize) -> Tangential {
+    let first = stage.contacts.first_row[i];
+    let along = |k: usize| {
+        if k <= tangents {
+            stage.velocity(Row::Tangent(i, first + k), &stage.v)
+        } else {
+            0.0
+        }
+    };
+    [along(1), along(2)]
+}
+
+pub(super) fn size(x: Tangential) -> f64 {
+    x[0].hypot(x[1])
+}
+
+pub(super) fn inner(x: Tangential, y: Tangential) -> f64 {
+    x[0] * y[0] + x[1] * y[1]
+}
+
+/// The direction of the slip `u` that goes on from `last`: `±u/|u|`, and `last` where the slip is no larger than `slowest`.
+///
+/// With the sign the motion is smooth through zero slip, where an arc ends.
+pub(super) fn direction(u: Tangential, last: Tangential, slowest: f64) -> Tangential {
+    let size = size(u);
+    if size <= slowest {
+        return last;
+    }
+    let signed = if inner(u, last) < 0.0 { -size } else { size };
+    [u[0] / signed, u[1] / signed]
 }
 
 impl Mode {
@@ -31,22 +111,21 @@ impl Mode {
         }
     }
 
-    /// A number for the memory of the scheme.
-    pub(super) fn code(self) -> f64 {
+    /// Numbers for the memory of the scheme.
+    fn save(self) -> [f64; 3] {
         match self {
-            Self::Open => 0.0,
-            Self::Closed => 1.0,
-            Self::Stick => 2.0,
-            Self::Slip(sign) => 3.0 * sign,
+            Self::Open => [0.0; 3],
+            Self::Closed => [1.0, 0.0, 0.0],
+            Self::Stick => [2.0, 0.0, 0.0],
+            Self::Slip([a, b]) => [3.0, a, b],
         }
     }
 
-    pub(super) fn from_code(code: f64) -> Self {
+    fn load([code, a, b]: [f64; 3]) -> Self {
         match code {
             1.0 => Self::Closed,
             2.0 => Self::Stick,
-            3.0 => Self::Slip(1.0),
-            -3.0 => Self::Slip(-1.0),
+            3.0 => Self::Slip([a, b]),
             _ => Self::Open,
         }
     }
@@ -80,12 +159,8 @@ impl Memory {
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
         memory.push(self.0.len() as f64);
         for (id, mode) in &self.0 {
-            // Two halves of the number, each exact.
-            memory.extend([
-                (id.0 >> 32) as f64,
-                (id.0 & 0xffff_ffff) as f64,
-                mode.code(),
-            ]);
+            memory.extend(halves(*id));
+            memory.extend(mode.save());
         }
     }
 
@@ -96,13 +171,14 @@ impl Memory {
         let [count, rest @ ..] = memory else {
             return &[];
         };
-        let numbers = 3 * (*count as usize);
+        let numbers = 5 * (*count as usize);
         if rest.len() < numbers {
             return &[];
         }
-        for entry in rest[..numbers].chunks_exact(3) {
-            let id = (entry[0] as u64) << 32 | entry[1] as u64;
-            self.0.push((ContactId(id), Mode::from_code(entry[2])));
+        for entry in rest[..numbers].chunks_exact(5) {
+            let id = whole([entry[0], entry[1]]);
+            let mode = Mode::load([entry[2], entry[3], entry[4]]);
+            self.0.push((id, mode));
         }
         &rest[numbers..]
     }

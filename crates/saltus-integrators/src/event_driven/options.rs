@@ -48,6 +48,9 @@ pub struct EventDrivenOptions {
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_step: Option<f64>,
+    /// Whether the smooth motion is stiff: integrated by an implicit method of order 5, whose steps do not follow the fastest
+    /// decay, instead of an explicit one of order 8.
+    pub stiff: bool,
     /// Error of a step of the smooth motion, relative to positions and velocities, in (0, 1e-3].
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1e-3))]
     pub rtol: f64,
@@ -76,6 +79,7 @@ impl Default for EventDrivenOptions {
             accumulation: Accumulation::default(),
             v_acc: None,
             time_step: None,
+            stiff: false,
             rtol: 1e-11,
             atol: None,
             max_events: 10_000,

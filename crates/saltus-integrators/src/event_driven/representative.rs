@@ -91,8 +91,14 @@ impl Representative {
         }
     }
 
+    /// The smallest margin at `x`.
+    pub(super) fn margin(&self, x: &[f64]) -> f64 {
+        let forms = self.forms.chunks_exact(self.unknowns.max(1));
+        forms.map(|form| dot(form, x)).fold(f64::INFINITY, f64::min)
+    }
+
     /// Moves `x` along the null space to the largest smallest margin.
-    pub(super) fn improve(&mut self, x: &mut [f64]) {
+    pub(super) fn maximise_margin(&mut self, x: &mut [f64]) {
         let m = self.unknowns;
         if self.null.is_empty() || self.forms.is_empty() {
             return;
@@ -244,7 +250,7 @@ mod tests {
             rep.limit(&[(2, bears), (foot, 1.0)]);
         }
         let mut x = [0.5, 0.5, 1.0];
-        rep.improve(&mut x);
+        rep.maximise_margin(&mut x);
         // Margins: 1 − x0 = 0.5 − x1 with x0 + x1 = 1.
         assert!((x[0] - 0.75).abs() < 1e-12, "{x:?}");
         assert!((x[1] - 0.25).abs() < 1e-12);

@@ -1,7 +1,7 @@
 //! Events on a piece of an arc: searched on the dense output, bisected on the predicate.
 
 use super::Own;
-use super::modes::Mode;
+use super::modes::{Mode, inner, size, slip};
 use crate::integrator::StepError;
 use crate::kit::Row;
 use saltus_system::System;
@@ -39,7 +39,7 @@ impl Kind {
 
 /// An event at a contact, by its place in the set.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fired {
+pub(super) struct Detected {
     pub(super) contact: usize,
     pub(super) kind: Kind,
 }
@@ -47,22 +47,22 @@ pub(super) struct Fired {
 impl Own {
     /// The first event on the piece just integrated, `h` \[s\] long: the time from its start.
     pub(super) fn search(&mut self, system: &dyn System, h: f64) -> Result<Option<f64>, StepError> {
-        if self.arc.modes.is_empty() {
+        if self.arc.modes.list.is_empty() {
             return Ok(None);
         }
         let mut a = 0.0;
         for j in 1..=SAMPLES {
             let b = h * f64::from(j) / f64::from(SAMPLES);
-            let passed = self.fires(system, b)?;
-            if !self.fired.is_empty() {
+            let passed = self.detect_events(system, b)?;
+            if !self.detected.is_empty() {
                 return self.bisect(system, a, b, h).map(Some);
             }
             if passed {
                 let mut c = a;
                 for k in 1..FINE {
                     let d = a + (b - a) * f64::from(k) / f64::from(FINE);
-                    self.fires(system, d)?;
-                    if !self.fired.is_empty() {
+                    self.detect_events(system, d)?;
+                    if !self.detected.is_empty() {
                         return self.bisect(system, c, d, h).map(Some);
                     }
                     c = d;
@@ -73,7 +73,7 @@ impl Own {
         Ok(None)
     }
 
-    /// The instant between `a`, where nothing happens, and `b`, where something does; leaves what happens there in `fired`.
+    /// The instant between `a`, where nothing happens, and `b`, where something does; leaves what happens there in `detected`.
     fn bisect(
         &mut self,
         system: &dyn System,
@@ -86,31 +86,31 @@ impl Own {
             if b - a <= f64::EPSILON * b || b < 1e-30 * h {
                 break;
             }
-            self.fires(system, m)?;
-            if self.fired.is_empty() {
+            self.detect_events(system, m)?;
+            if self.detected.is_empty() {
                 a = m;
             } else {
                 b = m;
             }
         }
-        self.fires(system, b)?;
+        self.detect_events(system, b)?;
         Ok(b)
     }
 
-    /// What happens `s` \[s\] after the start of the piece, in `fired`; whether a contact is inside of its obstacle on its way out.
-    fn fires(&mut self, system: &dyn System, s: f64) -> Result<bool, StepError> {
-        self.fired.clear();
-        let has_closed = self.arc.modes.iter().any(|m| m.is_closed());
-        self.arc.look(system, s, has_closed)?;
-        let passed = self.fire_open(system, s, has_closed)?;
+    /// What happens `s` \[s\] after the start of the piece, in `detected`; whether a contact is inside of its obstacle on its way out.
+    fn detect_events(&mut self, system: &dyn System, s: f64) -> Result<bool, StepError> {
+        self.detected.clear();
+        let has_closed = self.arc.modes.list.iter().any(|m| m.is_closed());
+        self.arc.evaluate_dense_output(system, s, has_closed)?;
+        let passed = self.detect_closing(system, s, has_closed)?;
         if has_closed {
-            self.fire_closed();
+            self.detect_at_closed();
         }
         Ok(passed)
     }
 
     /// Open contacts that close.
-    fn fire_open(
+    fn detect_closing(
         &mut self,
         system: &dyn System,
         s: f64,
@@ -134,7 +134,7 @@ impl Own {
             }
             if gap > -self.scales.gap() && self.may_graze(u) {
                 if !has_forces {
-                    self.arc.look(system, s, true)?;
+                    self.arc.evaluate_dense_output(system, s, true)?;
                     has_forces = true;
                 }
                 let gamma = self.gap_acceleration_in_arc(i);
@@ -142,7 +142,7 @@ impl Own {
                     continue;
                 }
             }
-            self.fired.push(Fired {
+            self.detected.push(Detected {
                 contact: i,
                 kind: Kind::Gap,
             });
@@ -172,32 +172,31 @@ impl Own {
     }
 
     /// Closed contacts that open, stop, or begin to slip.
-    fn fire_closed(&mut self) {
+    fn detect_at_closed(&mut self) {
         let none = self.scales.acceleration();
         let arc = &self.arc;
         for (k, &i) in arc.accelerations.contacts().iter().enumerate() {
-            let carried = arc.accelerations.carried(k);
+            let carried = arc.accelerations.contact_force(k);
             if carried.normal * carried.compliance[0] < -none {
-                self.fired.push(Fired {
+                self.detected.push(Detected {
                     contact: i,
                     kind: Kind::Force,
                 });
             }
             let set = &arc.work.contacts;
             let kind = match arc.modes[i] {
-                Mode::Slip(sign) => {
-                    let row = Row::Tangent(i, set.first_row[i] + 1);
-                    let slip = arc.work.velocity(row, &arc.work.v);
-                    (sign * slip < -self.scales.slip()).then_some(Kind::SlipStop)
+                Mode::Slip(direction) => {
+                    let slip = slip(&arc.work, i, arc.modes.tangents[i]);
+                    (inner(direction, slip) < -self.scales.slip()).then_some(Kind::SlipStop)
                 }
                 Mode::Stick => {
-                    let margin = set.law[i].mu_static * carried.normal - carried.tangent.abs();
+                    let margin = set.law[i].mu_static * carried.normal - size(carried.tangent);
                     (margin * carried.compliance[1] < -none).then_some(Kind::StickBreak)
                 }
                 Mode::Open | Mode::Closed => None,
             };
-            self.fired
-                .extend(kind.map(|kind| Fired { contact: i, kind }));
+            self.detected
+                .extend(kind.map(|kind| Detected { contact: i, kind }));
         }
     }
 }

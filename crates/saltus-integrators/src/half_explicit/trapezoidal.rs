@@ -18,7 +18,7 @@ impl Own {
         self.predict(system, h);
         Self::activate_closed(&mut self.active, &self.step.start, self.step.epsilon);
         self.first_stage(system, h)?;
-        self.arrive(system, h, end)?;
+        self.move_to_end(system, h, end)?;
         if self.closes(&self.step.end) {
             return self.impact(system, state);
         }
@@ -40,7 +40,7 @@ impl Own {
         }
         Self::activate_closed(&mut self.active, &self.predicted, self.step.epsilon);
         self.first_stage(system, h)?;
-        self.arrive(system, h, state.t + h)?;
+        self.move_to_end(system, h, state.t + h)?;
         // Nothing that is open at the start was predicted to close: what has closed would be stopped without restitution.
         if options.retest && self.closes(&self.step.end) {
             self.step.begin(system, state, short)?;
@@ -60,7 +60,7 @@ impl Own {
         for (v, (v0, a0)) in self.v1.iter_mut().zip(state.v.iter().zip(&self.a0)) {
             *v = v0 + h * a0;
         }
-        self.arrive(system, h, state.t + h)?;
+        self.move_to_end(system, h, state.t + h)?;
         self.impact(system, state)
     }
 
@@ -114,7 +114,7 @@ impl Own {
     }
 
     /// `q_{k+1}` (eq. 66) with mass, rows and `a'` there; leaves `v⁻`, without any impulse, in `v_free`.
-    fn arrive(&mut self, system: &dyn System, h: f64, end: f64) -> Result<(), StepError> {
+    fn move_to_end(&mut self, system: &dyn System, h: f64, end: f64) -> Result<(), StepError> {
         let step = &mut self.step;
         for i in 0..step.xi.len() {
             step.xi[i] = 0.5 * h * (step.start.v[i] + self.v1[i]);

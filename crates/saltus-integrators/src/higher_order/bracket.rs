@@ -32,7 +32,7 @@ pub(super) struct Bracket {
 
 /// Works in a bracket \[J\], and the residual of its impact law [m/s].
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Passed {
+pub(super) struct BracketTotals {
     pub(super) work_external: f64,
     pub(super) work_contact: f64,
     pub(super) law: f64,
@@ -61,7 +61,7 @@ impl Bracket {
     }
 
     /// Passes from `at` over `eta` \[s\] with the contacts `active`; `at` is the end afterwards.
-    pub(super) fn pass(
+    pub(super) fn cross(
         &mut self,
         system: &dyn System,
         (step, problem): (&mut Step, &mut StepProblem),
@@ -69,7 +69,7 @@ impl Bracket {
         (at, active): (&mut Stage, &[usize]),
         eta: f64,
         options: &HigherOrderOptions,
-    ) -> Result<Passed, StepError> {
+    ) -> Result<BracketTotals, StepError> {
         self.v.copy_from_slice(&at.v);
         let mut iterations = 0;
         loop {
@@ -186,7 +186,7 @@ impl Bracket {
         (at, active): (&mut Stage, &[usize]),
         eta: f64,
         iterations: u32,
-    ) -> Passed {
+    ) -> BracketTotals {
         let middle = &mut self.middle;
         step.reactions.add(problem, 1.0);
         step.reactions.prove(problem, middle, &self.v);
@@ -197,7 +197,7 @@ impl Bracket {
             list.clear();
             list.resize(n, 0.0);
         }
-        let mut passed = Passed {
+        let mut passed = BracketTotals {
             work_external: 0.0,
             work_contact: 0.0,
             law: 0.0,

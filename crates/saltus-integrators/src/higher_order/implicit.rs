@@ -19,10 +19,10 @@ use saltus_linear::{RowCollector, Shifted, SquareMatrix, axpy, max_abs};
 use saltus_system::{DynamicsParts, Point, System, Tangents};
 
 /// After so many corrections the round-off of the forces is looked at.
-const STUBBORN: u32 = 3;
+const EXACT_CORRECTIONS: u32 = 3;
 
-/// Tangents that change by less than this share of themselves are settled.
-const SETTLED: f64 = 1e-13;
+/// Tangents that change by less than this share of themselves have converged.
+const CONVERGED: f64 = 1e-13;
 
 /// Newton's method on the stages.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl Implicit {
         let mut iterations = 0;
         self.round_off.fill(0.0);
         loop {
-            stages.unsettled = 0.0;
+            stages.tangent_change = 0.0;
             for i in 0..stages.nodes.len() {
                 stages.place_velocity(system, at, i, h)?;
             }
@@ -103,7 +103,7 @@ impl Implicit {
                 stages.place_position(system, at, i, h)?;
             }
             self.residuals(stages);
-            if iterations > STUBBORN {
+            if iterations > EXACT_CORRECTIONS {
                 self.tangents(system, stages, 0);
                 let at = &stages.nodes[0];
                 let is_flat = step.is_flat;
@@ -119,7 +119,7 @@ impl Implicit {
             self.correct(system, step, stages, h)?;
             iterations += 1;
         }
-        self.settle(stages, h, piece);
+        self.record_reactions(stages, h, piece);
         stages.close(system, at, h, piece);
         Ok(iterations)
     }
@@ -196,7 +196,7 @@ impl Implicit {
             };
             h * residual <= bound
         });
-        momentum && law && stages.unsettled <= SETTLED
+        momentum && law && stages.tangent_change <= CONVERGED
     }
 
     /// Mass, force and derivatives of stage `i`.
@@ -441,7 +441,7 @@ impl Implicit {
     }
 
     /// Books the reactions of the solved stages.
-    fn settle(&mut self, stages: &Stages, h: f64, piece: &mut Piece) {
+    fn record_reactions(&mut self, stages: &Stages, h: f64, piece: &mut Piece) {
         stages.open(piece);
         for (k, &(i, row)) in self.list.iter().enumerate() {
             let node = &stages.nodes[i];

@@ -20,16 +20,16 @@
 //! References: Mannshardt (1978); Acary, *Numerical methods for nonsmooth mechanical systems* (eqs. 130–136); Hairer, Wanner (1996).
 
 mod bracket;
+mod event_loop;
 mod explicit;
 mod implicit;
 mod options;
 mod projection;
 mod stages;
-mod tableaux;
-mod walk;
+pub(crate) mod tableaux;
 
+pub use event_loop::HigherOrderCounts;
 pub use options::{HigherOrderOptions, Method};
-pub use walk::HigherOrderCounts;
 
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{
@@ -37,8 +37,8 @@ use crate::integrator::{
 };
 use crate::kit::{Step, refuse_friction};
 use crate::scheme::OptionsError;
+use event_loop::EventLoop;
 use saltus_system::{ContactId, State, System};
-use walk::Walk;
 
 const NAME: &str = "higher-order";
 
@@ -46,7 +46,7 @@ const NAME: &str = "higher-order";
 #[derive(Debug)]
 pub struct HigherOrder {
     options: HigherOrderOptions,
-    walk: Option<Box<Walk>>,
+    event_loop: Option<Box<EventLoop>>,
     /// Largest step \[s\] that is stable at the start, where it is known.
     stable_step: Option<f64>,
 }
@@ -60,7 +60,7 @@ impl HigherOrder {
         options.validate()?;
         Ok(Self {
             options,
-            walk: None,
+            event_loop: None,
             stable_step: None,
         })
     }
@@ -68,9 +68,9 @@ impl HigherOrder {
     /// Events and Runge–Kutta steps since [`prepare`](Integrator::prepare).
     #[must_use]
     pub fn counts(&self) -> HigherOrderCounts {
-        self.walk
+        self.event_loop
             .as_ref()
-            .map(|walk| walk.counts)
+            .map(|event_loop| event_loop.counts)
             .unwrap_or_default()
     }
 }
@@ -99,9 +99,9 @@ impl Integrator for HigherOrder {
         refuse_laws_of_joints(system, NAME)?;
         let stable_step = self.options.method.stable_step(system, state, &step);
         let report = step.initial_report(system, h);
-        let mut walk = Box::new(Walk::new(system, step, &self.options, h));
-        walk.find_closed(system, &self.options)?;
-        self.walk = Some(walk);
+        let mut event_loop = Box::new(EventLoop::new(system, step, &self.options, h));
+        event_loop.find_closed(system, &self.options)?;
+        self.event_loop = Some(event_loop);
         self.stable_step = stable_step;
         Ok(report)
     }
@@ -113,24 +113,26 @@ impl Integrator for HigherOrder {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        let Some(walk) = &mut self.walk else {
+        let Some(event_loop) = &mut self.event_loop else {
             return Err(crate::kit::unprepared(NAME));
         };
-        walk.advance(system, state, &self.options, h, end)
+        event_loop.advance(system, state, &self.options, h, end)
     }
 
     fn reactions(&self) -> Reactions<'_> {
-        crate::kit::reactions(self.walk.as_ref().map(|walk| &walk.step))
+        crate::kit::reactions(self.event_loop.as_ref().map(|event_loop| &event_loop.step))
     }
 
     fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
-        if let Some(walk) = &self.walk {
-            walk.step.interpolate(system, fraction, out);
+        if let Some(event_loop) = &self.event_loop {
+            event_loop.step.interpolate(system, fraction, out);
         }
     }
 
     fn events(&self) -> &[Event] {
-        self.walk.as_ref().map_or(&[], |walk| &walk.step.events)
+        self.event_loop
+            .as_ref()
+            .map_or(&[], |event_loop| &event_loop.step.events)
     }
 
     fn stable_step(&self) -> Option<f64> {
@@ -139,32 +141,37 @@ impl Integrator for HigherOrder {
 
     fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
-        let Some(walk) = &self.walk else { return };
-        walk.step.save(memory);
-        memory.push(walk.scale.get());
-        memory.extend_from_slice(&walk.guess);
-        memory.push(walk.closed_ids.len() as f64);
-        for id in &walk.closed_ids {
+        let Some(event_loop) = &self.event_loop else {
+            return;
+        };
+        event_loop.step.save(memory);
+        memory.push(event_loop.scale.get());
+        memory.extend_from_slice(&event_loop.guess);
+        memory.push(event_loop.closed_ids.len() as f64);
+        for id in &event_loop.closed_ids {
             // Two halves of the number, each exact.
             memory.extend([(id.0 >> 32) as f64, (id.0 & 0xffff_ffff) as f64]);
         }
-        if let Some(implicit) = &walk.implicit {
+        if let Some(implicit) = &event_loop.implicit {
             implicit.save(memory);
         }
     }
 
     fn load(&mut self, memory: &[f64]) {
-        let Some(walk) = &mut self.walk else { return };
-        let [scale, rest @ ..] = walk.step.load(memory) else {
+        let Some(event_loop) = &mut self.event_loop else {
             return;
         };
-        let Some((guess, [count, rest @ ..])) = rest.split_at_checked(walk.guess.len()) else {
+        let [scale, rest @ ..] = event_loop.step.load(memory) else {
             return;
         };
-        walk.scale.set(*scale);
-        walk.guess.copy_from_slice(guess);
-        walk.goes_on = true;
-        walk.closed_ids.clear();
+        let Some((guess, [count, rest @ ..])) = rest.split_at_checked(event_loop.guess.len())
+        else {
+            return;
+        };
+        event_loop.scale.set(*scale);
+        event_loop.guess.copy_from_slice(guess);
+        event_loop.goes_on = true;
+        event_loop.closed_ids.clear();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let numbers = 2 * (*count as usize);
         let Some((ids, rest)) = rest.split_at_checked(numbers) else {
@@ -172,8 +179,8 @@ impl Integrator for HigherOrder {
         };
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let whole = |pair: &[f64]| ContactId((pair[0] as u64) << 32 | pair[1] as u64);
-        walk.closed_ids.extend(ids.chunks_exact(2).map(whole));
-        if let Some(implicit) = &mut walk.implicit {
+        event_loop.closed_ids.extend(ids.chunks_exact(2).map(whole));
+        if let Some(implicit) = &mut event_loop.implicit {
             implicit.load(rest);
         }
     }

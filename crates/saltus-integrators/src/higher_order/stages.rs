@@ -99,7 +99,7 @@ pub(super) struct Stages {
     /// Tangent of each stage, as its rate took it (s × nv).
     xi: Dense,
     /// Largest change of a tangent since its rate took it, over itself and 1.
-    pub(super) unsettled: f64,
+    pub(super) tangent_change: f64,
     work: Vec<f64>, // (nv)
     tangent: TangentRate,
 }
@@ -112,7 +112,7 @@ impl Stages {
             acceleration: Dense::zeros(s, nv),
             rate: Dense::zeros(s, nv),
             xi: Dense::zeros(s, nv),
-            unsettled: 0.0,
+            tangent_change: 0.0,
             work: vec![0.0; nv],
             tangent: TangentRate::new(nv),
             tableau,
@@ -159,7 +159,7 @@ impl Stages {
             let pairs = self.xi.row(i).iter().zip(&self.work);
             let change = pairs.fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
             let size = 1.0 + max_abs(&self.work);
-            self.unsettled = self.unsettled.max(change / size);
+            self.tangent_change = self.tangent_change.max(change / size);
         }
         let node = &mut self.nodes[i];
         node.retract(system, at, &self.work, at.t + h * self.tableau.c(i));
@@ -176,7 +176,7 @@ impl Stages {
         }
     }
 
-    /// Starts the account of a piece.
+    /// Starts the totals of a piece.
     pub(super) fn open(&self, piece: &mut Piece) {
         piece.clear(self.nodes[0].contacts.rate.len());
     }

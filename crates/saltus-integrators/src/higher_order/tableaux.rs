@@ -4,14 +4,14 @@ use saltus_linear::Dense;
 
 /// Coefficients of a method of `s` stages.
 #[derive(Debug, Clone)]
-pub(super) struct Tableau {
+pub(crate) struct Tableau {
     a: Dense, // (s × s)
     b: Vec<f64>,
     c: Vec<f64>,
     /// Order on smooth motion.
-    pub(super) order: u32,
+    pub(crate) order: u32,
     /// Whether each stage depends on those before it alone.
-    pub(super) is_explicit: bool,
+    pub(crate) is_explicit: bool,
 }
 
 impl Tableau {
@@ -33,18 +33,18 @@ impl Tableau {
     }
 
     /// Gauss's method of one stage: order 2.
-    pub(super) fn gauss() -> Self {
+    pub(crate) fn gauss() -> Self {
         Self::new(&[&[0.5]], &[1.0], 2)
     }
 
     /// Radau IIA of two stages: order 3.
-    pub(super) fn radau3() -> Self {
+    pub(crate) fn radau3() -> Self {
         let last = [0.75, 0.25];
         Self::new(&[&[5.0 / 12.0, -1.0 / 12.0], &last], &last, 3)
     }
 
     /// Radau IIA of three stages: order 5.
-    pub(super) fn radau5() -> Self {
+    pub(crate) fn radau5() -> Self {
         let r = 6.0_f64.sqrt();
         let last = [(16.0 - r) / 36.0, (16.0 + r) / 36.0, 1.0 / 9.0];
         Self::new(
@@ -67,12 +67,12 @@ impl Tableau {
     }
 
     /// Explicit midpoint rule: order 2.
-    pub(super) fn midpoint() -> Self {
+    pub(crate) fn midpoint() -> Self {
         Self::new(&[&[], &[0.5]], &[0.0, 1.0], 2)
     }
 
     /// Kutta's method of order 3.
-    pub(super) fn kutta3() -> Self {
+    pub(crate) fn kutta3() -> Self {
         Self::new(
             &[&[], &[0.5], &[-1.0, 2.0]],
             &[1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0],
@@ -81,7 +81,7 @@ impl Tableau {
     }
 
     /// The classical method of order 4.
-    pub(super) fn rk4() -> Self {
+    pub(crate) fn rk4() -> Self {
         let sixth = 1.0 / 6.0;
         Self::new(
             &[&[], &[0.5], &[0.0, 0.5], &[0.0, 0.0, 1.0]],
@@ -91,7 +91,7 @@ impl Tableau {
     }
 
     /// The method of order 5 of Dormand and Prince (1980).
-    pub(super) fn dopri5() -> Self {
+    pub(crate) fn dopri5() -> Self {
         Self::new(
             &[
                 &[],
@@ -125,27 +125,27 @@ impl Tableau {
     }
 
     /// Number of stages.
-    pub(super) fn stages(&self) -> usize {
+    pub(crate) fn stages(&self) -> usize {
         self.b.len()
     }
 
     /// Weights of the stages in stage `i`.
-    pub(super) fn a(&self, i: usize) -> &[f64] {
+    pub(crate) fn a(&self, i: usize) -> &[f64] {
         self.a.row(i)
     }
 
     /// Weights of the stages at the end.
-    pub(super) fn b(&self) -> &[f64] {
+    pub(crate) fn b(&self) -> &[f64] {
         &self.b
     }
 
     /// Time of stage `i` as a share of the step.
-    pub(super) fn c(&self, i: usize) -> f64 {
+    pub(crate) fn c(&self, i: usize) -> f64 {
         self.c[i]
     }
 
     /// `Σ_k a_ik a_kj`: weight of the accelerations in the positions.
-    pub(super) fn square(&self, i: usize, j: usize) -> f64 {
+    pub(crate) fn square(&self, i: usize, j: usize) -> f64 {
         let products = self.a(i).iter().enumerate();
         products.map(|(k, a)| a * self.a.row(k)[j]).sum()
     }

@@ -6,6 +6,7 @@
 
 mod certify;
 mod energy;
+mod events;
 mod failure;
 mod problem;
 mod projection;
@@ -22,6 +23,7 @@ pub(crate) use certify::{
     certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law,
 };
 pub(crate) use energy::{check_kinetic, energy_not_finite, energy_of};
+pub(crate) use events::{ContactHistory, StepEnds};
 pub(crate) use failure::{
     Location, cure_of_contacts, first_not_finite, friction_problem, row_name,
 };
@@ -33,7 +35,7 @@ pub(crate) use runge_kutta::{TangentRate, combine};
 pub(crate) use stability::{Mode, highest_mode};
 pub(crate) use stage::{Stage, check_force};
 pub(crate) use start::{augment_force, augment_matrix, length_scale};
-pub(crate) use step::{Step, energy_of, halves, not_finite, whole};
+pub(crate) use step::{Step, energy_at, halves, not_finite, whole};
 pub(crate) use tolerance::{Convergence, MomentumScale, row_reach};
 
 use crate::integrator::{Reactions, StepError, refuse_joint_friction};

@@ -3,12 +3,13 @@
 
 use super::certify::{certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law};
 use super::energy::check_kinetic;
+use super::events::{ContactHistory, StepEnds};
 use super::failure::{first_not_finite, velocity_name};
-use super::reactions::{StepReactions, speed};
+use super::reactions::StepReactions;
 use super::start::length_scale;
 use super::{Row, Stage};
 use crate::certificate::{Certificate, Entry};
-use crate::integrator::{ContactState, Energy, Event, EventKind, Reactions, StepError, StepReport};
+use crate::integrator::{ContactState, Energy, Event, Reactions, StepError, StepReport};
 use saltus_linear::{dot, max_abs};
 use saltus_system::{ContactId, Dims, FrictionBound, Reach, State, System};
 
@@ -41,8 +42,7 @@ pub(crate) struct Step {
     pub(crate) energy: Energy,
     /// Work of the forces without a potential \[J\], where the scheme knows it better than by the mean of both ends.
     pub(crate) work_external: Option<f64>,
-    /// What the contacts did at the end of the last step, by id, where they carried something.
-    earlier: Vec<(ContactId, ContactState)>,
+    history: ContactHistory,
     pub(crate) events: Vec<Event>,
 }
 
@@ -88,14 +88,14 @@ impl Step {
             row_velocity: Vec::new(),
             energy: Energy::default(),
             work_external: None,
-            earlier: Vec::new(),
+            history: ContactHistory::default(),
             events: Vec::new(),
         };
         system.detect(state.t, &state.q, Reach::All, &mut step.start.contacts);
         step.begin(system, state, h)?;
         step.epsilon = activation_tolerance.unwrap_or_else(|| 1e-12 * step.length_scale(state, h));
         step.events.reserve(4 * step.start.contacts.len());
-        step.earlier.reserve(step.start.contacts.len());
+        step.history.reserve(step.start.contacts.len());
         Ok(step)
     }
 
@@ -113,7 +113,7 @@ impl Step {
         start.v.copy_from_slice(&state.v);
         if is_new {
             start.place_mass(system, self.scheme)?;
-            self.energy = energy_of(system, start);
+            self.energy = energy_at(system, start);
         }
         start.evaluate_force(system)?;
         if !self.contacts_are_fixed || is_new {
@@ -187,7 +187,6 @@ impl Step {
         self.end.place_laws(system);
         self.certify(system, &mut certificate);
         self.note_events(is_impact);
-        self.keep_states();
         Ok(self.conclude(state, energy, works, (iterations, redundant), certificate))
     }
 
@@ -213,7 +212,7 @@ impl Step {
         if !max_abs(&end.v).is_finite() {
             return Err(not_finite(system, end));
         }
-        let energy = energy_of(system, end);
+        let energy = energy_at(system, end);
         check_kinetic(system, energy.kinetic, (end.t, &end.v), &end.mass)?;
         Ok(energy)
     }
@@ -247,7 +246,7 @@ impl Step {
         self.start.contacts.clone_from(&self.end.contacts);
         self.start.v.copy_from_slice(&self.end.v);
         self.certify(system, &mut certificate);
-        self.energy = energy_of(system, &self.end);
+        self.energy = energy_at(system, &self.end);
         std::mem::swap(&mut self.start, &mut self.end);
         self.report(h, 0, 0, (0.0, 0.0), certificate)
     }
@@ -344,74 +343,17 @@ impl Step {
 
     /// Impacts, and changes between open, stick and slip since the last step.
     fn note_events(&mut self, is_impact: bool) {
-        let set = &self.end.contacts;
-        for i in 0..set.len() {
-            let tolerance = 1e-9 * speed(&self.start, set.first_row[i]);
-            let before = set.normal_velocity(i, &self.start.v);
-            let rebounds = self.gap_velocity[i] > tolerance;
-            if is_impact && self.reactions.normal[i] > 0.0 && before < -tolerance {
-                self.events.push(self.event(i, EventKind::Impact));
-            }
-            let earlier = self.earlier_state(set.id[i]);
-            let now = if rebounds {
-                ContactState::Open
-            } else {
-                self.reactions.state[i]
-            };
-            let kind = match (earlier, now) {
-                (ContactState::Open, ContactState::Open) => None,
-                (ContactState::Open, _) => Some(EventKind::Close),
-                (_, ContactState::Open) => Some(EventKind::Open),
-                (ContactState::Slip, ContactState::Stick) => Some(EventKind::Stick),
-                (ContactState::Stick, ContactState::Slip) => Some(EventKind::Slip),
-                _ => None,
-            };
-            if let Some(kind) = kind {
-                self.events.push(self.event(i, kind));
-            }
-        }
-    }
-
-    /// What happened to contact `i` in the step.
-    fn event(&self, i: usize, kind: EventKind) -> Event {
-        let set = &self.end.contacts;
-        let first = set.first_row[i];
-        let mut event = Event {
-            kind,
-            t: self.end.t,
-            contact: set.id[i],
-            velocity_before: [0.0; 3],
-            velocity_after: [0.0; 3],
-            impulse: [0.0; 3],
-            energy_lost: 0.0,
-            energy: None,
+        let (start, end, reactions) = (&self.start, &self.end, &self.reactions);
+        let ends = StepEnds {
+            t: end.t,
+            contacts: &end.contacts,
+            velocities: (&start.v, &end.v),
+            impulse: &reactions.normal,
+            row_impulse: &reactions.row,
+            state: &reactions.state,
+            is_impact,
         };
-        for k in 0..=usize::from(set.law[i].tangents.min(2)) {
-            let row = Row::Normal(i, first + k);
-            event.velocity_before[k] = self.end.velocity(row, &self.start.v);
-            event.velocity_after[k] = self.end.velocity(row, &self.end.v);
-            event.impulse[k] = self.reactions.row[first + k];
-            event.energy_lost -=
-                0.5 * event.impulse[k] * (event.velocity_before[k] + event.velocity_after[k]);
-        }
-        event
-    }
-
-    fn earlier_state(&self, id: ContactId) -> ContactState {
-        let found = self.earlier.binary_search_by_key(&id, |(id, _)| *id);
-        found.map_or(ContactState::Open, |k| self.earlier[k].1)
-    }
-
-    /// Remembers what the contacts do, for the events of the next step.
-    fn keep_states(&mut self) {
-        self.earlier.clear();
-        let set = &self.end.contacts;
-        for i in 0..set.len() {
-            let tolerance = 1e-9 * speed(&self.start, set.first_row[i]);
-            if self.reactions.state[i] != ContactState::Open && self.gap_velocity[i] <= tolerance {
-                self.earlier.push((set.id[i], self.reactions.state[i]));
-            }
-        }
+        self.history.note(&ends, &mut self.events);
     }
 
     /// Length that gaps are compared with: their own size, the positions they are made of, and how far velocities and forces move
@@ -477,46 +419,21 @@ impl Step {
     pub(crate) fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
         memory.push(self.epsilon);
-        memory.push(self.earlier.len() as f64);
-        for (id, state) in &self.earlier {
-            memory.extend(halves(*id));
-            memory.push(match state {
-                ContactState::Open => 0.0,
-                ContactState::Closed => 1.0,
-                ContactState::Stick => 2.0,
-                ContactState::Slip => 3.0,
-            });
-        }
+        self.history.save(memory);
     }
 
     /// Takes up what [`save`](Self::save) gave; what follows it is returned.
     pub(crate) fn load<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let [epsilon, count, rest @ ..] = memory else {
+        let [epsilon, rest @ ..] = memory else {
             return &[];
         };
         self.epsilon = *epsilon;
-        self.earlier.clear();
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let numbers = 3 * (*count as usize);
-        if rest.len() < numbers {
-            return &[];
-        }
-        for entry in rest[..numbers].chunks_exact(3) {
-            let id = whole([entry[0], entry[1]]);
-            let state = match entry[2] {
-                1.0 => ContactState::Closed,
-                2.0 => ContactState::Stick,
-                3.0 => ContactState::Slip,
-                _ => ContactState::Open,
-            };
-            self.earlier.push((id, state));
-        }
-        &rest[numbers..]
+        self.history.load(rest)
     }
 }
 
 /// Energy of the state of a stage, whose mass is known.
-pub(crate) fn energy_of(system: &dyn System, at: &Stage) -> Energy {
+pub(crate) fn energy_at(system: &dyn System, at: &Stage) -> Energy {
     Energy {
         kinetic: 0.5 * at.mass.form(&at.v, &at.v),
         potential: system.potential_energy(at.t, &at.q),

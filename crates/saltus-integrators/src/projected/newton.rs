@@ -8,7 +8,7 @@ use saltus_linear::{RowScaled, Shifted, SparseRows, axpy, max_abs};
 use saltus_system::System;
 
 /// After so many corrections the round-off of the force is looked at, and contacts that carry an impulse stay closed.
-const STUBBORN: u32 = 4;
+const EXACT_CORRECTIONS: u32 = 4;
 
 /// Where the laws of the step are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Own {
                 .evaluate(system, rule, &self.step.start, &self.v)?;
             linearisations += self.place_laws(system, rule, laws)?;
             if corrections > 0 {
-                if corrections == STUBBORN && !measured {
+                if corrections == EXACT_CORRECTIONS && !measured {
                     self.smooth.measure_round_off(system, rule.h);
                     measured = true;
                 }
@@ -71,7 +71,7 @@ impl Own {
             }
             done?;
             corrections += 1;
-            if corrections > STUBBORN {
+            if corrections > EXACT_CORRECTIONS {
                 for &i in &self.active {
                     self.closed[i] |= self.step.reactions.normal[i] > 0.0;
                 }

@@ -34,9 +34,9 @@ use saltus_system::{ContactId, State, System};
 const NAME: &str = "splitting";
 
 /// Limits of the change of the step length, and what is left of it where a step penetrates.
-const GROW: f64 = 5.0;
+const GROWTH: f64 = 5.0;
 const SHRINK: f64 = 0.1;
-const BACK: f64 = 0.3;
+const SHRINK_ON_PENETRATION: f64 = 0.3;
 
 /// The schemes with their buffers.
 #[derive(Debug)]
@@ -280,7 +280,7 @@ impl Own {
             let grow = 0.9 * error.powf(-0.2);
             let is_within = error <= 1.0 && (penetration <= 1.0 || penetration.is_nan());
             if is_within || dt <= shortest {
-                let next = dt * grow.clamp(SHRINK, GROW);
+                let next = dt * grow.clamp(SHRINK, GROWTH);
                 // A step that the end of the run cut short says nothing against the one that was planned.
                 let next = if whole && dt == h {
                     next.max(self.next)
@@ -294,7 +294,11 @@ impl Own {
                 return Ok(report);
             }
             rejected += 1;
-            let factor = if penetration > 1.0 { BACK } else { 1.0 };
+            let factor = if penetration > 1.0 {
+                SHRINK_ON_PENETRATION
+            } else {
+                1.0
+            };
             dt = (dt * factor.min(grow.clamp(SHRINK, 0.9))).max(shortest);
         }
     }

@@ -161,6 +161,14 @@ fn sliding_disc() {
         close("stop", stops[0] as f64 * ran.h(), 5.0 / (mu * g), ran.h());
         obeys_its_law(&ran, g * ran.h());
     }
+    // Where the instant is located the step does not matter.
+    let ran = run(
+        "sliding-disc",
+        &["simulation.scheme='event-driven'", "simulation.step=0.1"],
+    );
+    close("x", ran.last("q.x"), 0.6 * way, 1e-12);
+    close("y", ran.last("q.y"), 0.8 * way, 1e-12);
+    assert_eq!(ran.outcome().events.stick, 1);
     close("README: x", 0.6 * way, 1.911_315, 5e-7);
     close("README: y", 0.8 * way, 2.548_420, 5e-7);
     // The limit is a circle.

@@ -13,17 +13,22 @@ pub const FILE: &str = "half-explicit.json";
 
 /// The scheme that the file calls by this name.
 pub fn scheme(name: &str) -> Option<Scheme> {
+    scheme_with(name, 0.0)
+}
+
+/// The same with a gap \[m\] up to which a contact is closed.
+pub fn scheme_with(name: &str, activation_tolerance: f64) -> Option<Scheme> {
     let half = |method| {
         Some(Scheme::HalfExplicit(HalfExplicitOptions {
             method,
-            activation_tolerance: Some(0.0),
+            activation_tolerance: Some(activation_tolerance),
             ..HalfExplicitOptions::default()
         }))
     };
     let explicit = |variant| {
         Some(Scheme::MoreauJean(MoreauJeanOptions {
             explicit: Some(variant),
-            activation_tolerance: Some(0.0),
+            activation_tolerance: Some(activation_tolerance),
             ..MoreauJeanOptions::default()
         }))
     };
@@ -464,8 +469,6 @@ fn why_left_out(entry: &Entry) -> &'static str {
         "the contact problem alone: see the tests of the solvers"
     } else if entry.is_informative() {
         "no criterion: counts, times and ties"
-    } else if systems::ROTOR_PARTS_WAYS.contains(&id) {
-        "the motions part after many impacts"
     } else {
         "not compared"
     }

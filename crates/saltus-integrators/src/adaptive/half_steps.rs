@@ -1,23 +1,22 @@
 //! Two half steps told as one: impulses and works add up, the worst certificate counts.
 
 use crate::certificate::{Certificate, Entry};
-use crate::integrator::{Event, Reactions, StepReport};
+use crate::integrator::{Reactions, StepReport};
 use saltus_system::ContactSet;
 
-/// Impulses and events of both halves of a step.
+/// Impulses of both halves of a step.
 #[derive(Debug, Default)]
-pub(super) struct Halves {
+pub(super) struct HalfSteps {
     bilateral_impulse: Vec<f64>,
     friction_impulse: Vec<f64>,
     impulse: Vec<f64>,
     row_impulse: Vec<f64>,
-    pub(super) events: Vec<Event>,
-    first: First,
+    first: FirstHalf,
 }
 
 /// What the first half left.
 #[derive(Debug, Default)]
-struct First {
+struct FirstHalf {
     set: ContactSet,
     bilateral_impulse: Vec<f64>,
     friction_impulse: Vec<f64>,
@@ -30,26 +29,25 @@ fn copy<T: Copy>(from: &[T], to: &mut Vec<T>) {
     to.extend_from_slice(from);
 }
 
-impl Halves {
+impl HalfSteps {
     /// Takes over the first half.
-    pub(super) fn begin(&mut self, reactions: &Reactions<'_>, events: &[Event]) {
+    pub(super) fn begin(&mut self, reactions: &Reactions<'_>) {
         let first = &mut self.first;
         first.set.clone_from(reactions.contacts);
         copy(reactions.bilateral_impulse, &mut first.bilateral_impulse);
         copy(reactions.friction_impulse, &mut first.friction_impulse);
         copy(reactions.impulse, &mut first.impulse);
         copy(reactions.row_impulse, &mut first.row_impulse);
-        copy(events, &mut self.events);
     }
 
     /// Whether a contact carried an impulse in the first half.
-    pub(super) fn first_carries(&self) -> bool {
+    pub(super) fn first_has_impulse(&self) -> bool {
         self.first.impulse.iter().any(|p| *p != 0.0)
     }
 
     /// There is one state, and no step yet.
     pub(super) fn start(&mut self, reactions: &Reactions<'_>) {
-        self.begin(reactions, &[]);
+        self.begin(reactions);
         self.copy_second(reactions);
     }
 
@@ -61,9 +59,8 @@ impl Halves {
     }
 
     /// Adds the second half.
-    pub(super) fn finish(&mut self, reactions: &Reactions<'_>, events: &[Event]) {
+    pub(super) fn finish(&mut self, reactions: &Reactions<'_>) {
         self.copy_second(reactions);
-        self.events.extend_from_slice(events);
         add(&self.first.bilateral_impulse, &mut self.bilateral_impulse);
         add(&self.first.friction_impulse, &mut self.friction_impulse);
         let set = reactions.contacts;

@@ -1,7 +1,7 @@
 //! A step from event to event.
 
 use super::NAME;
-use super::bracket::{Bracket, Passed};
+use super::bracket::{Bracket, BracketTotals};
 use super::explicit;
 use super::implicit::Implicit;
 use super::options::HigherOrderOptions;
@@ -9,7 +9,7 @@ use super::projection::Projection;
 use super::stages::{Piece, Stages, noise, note_opening, speed_noise};
 use crate::certificate::Entry;
 use crate::integrator::{ContactState, Event, EventKind, StepError, StepReport};
-use crate::kit::{Duration, MomentumScale, Row, Stage, Step, StepProblem, energy_of, not_finite};
+use crate::kit::{Duration, MomentumScale, Row, Stage, Step, StepProblem, energy_at, not_finite};
 use saltus_linear::{axpy, max_abs};
 use saltus_system::{ContactId, State, System};
 
@@ -28,7 +28,7 @@ pub struct HigherOrderCounts {
 
 /// What a prepared scheme has.
 #[derive(Debug)]
-pub(super) struct Walk {
+pub(super) struct EventLoop {
     pub(super) step: Step,
     pub(super) scale: MomentumScale,
     stages: Stages,
@@ -60,13 +60,13 @@ pub(super) struct Walk {
     /// Whether the closed contacts belong to the next start, whatever was computed in between.
     pub(super) goes_on: bool,
     pub(super) counts: HigherOrderCounts,
-    account: Account,
+    totals: StepTotals,
     nominal: f64,
 }
 
 /// What the parts of a step add up to.
 #[derive(Debug, Clone, Copy, Default)]
-struct Account {
+struct StepTotals {
     work_external: f64,
     work_contact: f64,
     law: f64,
@@ -75,7 +75,7 @@ struct Account {
     events: u32,
 }
 
-impl Walk {
+impl EventLoop {
     pub(super) fn new(
         system: &dyn System,
         step: Step,
@@ -110,7 +110,7 @@ impl Walk {
             zero: vec![0.0; nv],
             goes_on: true,
             counts: HigherOrderCounts::default(),
-            account: Account::default(),
+            totals: StepTotals::default(),
             nominal: h,
             step,
         }
@@ -135,14 +135,14 @@ impl Walk {
             }
             self.velocity.push(u);
         }
-        self.close_slow(system, options, 0.0)?;
-        self.name_closed();
+        self.apply_rest_rule(system, options, 0.0)?;
+        self.store_closed_ids();
         let solver = (&mut self.step, &mut self.problem);
         let accelerations = (&mut self.free, &mut self.guess);
         pressed(system, solver, &mut self.at, &self.closed, accelerations)
     }
 
-    fn name_closed(&mut self) {
+    fn store_closed_ids(&mut self) {
         self.closed_ids.clear();
         let ids = &self.at.contacts.id;
         self.closed_ids.extend(self.closed.iter().map(|&i| ids[i]));
@@ -181,11 +181,11 @@ impl Walk {
         self.problem.begin_step();
         if goes_on {
             self.start(system)?;
-            self.find_named();
+            self.recall_closed();
         } else {
             self.find_closed(system, options)?;
         }
-        self.begin_account(h);
+        self.begin_totals(h);
         let mut rest = h;
         while rest > 1e-14 * h {
             rest = self.part(system, options, rest, h)?;
@@ -194,19 +194,19 @@ impl Walk {
     }
 
     /// The closed contacts in the set of this step.
-    fn find_named(&mut self) {
+    fn recall_closed(&mut self) {
         let ids = &self.at.contacts.id;
         self.closed.clear();
         let places = self.closed_ids.iter().map(|id| ids.binary_search(id));
         self.closed.extend(places.filter_map(Result::ok));
     }
 
-    fn begin_account(&mut self, h: f64) {
+    fn begin_totals(&mut self, h: f64) {
         let start = &self.step.start;
         start.mass.apply(&start.v, &mut self.force);
         self.scale.include(&self.force, &start.force, h);
         self.step.xi.fill(0.0);
-        self.account = Account::default();
+        self.totals = StepTotals::default();
     }
 
     /// One Runge–Kutta step, with an event if it meets one; returns the time that is left of the step of length `h`.
@@ -239,9 +239,9 @@ impl Walk {
         if a > 0.0 {
             self.take(system, a)?;
         }
-        self.pass_event(system, options, b - a)?;
-        self.account.events += 1;
-        if self.account.events > options.max_events {
+        self.cross_event(system, options, b - a)?;
+        self.totals.events += 1;
+        if self.totals.events > options.max_events {
             return Err(self.too_many_events(system, h));
         }
         Ok(rest - b)
@@ -285,7 +285,7 @@ impl Walk {
                     }
                     other => other?,
                 };
-                self.account.iterations += iterations;
+                self.totals.iterations += iterations;
             }
             None => explicit::solve(
                 system,
@@ -297,12 +297,12 @@ impl Walk {
                 (trial, free),
             )?,
         }
-        self.look_for_openings(system)?;
+        self.detect_openings(system)?;
         Ok(self.has_event())
     }
 
     /// Notes the closed contacts that accelerate away at the end of `trial`, which no stage may know.
-    fn look_for_openings(&mut self, system: &dyn System) -> Result<(), StepError> {
+    fn detect_openings(&mut self, system: &dyn System) -> Result<(), StepError> {
         if self.closed.is_empty() || !self.trial.opening.is_empty() {
             return Ok(());
         }
@@ -361,9 +361,9 @@ impl Walk {
         }
         reactions.leave(piece.dynamics);
         axpy(1.0, &piece.xi, &mut self.step.xi);
-        self.account.work_external += piece.work_external;
-        self.account.work_contact += piece.work_contact;
-        self.account.redundant = self.account.redundant.max(piece.redundant);
+        self.totals.work_external += piece.work_external;
+        self.totals.work_contact += piece.work_contact;
+        self.totals.redundant = self.totals.redundant.max(piece.redundant);
         // A short piece tells the acceleration of a moment.
         if h >= 0.5 * self.nominal {
             let velocities = piece.end.v.iter().zip(&self.at.v);
@@ -379,7 +379,7 @@ impl Walk {
     }
 
     /// Passes the event over a bracket of width `eta`.
-    fn pass_event(
+    fn cross_event(
         &mut self,
         system: &dyn System,
         options: &HigherOrderOptions,
@@ -389,12 +389,12 @@ impl Walk {
         self.together.extend_from_slice(&self.closed);
         self.together.extend_from_slice(&self.closing);
         self.together.sort_unstable();
-        let Passed {
+        let BracketTotals {
             work_external,
             work_contact,
             law,
             iterations,
-        } = self.bracket.pass(
+        } = self.bracket.cross(
             system,
             (&mut self.step, &mut self.problem),
             &self.scale,
@@ -402,12 +402,12 @@ impl Walk {
             eta,
             options,
         )?;
-        let account = &mut self.account;
-        account.work_external += work_external;
-        account.work_contact += work_contact;
-        account.law = account.law.max(law);
-        account.iterations += iterations;
-        account.redundant = account.redundant.max(self.problem.redundant);
+        let totals = &mut self.totals;
+        totals.work_external += work_external;
+        totals.work_contact += work_contact;
+        totals.law = totals.law.max(law);
+        totals.iterations += iterations;
+        totals.redundant = totals.redundant.max(self.problem.redundant);
         self.counts.events += 1;
         self.counts.widest = self.counts.widest.max(eta);
         self.at.place(system, NAME)?;
@@ -416,7 +416,7 @@ impl Walk {
         self.velocity.clone_from(&self.bracket.after);
         let opening = &self.opening;
         self.together.retain(|i| !opening.contains(i));
-        self.close_slow(system, options, eta)?;
+        self.apply_rest_rule(system, options, eta)?;
         self.note_events(system);
         self.projection
             .apply(system, &self.step, &mut self.at, &self.closed)
@@ -424,7 +424,7 @@ impl Walk {
 
     /// Closes those of the contacts `together` that rest, or leave so slowly that they would be back within `eta`, and that are
     /// pressed together; `velocity` is that of each contact of the set.
-    fn close_slow(
+    fn apply_rest_rule(
         &mut self,
         system: &dyn System,
         options: &HigherOrderOptions,
@@ -474,7 +474,7 @@ impl Walk {
 
     /// Notes impacts, contacts that closed and contacts that opened in the bracket just passed.
     fn note_events(&mut self, system: &dyn System) {
-        let energy = energy_of(system, &self.at);
+        let energy = energy_at(system, &self.at);
         let b = &self.bracket;
         let ids = &self.at.contacts.id;
         for i in 0..ids.len() {
@@ -514,9 +514,9 @@ impl Walk {
         state: &mut State,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        self.name_closed();
+        self.store_closed_ids();
         let Self {
-            step, at, account, ..
+            step, at, totals, ..
         } = self;
         at.t = end;
         std::mem::swap(&mut step.end, at);
@@ -527,10 +527,10 @@ impl Walk {
                 ContactState::Open
             };
         }
-        let works = (account.work_external, account.work_contact);
+        let works = (totals.work_external, totals.work_contact);
         let mut report =
-            step.finish_with(system, state, works, account.iterations, account.redundant)?;
-        report.remedies = account.events;
+            step.finish_with(system, state, works, totals.iterations, totals.redundant)?;
+        report.remedies = totals.events;
         if !step.start.contacts.is_empty() {
             let gaps = self
                 .closed
@@ -538,7 +538,7 @@ impl Walk {
                 .map(|&i| step.start.contacts.gap[i].abs());
             let certificate = &mut report.certificate;
             certificate.set(Entry::ComplementarityPosition, gaps.fold(0.0, f64::max));
-            certificate.set(Entry::ImpactLaw, account.law);
+            certificate.set(Entry::ImpactLaw, totals.law);
         }
         Ok(report)
     }
@@ -547,7 +547,7 @@ impl Walk {
         let contact = self.closing.first().or(self.opening.first());
         let name = |&i: &usize| system.names().contact(self.at.contacts.id[i]);
         StepError::TooManyBrackets {
-            events: self.account.events,
+            events: self.totals.events,
             contact: contact.map(name).unwrap_or_default(),
             h: h.min(self.nominal),
         }

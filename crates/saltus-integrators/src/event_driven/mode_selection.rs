@@ -1,7 +1,7 @@
 //! The modes after an event: Coulomb's and Signorini's laws at acceleration level on the contacts without velocity.
 
-use super::accelerations::Carried;
-use super::modes::Mode;
+use super::accelerations::{ContactForce, tangents};
+use super::modes::{Mode, Tangential, direction, inner, size, slip};
 use super::roots::Kind;
 use super::{Own, no_forces};
 use crate::integrator::StepError;
@@ -24,37 +24,41 @@ pub(super) struct Selection {
     /// Modes each resting contact may have, and their number.
     options: Vec<([Mode; 4], usize)>,
     chosen: Vec<Mode>,
+    sticking: Vec<Mode>,
     found: Vec<f64>,
     z: Vec<f64>,
-    /// Row of `D` and share of the tangent of every row of the problem, its blocks, and the first row of each contact.
-    rows: Vec<(usize, f64)>,
+    /// Row of `D` of every row of the problem, and what it exerts along the tangents that follow; its blocks, and the first row of
+    /// each contact.
+    rows: Vec<(usize, Tangential)>,
     blocks: Vec<(u64, Block)>,
     place: Vec<usize>,
 }
 
 impl Own {
     /// Chooses the modes of the resting contacts; all others are open.
-    pub(super) fn select(&mut self, system: &dyn System) -> Result<(), StepError> {
+    pub(super) fn select_modes(&mut self, system: &dyn System) -> Result<(), StepError> {
         let (end, arc) = (&self.step.end, &mut self.arc);
-        arc.modes.fill(Mode::Open);
+        arc.modes.list.fill(Mode::Open);
+        self.at_rest_in_space.clear();
         if self.resting.is_empty() {
             return Ok(());
         }
         let resting = self.resting.iter().copied();
-        let has_friction = &arc.has_friction;
+        let tangents = &arc.modes.tangents;
         let ng = self.step.dims.ng;
         arc.accelerations
-            .condense(end, ng, resting, |i| 1 + usize::from(has_friction[i]));
-        arc.accelerations.fall_free(end);
+            .condense(end, ng, resting, |i| 1 + tangents[i]);
+        arc.accelerations.evaluate_free_accelerations(end);
         let mut selection = std::mem::take(&mut self.impact.selection);
         self.list_options(&mut selection);
         let combinations = selection
             .options
             .iter()
             .try_fold(1_usize, |n, (_, count)| n.checked_mul(*count));
-        let any_friction = self.resting.iter().any(|&i| self.arc.has_friction[i]);
+        let any_friction = self.resting.iter().any(|&i| self.arc.modes.tangents[i] > 0);
+        let is_finite = any_friction && self.at_rest_in_space.is_empty();
         let result = match combinations {
-            Some(n) if any_friction && n <= MOST_COMBINATIONS => {
+            Some(n) if is_finite && n <= MOST_COMBINATIONS => {
                 self.enumerate(system, &mut selection, n)
             }
             _ => self.solve_laws(system, &mut selection),
@@ -69,40 +73,49 @@ impl Own {
         self.probe_undetermined(system)
     }
 
-    /// The modes that each resting contact may take.
-    fn list_options(&self, selection: &mut Selection) {
+    /// The modes that each resting contact may take; a contact without slip in space may slip in any direction.
+    fn list_options(&mut self, selection: &mut Selection) {
         let end = &self.step.end;
         selection.options.clear();
         for &i in &self.resting {
             let (open, closed) = (Mode::Open, Mode::Closed);
-            if !self.arc.has_friction[i] {
+            let tangents = self.arc.modes.tangents[i];
+            if tangents == 0 {
                 selection.options.push(([closed, open, open, open], 2));
                 continue;
             }
-            let row = Row::Tangent(i, end.contacts.first_row[i] + 1);
-            let slip = end.velocity(row, &end.v);
-            let stopped = |f: &super::Fired| f.contact == i && f.kind == Kind::SlipStop;
-            let rests = slip.abs() <= self.scales.velocity() || self.fired.iter().any(stopped);
-            selection.options.push(if rests {
-                ([Mode::Stick, Mode::Slip(1.0), Mode::Slip(-1.0), open], 4)
-            } else {
-                ([Mode::Slip(slip.signum()), open, open, open], 2)
-            });
+            let slip = slip(end, i, tangents);
+            let speed = size(slip);
+            let stopped = |f: &super::Detected| f.contact == i && f.kind == Kind::SlipStop;
+            let is_slow = speed <= self.scales.velocity();
+            // In the plane what passes through zero has stopped; in space it may pass beside zero.
+            selection.options.push(
+                if is_slow || (tangents == 1 && self.detected.iter().any(stopped)) {
+                    if tangents == 2 {
+                        self.at_rest_in_space.push(i);
+                    }
+                    let (forward, back) = (Mode::Slip([1.0, 0.0]), Mode::Slip([-1.0, 0.0]));
+                    ([Mode::Stick, forward, back, open], 4)
+                } else {
+                    let along = [slip[0] / speed, slip[1] / speed];
+                    ([Mode::Slip(along), open, open, open], 2)
+                },
+            );
         }
     }
 
     /// How far a contact is inside of the laws of a mode, as an acceleration; the second number is the freedom beyond the normal.
-    fn margin(&self, i: usize, carried: &Carried, mode: Mode, rests: bool) -> f64 {
+    fn margin(&self, i: usize, carried: &ContactForce, mode: Mode, rests: bool) -> f64 {
         let pressed = carried.normal * carried.compliance[0];
         match mode {
             Mode::Open => carried.gap,
             Mode::Closed => pressed,
             Mode::Stick => {
                 let mu = self.step.end.contacts.law[i].mu_static;
-                let inside = mu * carried.normal - carried.tangent.abs();
+                let inside = mu * carried.normal - size(carried.tangent);
                 pressed.min(inside * carried.compliance[1])
             }
-            Mode::Slip(sign) if rests => pressed.min(sign * carried.slip),
+            Mode::Slip(direction) if rests => pressed.min(inner(direction, carried.slip)),
             Mode::Slip(_) => pressed,
         }
     }
@@ -120,7 +133,7 @@ impl Own {
         selection.found.clear();
         let nv = self.work.len();
         for number in 0..combinations {
-            self.arc.modes.fill(Mode::Open);
+            self.arc.modes.list.fill(Mode::Open);
             let mut left = number;
             for (&i, (modes, count)) in self.resting.iter().zip(&selection.options) {
                 self.arc.modes[i] = modes[left % count];
@@ -142,7 +155,7 @@ impl Own {
             }
             let mut margin = f64::INFINITY;
             for (k, &i) in self.resting.iter().enumerate() {
-                let carried = self.arc.accelerations.carried(k);
+                let carried = self.arc.accelerations.contact_force(k);
                 let rests = selection.options[k].1 == 4;
                 margin = margin.min(self.margin(i, &carried, self.arc.modes[i], rests));
             }
@@ -183,13 +196,9 @@ impl Own {
     /// The contact with friction that slips, or the first.
     fn contact_to_blame(&self, system: &dyn System) -> String {
         let end = &self.step.end;
-        let speed = |i: usize| {
-            if self.arc.has_friction[i] {
-                let row = Row::Tangent(i, end.contacts.first_row[i] + 1);
-                1.0 + end.velocity(row, &end.v).abs()
-            } else {
-                0.0
-            }
+        let speed = |i: usize| match self.arc.modes.tangents[i] {
+            0 => 0.0,
+            tangents => 1.0 + size(slip(end, i, tangents)),
         };
         let worst = self
             .resting
@@ -199,17 +208,71 @@ impl Own {
         worst.map_or_else(String::new, |i| system.names().contact(end.contacts.id[i]))
     }
 
-    /// Solves the laws as one complementarity problem; slipping contacts push along their cone.
+    /// Solves the laws as one contact problem in forces and accelerations; slipping contacts push along their cone.
     fn solve_laws(
         &mut self,
         system: &dyn System,
         selection: &mut Selection,
     ) -> Result<(), StepError> {
-        let set = &self.step.end.contacts;
+        self.pose_laws(selection);
+        let ng = self.step.dims.ng;
+        loop {
+            let Selection { one_step, z, .. } = &mut *selection;
+            z.fill(0.0);
+            let outcome = one_step.solve_posed_from(z, false);
+            if !outcome.is_solved() || outcome.multiple {
+                return Err(StepError::ContactMode {
+                    contact: self.contact_to_blame(system),
+                    modes: if outcome.multiple { 2 } else { 0 },
+                    t: self.step.end.t,
+                });
+            }
+            if !self.reduce_coefficients(selection) {
+                break;
+            }
+        }
         let Selection {
             one_step,
             options,
             chosen,
+            z,
+            place,
+            ..
+        } = &mut *selection;
+        chosen.clear();
+        for (k, (&row, &i)) in place.iter().zip(&self.resting).enumerate() {
+            let pushes = z[row] > 0.0;
+            chosen.push(match options[k].0[0] {
+                _ if !pushes => Mode::Open,
+                Mode::Stick if one_step.block_state(ng + k) == BlockState::Slip => {
+                    let against = match self.arc.modes.tangents[i] {
+                        1 => [-z[row + 1], 0.0],
+                        _ => [-z[row + 1], -z[row + 2]],
+                    };
+                    Mode::Slip(direction(against, [1.0, 0.0], 0.0))
+                }
+                mode => mode,
+            });
+        }
+        self.stick_where_possible(selection);
+        let modes = &mut self.arc.modes;
+        for (&i, mode) in self.resting.iter().zip(&selection.chosen) {
+            modes[i] = *mode;
+        }
+        let end = &self.step.end;
+        let mode = |i: usize| (modes[i], end.contacts.law[i].mu);
+        if self.arc.accelerations.solve(end, mode) {
+            return Ok(());
+        }
+        Err(no_forces(system, &self.step.end, &self.arc.modes.list))
+    }
+
+    /// Poses the laws of the resting contacts.
+    fn pose_laws(&self, selection: &mut Selection) {
+        let set = &self.step.end.contacts;
+        let Selection {
+            one_step,
+            options,
             z,
             rows,
             blocks,
@@ -217,8 +280,9 @@ impl Own {
             ..
         } = selection;
         let (ng, first, delassus, w_free) = self.arc.accelerations.problem();
+        let alone = |row: usize| (row, Tangential::default());
         rows.clear();
-        rows.extend((0..ng).map(|i| (i, 0.0)));
+        rows.extend((0..ng).map(alone));
         blocks.clear();
         blocks.extend((0..ng).map(|_| (0, Block::Equality)));
         place.clear();
@@ -228,28 +292,26 @@ impl Own {
             let id = set.id[i].0;
             match options[k].0[0] {
                 Mode::Stick => {
-                    rows.extend([(first[k], 0.0), (first[k] + 1, 0.0)]);
+                    let count = self.arc.modes.tangents[i];
+                    rows.extend((first[k]..=first[k] + count).map(alone));
+                    let tangents = if count == 1 { 1 } else { 2 };
                     let mu = law.mu_static;
-                    blocks.push((id, Block::Coulomb { mu, tangents: 1 }));
+                    blocks.push((id, Block::Coulomb { mu, tangents }));
                 }
-                Mode::Slip(sign) => {
-                    rows.push((first[k], -sign * law.mu));
+                Mode::Slip([a, b]) => {
+                    rows.push((first[k], [-a * law.mu, -b * law.mu]));
                     blocks.push((id, Block::Unilateral));
                 }
                 Mode::Open | Mode::Closed => {
-                    rows.push((first[k], 0.0));
+                    rows.push(alone(first[k]));
                     blocks.push((id, Block::Unilateral));
                 }
             }
         }
         one_step.take(rows.len(), |a, b| {
-            let (row, (col, share)) = (rows[a].0, rows[b]);
-            let tangent = if share == 0.0 {
-                0.0
-            } else {
-                share * delassus[(row, col + 1)]
-            };
-            delassus[(row, col)] + tangent
+            let (row, (col, shares)) = (rows[a].0, rows[b]);
+            let along = tangents(col, shares).map(|(col, share)| share * delassus[(row, col)]);
+            delassus[(row, col)] + along.sum::<f64>()
         });
         for (q, (row, _)) in one_step.q_mut().iter_mut().zip(rows.iter()) {
             *q = w_free[*row];
@@ -257,44 +319,76 @@ impl Own {
         one_step.pose(blocks.iter().copied());
         z.clear();
         z.resize(rows.len(), 0.0);
-        let outcome = one_step.solve_posed_from(z, false);
-        if !outcome.is_solved() || outcome.multiple {
-            return Err(StepError::ContactMode {
-                contact: self.contact_to_blame(system),
-                modes: if outcome.multiple { 2 } else { 0 },
-                t: self.step.end.t,
-            });
+    }
+
+    /// Gives contacts that leave their static cone the coefficient of slip; whether there were any.
+    fn reduce_coefficients(&self, selection: &mut Selection) -> bool {
+        let ng = self.step.dims.ng;
+        let mut any = false;
+        for (k, &i) in self.resting.iter().enumerate() {
+            let law = self.step.end.contacts.law[i];
+            if let (id, Block::Coulomb { mu, tangents }) = selection.blocks[ng + k]
+                && mu > law.mu
+                && selection.one_step.block_state(ng + k) == BlockState::Slip
+            {
+                let block = Block::Coulomb {
+                    mu: law.mu,
+                    tangents,
+                };
+                selection.blocks[ng + k] = (id, block);
+                selection.one_step.set_block(ng + k, block);
+                any = true;
+            }
         }
-        chosen.clear();
-        for (k, &row) in place.iter().enumerate() {
-            let pushes = z[row] > 0.0;
-            chosen.push(match options[k].0[0] {
-                _ if !pushes => Mode::Open,
-                Mode::Stick if one_step.block_state(ng + k) == BlockState::Slip => {
-                    Mode::Slip(-z[row + 1].signum())
-                }
-                mode => mode,
-            });
+        any
+    }
+
+    /// Where forces are not unique a contact may be at its limit without slipping: contacts that do not accelerate stick, if forces
+    /// inside of all cones hold them.
+    fn stick_where_possible(&mut self, selection: &mut Selection) {
+        let none = 0.5 * self.scales.acceleration();
+        let (end, resting) = (&self.step.end, &self.resting);
+        let accelerations = &mut self.arc.accelerations;
+        let mode_in = |list: &[Mode], i: usize| {
+            let k = resting.iter().position(|r| *r == i);
+            (k.map_or(Mode::Open, |k| list[k]), end.contacts.law[i].mu)
+        };
+        if !accelerations.solve(end, |i| mode_in(&selection.chosen, i)) {
+            return;
         }
-        let modes = &mut self.arc.modes;
-        for (&i, mode) in self.resting.iter().zip(chosen.iter()) {
-            modes[i] = *mode;
+        selection.sticking.clone_from(&selection.chosen);
+        let mut any = false;
+        for (k, mode) in selection.sticking.iter_mut().enumerate() {
+            let is_still = size(accelerations.contact_force(k).slip) <= none;
+            if is_still
+                && self.at_rest_in_space.contains(&resting[k])
+                && matches!(mode, Mode::Slip(_))
+            {
+                *mode = Mode::Stick;
+                any = true;
+            }
         }
-        let end = &self.step.end;
-        let mode = |i: usize| (modes[i], end.contacts.law[i].mu);
-        if self.arc.accelerations.solve(end, mode) {
-            return Ok(());
+        if !any || !accelerations.solve(end, |i| mode_in(&selection.sticking, i)) {
+            return;
         }
-        Err(no_forces(system, &self.step.end, &self.arc.modes))
+        let holds = |k: usize| {
+            let i = self.resting[k];
+            let carried = self.arc.accelerations.contact_force(k);
+            let rests = self.at_rest_in_space.contains(&i);
+            self.margin(i, &carried, selection.sticking[k], rests) >= -none
+        };
+        if (0..self.resting.len()).all(holds) {
+            std::mem::swap(&mut selection.chosen, &mut selection.sticking);
+        }
     }
 
     /// Contacts with neither force nor acceleration: closed where their gap, left free, would accelerate together a moment later.
     fn probe_undetermined(&mut self, system: &dyn System) -> Result<(), StepError> {
         let none = self.scales.acceleration();
-        let modes = (&*self.arc.modes, &*self.arc.has_friction);
         let (end, ng) = (&self.step.end, self.step.dims.ng);
-        if !self.arc.accelerations.evaluate(end, ng, modes) {
-            return Err(no_forces(system, end, &self.arc.modes));
+        let arc = &mut self.arc;
+        if !arc.accelerations.evaluate(end, ng, &arc.modes) {
+            return Err(no_forces(system, end, &arc.modes.list));
         }
         self.arc.accelerations.accelerate(&mut self.work);
         let mut undetermined = std::mem::take(&mut self.impact.selection.place);
@@ -304,7 +398,7 @@ impl Own {
             let force = closed
                 .enumerate()
                 .find(|(_, c)| **c == i)
-                .map(|(k, _)| self.arc.accelerations.carried(k));
+                .map(|(k, _)| self.arc.accelerations.contact_force(k));
             let is_undetermined = match force {
                 Some(carried) => carried.normal * carried.compliance[0] <= none,
                 None => {
@@ -329,14 +423,13 @@ impl Own {
     fn probe(&mut self, system: &dyn System, undetermined: &[usize]) -> Result<(), StepError> {
         let none = self.scales.acceleration();
         let ng = self.step.dims.ng;
-        self.move_ahead(system)?;
+        self.extrapolate(system)?;
         for &i in undetermined {
             let kept = self.arc.modes[i];
             self.arc.modes[i] = Mode::Open;
             let arc = &mut self.arc;
-            let modes = (&*arc.modes, &*arc.has_friction);
-            if !arc.accelerations.evaluate(&arc.work, ng, modes) {
-                return Err(no_forces(system, &arc.work, &arc.modes));
+            if !arc.accelerations.evaluate(&arc.work, ng, &arc.modes) {
+                return Err(no_forces(system, &arc.work, &arc.modes.list));
             }
             arc.accelerations.accelerate(&mut self.work);
             let row = Row::Normal(i, arc.work.contacts.first_row[i]);
@@ -344,7 +437,7 @@ impl Own {
             let gamma = matrix.dot(r, &self.work) + arc.work.bias(row);
             if gamma < -none {
                 arc.modes[i] = match kept {
-                    Mode::Open if arc.has_friction[i] => Mode::Stick,
+                    Mode::Open if arc.modes.tangents[i] > 0 => Mode::Stick,
                     Mode::Open => Mode::Closed,
                     kept => kept,
                 };
@@ -354,7 +447,7 @@ impl Own {
     }
 
     /// Moves the work stage of the arc ahead of the end by a moment, along the accelerations in `work`.
-    fn move_ahead(&mut self, system: &dyn System) -> Result<(), StepError> {
+    fn extrapolate(&mut self, system: &dyn System) -> Result<(), StepError> {
         let (end, arc) = (&self.step.end, &mut self.arc);
         let scales = &self.scales;
         let time = if scales.acceleration > 0.0 {

@@ -1,6 +1,6 @@
 //! What happens at an instant: drift removed, impact, new modes, events.
 
-use super::modes::Mode;
+use super::modes::{Mode, inner};
 use super::options::Accumulation;
 use super::roots::Kind;
 use super::{NAME, Own};
@@ -21,7 +21,7 @@ impl Own {
         let set = &end.contacts;
         for i in 0..set.len() {
             let first = set.first_row[i];
-            for row in first..=first + usize::from(self.arc.has_friction[i]) {
+            for row in first..=first + self.arc.modes.tangents[i] {
                 let of = Row::Normal(i, row);
                 let terms = || {
                     set.directions
@@ -37,6 +37,8 @@ impl Own {
         }
         let fall = (scales.acceleration * scales.length).sqrt();
         scales.speed = scales.speed.max(fall);
+        self.arc.modes.slowest = self.scales.slip();
+        self.arc.speed = self.scales.speed;
     }
 
     /// Whether a closed contact approaches at the end of the step.
@@ -53,9 +55,9 @@ impl Own {
     }
 
     /// Impact and new modes at the end stage, which is evaluated.
-    pub(super) fn settle(&mut self, system: &dyn System) -> Result<(), StepError> {
+    pub(super) fn update_at_event(&mut self, system: &dyn System) -> Result<(), StepError> {
         self.remove_drift(system)?;
-        self.before.clone_from(&self.arc.modes);
+        self.before.clone_from(&self.arc.modes.list);
         self.v_before.copy_from_slice(&self.step.end.v);
         self.find_closed();
         let hits = self.closed.iter().any(|&i| self.hits(i));
@@ -67,23 +69,26 @@ impl Own {
             self.evaluate_end_forces(system)?;
         }
         self.find_resting();
-        self.select(system)?;
+        self.select_modes(system)?;
         self.stop_slow_approaches();
         self.remove_velocity_drift(system)?;
-        self.note_changes();
+        self.at_rest_in_space.clear();
+        self.record_mode_changes();
         Ok(())
     }
 
     /// The contacts that are closed: those that were, and those that touch and do not leave.
     fn find_closed(&mut self) {
         let (set, v) = (&self.step.end.contacts, &self.step.end.v);
-        let (modes, fired) = (&self.arc.modes, &self.fired);
+        let (modes, detected) = (&self.arc.modes, &self.detected);
         let (gap, velocity) = (self.scales.gap(), self.scales.velocity());
         self.closed.clear();
         self.closed.extend((0..set.len()).filter(|&i| {
             modes[i].is_closed()
                 || (set.gap[i] <= gap && set.normal_velocity(i, v) <= velocity)
-                || fired.iter().any(|f| f.contact == i && f.kind == Kind::Gap)
+                || detected
+                    .iter()
+                    .any(|f| f.contact == i && f.kind == Kind::Gap)
         }));
     }
 
@@ -175,14 +180,17 @@ impl Own {
         self.remove_velocity_drift(system)
     }
 
-    /// Projects velocities of constraints, closed contacts and sticking ones.
+    /// Projects velocities of constraints, closed contacts, and of those that stick or begin to slip in space, whose direction of slip
+    /// is that of the mode and not of round-off.
     pub(super) fn remove_velocity_drift(&mut self, system: &dyn System) -> Result<(), StepError> {
         let end = &self.step.end;
         let modes = &self.arc.modes;
         let accelerations = &mut self.arc.accelerations;
         let closed = (0..modes.len()).filter(|&i| modes[i].is_closed());
+        let at_rest = &self.at_rest_in_space;
         accelerations.condense(end, self.step.dims.ng, closed, |i| {
-            1 + usize::from(modes[i] == Mode::Stick)
+            let stops = modes[i] == Mode::Stick || at_rest.contains(&i);
+            1 + if stops { modes.tangents[i] } else { 0 }
         });
         let value = |row: Row| end.velocity(row, &end.v);
         if accelerations.largest(value) == 0.0 {
@@ -201,13 +209,13 @@ impl Own {
         if self.events <= self.options.max_events {
             return Ok(());
         }
-        let Some(fired) = self.fired.first() else {
+        let Some(event) = self.detected.first() else {
             return Ok(());
         };
         let set = &self.step.end.contacts;
         Err(StepError::TooManyEvents {
-            contact: system.names().contact(set.id[fired.contact]),
-            kind: fired.kind.name(),
+            contact: system.names().contact(set.id[event.contact]),
+            kind: event.kind.name(),
             spacing,
             count: self.events,
             t: self.step.end.t,
@@ -215,7 +223,7 @@ impl Own {
     }
 
     /// Events of contacts whose mode is another than before.
-    fn note_changes(&mut self) {
+    fn record_mode_changes(&mut self) {
         for i in 0..self.before.len() {
             let kind = match (self.before[i], self.arc.modes[i]) {
                 (Mode::Open, Mode::Open) => continue,
@@ -223,7 +231,7 @@ impl Own {
                 (_, Mode::Open) => EventKind::Open,
                 (Mode::Slip(_), Mode::Stick) => EventKind::Stick,
                 (Mode::Stick, Mode::Slip(_)) => EventKind::Slip,
-                (Mode::Slip(a), Mode::Slip(b)) if a != b => EventKind::Slip,
+                (Mode::Slip(a), Mode::Slip(b)) if inner(a, b) < 0.0 => EventKind::Slip,
                 _ => continue,
             };
             let event = self.event(i, kind);
@@ -245,7 +253,7 @@ impl Own {
             energy_lost: 0.0,
             energy: None,
         };
-        for k in 0..=usize::from(set.law[i].tangents.min(1)) {
+        for k in 0..=usize::from(set.law[i].tangents.min(2)) {
             let row = Row::Normal(i, set.first_row[i] + k);
             event.velocity_before[k] = end.velocity(row, &self.v_before);
             event.velocity_after[k] = end.velocity(row, &end.v);

@@ -1,0 +1,174 @@
+//! What contacts do from one step to the next: impacts, and changes between open, closed, stick and slip, told from velocities and
+//! impulses at the ends of a step.
+
+use super::{halves, whole};
+use crate::integrator::{ContactState, Event, EventKind};
+use saltus_linear::max_abs;
+use saltus_system::{ContactId, ContactSet};
+
+/// A velocity along a contact below this share of the terms it is made of is none.
+const STILL: f64 = 1e-9;
+
+/// A step as far as events depend on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StepEnds<'a> {
+    /// End of the step \[s\].
+    pub(crate) t: f64,
+    /// The contacts at its end.
+    pub(crate) contacts: &'a ContactSet,
+    /// Velocities at its start and at its end (nv).
+    pub(crate) velocities: (&'a [f64], &'a [f64]),
+    /// Normal impulses over the step [N·s] (contacts).
+    pub(crate) impulse: &'a [f64],
+    /// Impulses of all rows [N·s] (rows of the set); may be empty where no contact has friction.
+    pub(crate) row_impulse: &'a [f64],
+    /// What each contact does at the end (contacts); may be empty where no contact has friction.
+    pub(crate) state: &'a [ContactState],
+    /// Whether contacts that approached and carry an impulse have just hit.
+    pub(crate) is_impact: bool,
+}
+
+impl StepEnds<'_> {
+    fn state(&self, i: usize) -> ContactState {
+        match self.state.get(i) {
+            Some(state) => *state,
+            None if self.impulse[i] > 0.0 => ContactState::Closed,
+            None => ContactState::Open,
+        }
+    }
+
+    /// What the normal velocity of contact `i` may amount to: the sum of its terms, or the fastest coordinate.
+    fn tolerance(&self, i: usize) -> f64 {
+        let (set, v) = (self.contacts, self.velocities.0);
+        let row = set.first_row[i];
+        let terms = set
+            .directions
+            .cols(row)
+            .iter()
+            .zip(set.directions.values(row));
+        let sum: f64 = terms.map(|(&j, w)| (w * v[j]).abs()).sum();
+        STILL * sum.max(max_abs(v))
+    }
+
+    /// What happened to contact `i` in the step.
+    fn event(&self, i: usize, kind: EventKind) -> Event {
+        let set = self.contacts;
+        let first = set.first_row[i];
+        let mut event = Event {
+            kind,
+            t: self.t,
+            contact: set.id[i],
+            velocity_before: [0.0; 3],
+            velocity_after: [0.0; 3],
+            impulse: [0.0; 3],
+            energy_lost: 0.0,
+            energy: None,
+        };
+        for k in 0..=usize::from(set.law[i].tangents.min(2)) {
+            let row = first + k;
+            let velocity = |v: &[f64]| set.directions.dot(row, v) + set.rate[row];
+            event.velocity_before[k] = velocity(self.velocities.0);
+            event.velocity_after[k] = velocity(self.velocities.1);
+            event.impulse[k] = match self.row_impulse.get(row) {
+                Some(p) => *p,
+                None if k == 0 => self.impulse[i],
+                None => 0.0,
+            };
+            event.energy_lost -=
+                0.5 * event.impulse[k] * (event.velocity_before[k] + event.velocity_after[k]);
+        }
+        event
+    }
+}
+
+/// What the contacts did at the end of the last step, by id, where they carried something.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ContactHistory(Vec<(ContactId, ContactState)>);
+
+impl ContactHistory {
+    pub(crate) fn reserve(&mut self, contacts: usize) {
+        self.0.reserve(contacts);
+    }
+
+    /// Takes over another history; allocates only beyond the largest one seen.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.0.clone_from(&other.0);
+    }
+
+    fn earlier(&self, id: ContactId) -> ContactState {
+        let found = self.0.binary_search_by_key(&id, |(id, _)| *id);
+        found.map_or(ContactState::Open, |k| self.0[k].1)
+    }
+
+    /// Appends the events of a step and remembers what its contacts do.
+    pub(crate) fn note(&mut self, step: &StepEnds<'_>, events: &mut Vec<Event>) {
+        let (set, (before, after)) = (step.contacts, step.velocities);
+        for i in 0..set.len() {
+            let tolerance = step.tolerance(i);
+            let approaches = set.normal_velocity(i, before) < -tolerance;
+            if step.is_impact && step.impulse[i] > 0.0 && approaches {
+                events.push(step.event(i, EventKind::Impact));
+            }
+            let rebounds = set.normal_velocity(i, after) > tolerance;
+            let now = if rebounds {
+                ContactState::Open
+            } else {
+                step.state(i)
+            };
+            let kind = match (self.earlier(set.id[i]), now) {
+                (ContactState::Open, ContactState::Open) => None,
+                (ContactState::Open, _) => Some(EventKind::Close),
+                (_, ContactState::Open) => Some(EventKind::Open),
+                (ContactState::Slip, ContactState::Stick) => Some(EventKind::Stick),
+                (ContactState::Stick, ContactState::Slip) => Some(EventKind::Slip),
+                _ => None,
+            };
+            events.extend(kind.map(|kind| step.event(i, kind)));
+        }
+        self.0.clear();
+        for i in 0..set.len() {
+            let state = step.state(i);
+            let rebounds = set.normal_velocity(i, after) > step.tolerance(i);
+            if state != ContactState::Open && !rebounds {
+                self.0.push((set.id[i], state));
+            }
+        }
+    }
+
+    /// Appends what a run that goes on needs.
+    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
+        memory.push(self.0.len() as f64);
+        for (id, state) in &self.0 {
+            memory.extend(halves(*id));
+            memory.push(match state {
+                ContactState::Open => 0.0,
+                ContactState::Closed => 1.0,
+                ContactState::Stick => 2.0,
+                ContactState::Slip => 3.0,
+            });
+        }
+    }
+
+    /// Takes up what [`save`](Self::save) appended; what follows it is returned.
+    pub(crate) fn load<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        self.0.clear();
+        let [count, rest @ ..] = memory else {
+            return &[];
+        };
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let numbers = 3 * (*count as usize);
+        if rest.len() < numbers {
+            return &[];
+        }
+        for entry in rest[..numbers].chunks_exact(3) {
+            let state = match entry[2] {
+                1.0 => ContactState::Closed,
+                2.0 => ContactState::Stick,
+                3.0 => ContactState::Slip,
+                _ => ContactState::Open,
+            };
+            self.0.push((whole([entry[0], entry[1]]), state));
+        }
+        &rest[numbers..]
+    }
+}
