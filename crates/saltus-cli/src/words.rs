@@ -108,8 +108,8 @@ fn chosen(outcome: &Outcome, range: StepRange) -> String {
     );
     let mut text = format!("{steps} of {shortest} s to {longest} s");
     if outcome.rejected > 0 {
-        let rejected = count(outcome.rejected, "attempt", "attempts");
-        let _ = write!(text, " after {rejected} that were rejected");
+        let rejected = count(outcome.rejected, "rejected attempt", "rejected attempts");
+        let _ = write!(text, " after {rejected}");
     }
     text
 }

@@ -222,6 +222,8 @@ pub struct Reactions<'a> {
     pub friction_impulse: &'a [f64],
     /// What each element of the friction in joints does, or empty.
     pub friction_state: &'a [ContactState],
+    /// Work of contacts and constraints that move by themselves over the step \[J\]; `None`: impulses times the rates at its end.
+    pub work_moving: Option<f64>,
 }
 
 impl<'a> Reactions<'a> {
@@ -244,6 +246,7 @@ impl<'a> Reactions<'a> {
             friction_slip: &[],
             friction_impulse: &[],
             friction_state: &[],
+            work_moving: None,
         }
     }
 }

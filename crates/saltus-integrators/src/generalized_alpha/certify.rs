@@ -63,6 +63,7 @@ impl Engine {
         self.certify_motion(measure, &mut certificate);
         self.take_impulses(h);
         let work_contact = self.work_of_reactions();
+        self.work_moving += self.work_of_rates();
         let work_external = self.work_of_forces(system, end);
         let before = self.energy;
         self.keep_for_interpolation(h);
@@ -138,6 +139,15 @@ impl Engine {
             self.along[j] = if open { 0.0 } else { t.imp_star[j] + smooth };
             *total += self.along[j];
         }
+    }
+
+    /// The part of it by contacts and constraints that move by themselves.
+    pub(super) fn work_of_rates(&self) -> f64 {
+        let rates = self.start.rate.iter().zip(&self.rows.rate);
+        let terms = self.along.iter().zip(rates);
+        -terms
+            .map(|(p, (before, after))| 0.5 * p * (before + after))
+            .sum::<f64>()
     }
 
     /// Work of impulses and reactions, with the mean of the velocities at both ends.
@@ -253,6 +263,7 @@ impl Engine {
     ) -> Result<StepReport, StepError> {
         self.rows.velocity.copy_from_slice(&self.start.velocity);
         self.impulse.fill(0.0);
+        self.work_moving = 0.0;
         self.along.fill(0.0);
         self.energy = self.energy_at_start(system);
         let mut certificate = Certificate::EMPTY;

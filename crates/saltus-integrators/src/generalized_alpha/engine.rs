@@ -67,6 +67,8 @@ pub(super) struct Engine {
     pub(super) energy: Energy,
     /// Total impulses over the step (m) \[N·s\].
     pub(super) impulse: Vec<f64>,
+    /// Work over the step of contacts and constraints that move by themselves \[J\].
+    pub(super) work_moving: f64,
     /// Scratch of multipliers (m).
     pub(super) along: Vec<f64>,
     /// Multipliers that are not unique in the last solve.
@@ -263,6 +265,7 @@ impl Engine {
             monolithic: Monolithic::default(),
             energy: Energy::default(),
             impulse: Vec::new(),
+            work_moving: 0.0,
             along: Vec::new(),
             redundant: 0,
             recalled: Vec::new(),
@@ -357,6 +360,7 @@ impl Engine {
     fn take(&mut self, system: &dyn System, h: f64, end: f64) -> Result<StepReport, StepError> {
         self.monitor.will_retry = true;
         self.impulse.fill(0.0);
+        self.work_moving = 0.0;
         let scales = self.scales();
         let first = match self.advance(system, h, end, None) {
             Ok(report) => return Ok(report),
@@ -364,6 +368,7 @@ impl Engine {
         };
         self.undo_location(system);
         self.impulse.fill(0.0);
+        self.work_moving = 0.0;
         self.restore_scales(scales);
         if !is_unsolved(&first) {
             return Err(first);
@@ -372,6 +377,7 @@ impl Engine {
         for parts in [2_u32, 4, 8, 16] {
             self.monitor.remedy();
             self.impulse.fill(0.0);
+            self.work_moving = 0.0;
             match self.step_in_parts(system, h, end, parts) {
                 Ok(report) => return Ok(report),
                 Err(_) => {

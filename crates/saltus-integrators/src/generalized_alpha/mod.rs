@@ -155,6 +155,7 @@ impl Engine {
             gap_velocity: &self.start.velocity[ng..],
             impulse: &self.impulse[ng..],
             force: force.get(ng..).unwrap_or(&[]),
+            work_moving: Some(self.work_moving),
             ..Reactions::of(&self.rows.set)
         }
     }

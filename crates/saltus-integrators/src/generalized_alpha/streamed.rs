@@ -469,8 +469,10 @@ impl Engine {
         certificate.set(Entry::Dynamics, worst);
         self.certify_impacts(&mut certificate);
         self.impulse.fill(0.0);
+        self.work_moving = 0.0;
         self.take_impulses(h);
         let work_contact = self.work_of_reactions();
+        self.work_moving += self.work_of_rates();
         let work_external = self.work_of_rows(system, state, end);
         let (s, t) = (&mut self.start, &mut self.trial);
         std::mem::swap(&mut state.q, &mut t.q);

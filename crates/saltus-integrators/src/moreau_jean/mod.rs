@@ -409,6 +409,7 @@ impl Integrator for MoreauJean {
             friction_slip: &self.joints.slip,
             friction_impulse: &self.joints.impulse,
             friction_state: &self.joints.state,
+            work_moving: None,
         }
     }
 

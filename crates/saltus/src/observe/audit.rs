@@ -72,6 +72,9 @@ impl EnergyAudit {
 
 /// Work of contacts and constraints that move by themselves \[J\].
 fn work_moving(reactions: &Reactions<'_>) -> f64 {
+    if let Some(work) = reactions.work_moving {
+        return work;
+    }
     let contacts = reactions.contacts;
     let mut work = 0.0;
     if contacts.rate.iter().any(|rate| *rate != 0.0) {

@@ -257,12 +257,13 @@ impl Engine {
         end: f64,
         sum: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
-        let (scales, power) = (self.scales(), self.power());
+        let (scales, power, moving) = (self.scales(), self.power(), self.work_moving);
         self.search.earlier.copy_from_slice(&self.impulse);
         let has_pieces = match self.advance_in_pieces(system, h, end, sum) {
             Ok(report) => {
                 let contact = report.work_contact - sum.map_or(0.0, |s| s.work_contact);
-                let work = contact.max(0.0) + h * power.max(self.power()).max(0.0);
+                let moved = self.work_moving - moving;
+                let work = contact.max(moved).max(0.0) + h * power.max(self.power()).max(0.0);
                 if !self.search.has_left || !gains_energy(scales.energy, report.energy, work) {
                     return Ok(report);
                 }
@@ -275,6 +276,7 @@ impl Engine {
             self.undo_location(system);
             self.restore_scales(scales);
             self.impulse.copy_from_slice(&self.search.earlier);
+            self.work_moving = moving;
             self.use_own_coefficients();
         }
         self.recall_memory();

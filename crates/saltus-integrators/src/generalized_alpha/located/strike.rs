@@ -7,7 +7,7 @@ use super::super::certify::join;
 use super::super::engine::Engine;
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{EventKind, StepError, StepReport};
-use saltus_linear::max_abs;
+use saltus_linear::{dot, max_abs};
 use saltus_system::{Point, System};
 
 /// A contact that would touch within this part of a step counts as touching at an impact of another.
@@ -133,6 +133,7 @@ impl Engine {
         }
         self.rows.velocity.copy_from_slice(&self.search.after);
         let work = self.work_of_reactions();
+        self.work_moving -= dot(&self.along, &self.start.rate);
         let (start, search) = (&mut self.start, &self.search);
         start.v.copy_from_slice(&search.v);
         start.velocity.copy_from_slice(&search.after);
