@@ -3,12 +3,16 @@
 use super::engine::Sets;
 
 /// What was done about a step that did not converge, in the order in which it is tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Remedy {
     /// Nothing yet.
     None,
     /// Sets and multipliers found together, level by level (`nested_levels.rs`).
     NestedLevels,
+    /// The activation parameter times 100.
+    LargerActivation,
+    /// No contact at acceleration level in this step.
+    NoLastingContacts,
     /// All unknowns at once instead of one block after the other, of which one may be singular: the sequential solve of a
     /// pendulum at a wall.
     Simultaneous,
@@ -149,7 +153,7 @@ mod tests {
         for (cheap, remedy, changes) in [
             (false, Remedy::None, 24),
             (true, Remedy::None, 3),
-            (true, Remedy::NestedLevels, 24),
+            (true, Remedy::LargerActivation, 24),
         ] {
             monitor.begin();
             (monitor.next_is_cheap, monitor.remedy) = (cheap, remedy);

@@ -17,6 +17,7 @@
 
 use super::engine::Engine;
 use super::levels::Level;
+use super::monitor::Remedy;
 use super::multipliers::MATRIX_LIMIT;
 use super::settings::{Formulation, Inactive};
 use saltus_complementarity::{Mlcp, MlcpSolver, Tolerance};
@@ -274,7 +275,9 @@ impl Engine {
             (Level::Smooth, _) => {
                 let p = velocity + j;
                 let closed = problem.y[p] > 0.0 || self.is_kept(j, size(p, Level::Velocity));
-                closed && self.may_carry((Level::Velocity, j), h, problem)
+                closed
+                    && self.monitor.remedy < Remedy::NoLastingContacts
+                    && self.may_carry((Level::Velocity, j), h, problem)
             }
         }
     }

@@ -57,7 +57,7 @@ impl Engine {
             }
             settled = residual.ratio() <= 1.0;
             if !residual.ratio().is_finite() || last {
-                if !self.solve_simultaneously() {
+                if !self.take_better_solve() {
                     return Err(if residual.ratio().is_finite() {
                         self.not_converged(system, spent, residual.worst)
                     } else {
@@ -83,7 +83,8 @@ impl Engine {
             }
             if let Err(error) = self.correct(system, h, end, with_tangents) {
                 // One block can be singular where all together are not.
-                if !self.next_remedy() {
+                let levels = self.monitor.remedy == Remedy::None && self.has_levels();
+                if !(levels && self.next_remedy() || self.take_better_solve()) {
                     return Err(error);
                 }
                 self.predict();
@@ -110,10 +111,24 @@ impl Engine {
 
     /// Goes on to the next remedy against sets that do not settle; `false` where there is none left.
     fn next_remedy(&mut self) -> bool {
-        if self.monitor.remedy == Remedy::None && self.has_levels() {
-            self.open_all();
-            self.monitor.take(Remedy::NestedLevels);
-            true
+        let relaxable = self.settings.formulation == Formulation::Pva(3);
+        let next = match self.monitor.remedy {
+            Remedy::None if self.has_levels() => {
+                self.open_all();
+                Remedy::NestedLevels
+            }
+            Remedy::None | Remedy::NestedLevels => Remedy::LargerActivation,
+            Remedy::LargerActivation if relaxable => Remedy::NoLastingContacts,
+            _ => return self.solve_simultaneously(),
+        };
+        self.monitor.take(next);
+        true
+    }
+
+    /// Goes on to another way to solve for a correction; `false` where there is none left.
+    fn take_better_solve(&mut self) -> bool {
+        if self.monitor.remedy == Remedy::NestedLevels {
+            self.next_remedy()
         } else {
             self.solve_simultaneously()
         }
@@ -316,6 +331,12 @@ impl Engine {
     pub(super) fn activate(&mut self, h: f64) {
         let formulation = self.settings.formulation;
         let ng = self.dims.ng;
+        let boost = if self.monitor.remedy >= Remedy::LargerActivation {
+            100.0
+        } else {
+            1.0
+        };
+        let relaxed = self.monitor.remedy >= Remedy::NoLastingContacts;
         let located = self.settings.location.is_some();
         let (t, rows, sets) = (&self.trial, &self.rows, &mut self.sets);
         sets.position[..ng].fill(formulation.has_corrections());
@@ -332,7 +353,7 @@ impl Engine {
                 sets.smooth[j] = false;
                 continue;
             }
-            let r = self.activation[j];
+            let r = boost * self.activation[j];
             // A gap that is zero up to round-off is closed, whichever way it was computed.
             let gap = rows.gap[j] - self.epsilon;
             let e = if located {
@@ -359,8 +380,10 @@ impl Engine {
                 Formulation::Pva(strategy) => {
                     let position = t.nu_star[j] - r * gap >= 0.0;
                     let velocity = position && t.imp_star[j] - r * law >= 0.0;
-                    let smooth =
-                        strategy == 3 && velocity && t.lambda[j] - r * rows.acceleration[j] >= 0.0;
+                    let smooth = strategy == 3
+                        && !relaxed
+                        && velocity
+                        && t.lambda[j] - r * rows.acceleration[j] >= 0.0;
                     (position, velocity, smooth)
                 }
                 Formulation::HalfStep => {
