@@ -12,6 +12,9 @@ use saltus_system::{
 const G: f64 = 9.81;
 const M: f64 = 2.0;
 
+/// Force at a time [N].
+type Force = fn(f64) -> [f64; 3];
+
 /// A plate over the floor `z = 0`, with small rotations (any, if it is a sphere): `x, y, z, θx, θy, θz`, feet at fixed points. Its tangents are turned by `frame` about the normal.
 struct Plate {
     feet: Vec<[f64; 2]>,
@@ -22,11 +25,11 @@ struct Plate {
     law: ContactLaw,
     frame: f64,
     /// Force at the time t beside that of gravity across the floor [N].
-    force: fn(f64) -> [f64; 3],
+    force: Force,
 }
 
 /// A body that is a point: no rotation ever begins.
-fn block(mu: f64, force: fn(f64) -> [f64; 3]) -> Plate {
+fn block(mu: f64, force: Force) -> Plate {
     Plate {
         feet: vec![[0.0, 0.0]],
         height: 0.0,
@@ -186,7 +189,7 @@ fn the_threshold_of_friction_is_the_same_in_every_direction() {
         let f = (MU + excess) * M * G;
         [f * c, f * s, 0.0]
     }
-    let below: [(f64, fn(f64) -> [f64; 3]); 3] = [
+    let below: [(f64, Force); 3] = [
         (17.0, |_| pull(17.0, -1e-4)),
         (45.0, |_| pull(45.0, -1e-4)),
         (90.0, |_| pull(90.0, -1e-4)),
@@ -197,7 +200,7 @@ fn the_threshold_of_friction_is_the_same_in_every_direction() {
         assert!(moved < 1e-15, "{degrees}°: {moved:e}");
         assert!(run.times(EventKind::Slip).is_empty());
     }
-    let above: [(f64, fn(f64) -> [f64; 3]); 3] = [
+    let above: [(f64, Force); 3] = [
         (17.0, |_| pull(17.0, 1e-4)),
         (45.0, |_| pull(45.0, 1e-4)),
         (90.0, |_| pull(90.0, 1e-4)),
@@ -233,7 +236,7 @@ fn slip_begins_when_a_growing_force_leaves_the_cone() {
 #[test]
 fn a_direction_that_turns_from_the_begin_of_slip_is_followed() {
     const MU: f64 = 0.5;
-    let force: fn(f64) -> [f64; 3] = |t| [4.0 * t, 6.0, 0.0];
+    let force: Force = |t| [4.0 * t, 6.0, 0.0];
     let end = 3.0;
     let stepped = |n: u32| {
         let h = end / f64::from(n);

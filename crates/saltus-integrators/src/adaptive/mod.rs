@@ -295,6 +295,9 @@ impl Own {
         self.attempted.copy_from(&self.history);
         let first_half = ends(&half.reactions(), &self.start, &self.middle);
         self.attempted.note(&first_half, &mut self.events);
+        for event in &mut self.events {
+            event.energy = Some(first.energy);
+        }
 
         copy(&self.middle, &mut self.end);
         let second = half.step(system, &mut self.end, 0.5 * length, t_end)?;
