@@ -221,7 +221,12 @@ fn the_number_of_threads_changes_no_bit() {
         (seen, rows)
     };
     let one = run(1);
-    assert!(one.0.len() > 200 && one.0.iter().filter(|s| s.1.is_err()).count() == 1);
+    let refused = one.0.iter().filter(|s| s.1.is_err()).count();
+    assert!(
+        one.0.len() > 100 && refused == 1,
+        "{} {refused}",
+        one.0.len()
+    );
     for threads in [2, 4, 100] {
         assert_eq!(run(threads), one, "{threads} threads");
     }

@@ -329,7 +329,14 @@ fn examples_of_the_documentation_are_solved() {
     }
     assert_eq!(
         kinds,
-        ["lcp", "mlcp", "friction", "global-friction", "contact"]
+        [
+            "friction",
+            "lcp",
+            "mlcp",
+            "friction",
+            "global-friction",
+            "contact"
+        ]
     );
     std::fs::remove_dir_all(root).unwrap();
 }

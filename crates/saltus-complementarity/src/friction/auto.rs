@@ -10,7 +10,7 @@ use super::modes;
 use super::nsgs::{Order, Sweeper, sweep_work};
 use super::proximal::{Newton, Weight};
 use super::scaled::total;
-use super::search::{Limits, Search, Stop};
+use super::search::{Search, Stop};
 use super::splitting::Admm;
 use crate::cone::project;
 
@@ -51,8 +51,6 @@ enum Method<const D: usize> {
     /// The same from the best point of all, with either function in turn.
     FromBest([NewtonFunction; 2], Weight),
     InteriorPoint,
-    /// The solution followed from zero friction to the full one, then the proximal method from there.
-    Continuation,
 }
 
 /// Weights of the proximal term with which Newton's methods begin, in turn.
@@ -63,10 +61,6 @@ const RUNAWAY: f64 = 1e20;
 const PATIENCE: u32 = 4;
 /// What the rate of all bursts of a method counts beside that of the last.
 const MEMORY: f64 = 0.25;
-/// Problems with a share of the friction that continuation solves on its way.
-const GROWTH: u32 = 20;
-/// Most Newton steps on each.
-const GROWTH_STEPS: u64 = 40;
 /// Each method has at least this share of the work.
 const LEAST_SHARE: f64 = 0.05;
 
@@ -116,7 +110,6 @@ impl<const D: usize> Portfolio<D> {
             (Method::Proximal(functions[0], weight), 30.0 * step),
             (Method::FromBest(functions, Weight::new(1e-3)), 12.0 * step),
             (Method::InteriorPoint, 40.0 * step),
-            (Method::Continuation, 800.0 * step),
         ];
         let each = methods.into_iter().map(|(method, unit)| Arm {
             point: match method {
@@ -223,17 +216,6 @@ impl<const D: usize> Arm<D> {
                 newton.proximal(search, *function, weight, budget)
             }
             Method::InteriorPoint => interior_point::solve(search),
-            Method::Continuation => {
-                let grown = with_growing_friction(search, newton);
-                search.best_eta = f64::INFINITY;
-                search.evaluate(&grown);
-                let mut weight = Weight::new(WEIGHTS[2]);
-                let budget = search.left();
-                let end =
-                    newton.proximal(search, NewtonFunction::AlartCurnier, &mut weight, budget);
-                self.method = Method::Proximal(NewtonFunction::AlartCurnier, weight);
-                end
-            }
         }
     }
 
@@ -260,48 +242,7 @@ impl<const D: usize> Arm<D> {
             Method::Proximal(_, weight) | Method::FromBest(_, weight) => {
                 *weight = Weight::new(WEIGHTS[self.restarts % WEIGHTS.len()]);
             }
-            Method::Sweeps(_) | Method::InteriorPoint | Method::Continuation => {}
+            Method::Sweeps(_) | Method::InteriorPoint => {}
         }
     }
-}
-
-/// The solution with almost full friction, reached from zero by problems whose coefficients grow: where many modes are near each
-/// other, Newton's method keeps to the branch that it came along.
-fn with_growing_friction<const D: usize>(
-    search: &mut Search<'_, D>,
-    newton: &mut Newton<D>,
-) -> Vec<[f64; D]> {
-    let mut partial = search.p.clone();
-    let mut point = vec![[0.0; D]; partial.contacts()];
-    for step in 0..GROWTH {
-        if search.stop().is_some() {
-            break;
-        }
-        let share = f64::from(step) / f64::from(GROWTH);
-        for (own, full) in [
-            (&mut partial.mu, &search.p.mu),
-            (&mut partial.rolling, &search.p.rolling),
-        ] {
-            for (own, full) in own.iter_mut().zip(full) {
-                *own = share * full;
-            }
-        }
-        let limits = Limits {
-            max_work: search.limits.max_work - search.work,
-            max_iterations: search.left(),
-            ..search.limits
-        };
-        let mut part = Search::new(&partial, limits, &point);
-        let mut weight = Weight::new(WEIGHTS[2]);
-        newton.proximal(
-            &mut part,
-            NewtonFunction::AlartCurnier,
-            &mut weight,
-            GROWTH_STEPS,
-        );
-        search.work += part.work;
-        search.iterations += part.iterations;
-        point.copy_from_slice(&part.best);
-    }
-    point
 }
