@@ -79,11 +79,11 @@ pub(super) struct Engine {
 
 /// Scales of the motion so far and the energy at the start of a step, to come back to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scales {
+struct Scales {
     momentum: f64,
     force: f64,
     bias: f64,
-    pub(super) energy: Energy,
+    energy: Energy,
 }
 
 /// What is known of the start of the step.
@@ -400,7 +400,7 @@ impl Engine {
     }
 
     /// What the motion so far says of sizes, and its energy.
-    pub(super) fn scales(&self) -> Scales {
+    fn scales(&self) -> Scales {
         Scales {
             momentum: self.momentum_scale.scale,
             force: self.force_scale,
@@ -410,7 +410,7 @@ impl Engine {
     }
 
     /// Comes back to what was known at the start of a step.
-    pub(super) fn restore_scales(&mut self, scales: Scales) {
+    fn restore_scales(&mut self, scales: Scales) {
         self.momentum_scale.scale = scales.momentum;
         self.force_scale = scales.force;
         self.bias_scale = scales.bias;

@@ -17,8 +17,7 @@ mod strike;
 use super::coefficients::Coefficients;
 use super::engine::{Before, Engine, Start, is_unsolved};
 use super::settings::Location;
-use crate::integrator::{Counts, Energy, Event, EventKind, StepError, StepReport};
-use saltus_linear::dot;
+use crate::integrator::{Counts, Event, EventKind, StepError, StepReport};
 use saltus_system::System;
 
 /// Gap that counts as none, relative to the place where it is.
@@ -27,8 +26,6 @@ pub(in crate::generalized_alpha) const TOUCHING: f64 = 1e-11;
 const STILL: f64 = 1e-9;
 /// What is left of a step where it is shorter than this part is round-off.
 const NOTHING: f64 = 1e-14;
-/// Part of the kinetic energy that a step with impacts may gain by its discretisation.
-const GAIN: f64 = 1e-3;
 
 /// What was done about impacts inside steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,8 +69,6 @@ pub(in crate::generalized_alpha) struct Search {
     own: Coefficients,
     /// `v̇`, `λ` and active force at the start of a step whose end renews the memory.
     former: [Vec<f64>; 3],
-    /// `a`, `η` and active force of the filters when they were last left.
-    memory: [Vec<f64>; 3],
     /// Contacts that hit, and their restitution (m).
     hits: Vec<bool>,
     restitution: Vec<f64>,
@@ -82,8 +77,6 @@ pub(in crate::generalized_alpha) struct Search {
     /// Which contacts stay closed after it, and the impulses of all rows (m).
     stays: Vec<bool>,
     impulse: Vec<f64>,
-    /// Impulses of earlier parts of the step (m).
-    earlier: Vec<f64>,
     /// Velocities after it (nv).
     v: Vec<f64>,
     /// Pieces of the step, for interpolation.
@@ -103,13 +96,11 @@ impl Default for Search {
             is_piece: false,
             own: Coefficients::from_rho(1.0),
             former: Default::default(),
-            memory: Default::default(),
             hits: Vec::new(),
             restitution: Vec::new(),
             after: Vec::new(),
             stays: Vec::new(),
             impulse: Vec::new(),
-            earlier: Vec::new(),
             v: Vec::new(),
             pieces: Vec::new(),
             used: 0,
@@ -120,12 +111,7 @@ impl Default for Search {
 impl Search {
     /// Sizes what has one entry per row, of `m`, or per velocity, of `n`.
     pub(in crate::generalized_alpha) fn resize(&mut self, m: usize, n: usize) {
-        for list in [
-            &mut self.restitution,
-            &mut self.after,
-            &mut self.impulse,
-            &mut self.earlier,
-        ] {
+        for list in [&mut self.restitution, &mut self.after, &mut self.impulse] {
             list.resize(m, 0.0);
         }
         self.hits.resize(m, false);
@@ -138,10 +124,6 @@ impl Search {
         self.origin.clone_from(start);
         let lists = [&start.x, &start.lambda, &start.active];
         for (to, from) in self.former.iter_mut().zip(lists) {
-            to.clone_from(from);
-        }
-        let lists = [&start.a, &start.eta, &start.filtered];
-        for (to, from) in self.memory.iter_mut().zip(lists) {
             to.clone_from(from);
         }
         let impacts = usize::try_from(location.max_impacts).unwrap_or(usize::MAX);
@@ -186,13 +168,6 @@ impl Search {
         }
         (whole, fraction)
     }
-}
-
-/// Whether a step with impacts that began with the energy `before` has gained more than the `work` \[J\] that forces and contacts may have
-/// done. The trapezoidal rule of its pieces may, where elements vibrate many times in a step.
-fn gains_energy(before: Energy, after: Energy, work: f64) -> bool {
-    let gain = after.total() - before.total() - work;
-    gain > GAIN * before.kinetic.max(after.kinetic)
 }
 
 /// How the rest of a step goes on.
@@ -249,54 +224,8 @@ impl Engine {
         Ok(report)
     }
 
-    /// The step in pieces or, where these fail or gain energy, at once from where it began.
-    fn advance_between_impacts(
-        &mut self,
-        system: &dyn System,
-        h: f64,
-        end: f64,
-        sum: Option<StepReport>,
-    ) -> Result<StepReport, StepError> {
-        let (scales, power, moving) = (self.scales(), self.power(), self.work_moving);
-        self.search.earlier.copy_from_slice(&self.impulse);
-        let has_pieces = match self.advance_in_pieces(system, h, end, sum) {
-            Ok(report) => {
-                let contact = report.work_contact - sum.map_or(0.0, |s| s.work_contact);
-                let moved = self.work_moving - moving;
-                let work = contact.max(moved).max(0.0) + h * power.max(self.power()).max(0.0);
-                if !self.search.has_left || !gains_energy(scales.energy, report.energy, work) {
-                    return Ok(report);
-                }
-                true
-            }
-            Err(error) if !is_unsolved(&error) => return Err(error),
-            Err(_) => self.search.has_left,
-        };
-        if has_pieces {
-            self.undo_location(system);
-            self.restore_scales(scales);
-            self.impulse.copy_from_slice(&self.search.earlier);
-            self.work_moving = moving;
-            self.use_own_coefficients();
-        }
-        self.recall_memory();
-        self.sort();
-        let report = self.go_at_once(system, h, end, sum)?;
-        if self.opens() {
-            self.forget();
-        } else {
-            self.start.is_filtered = true;
-        }
-        Ok(report)
-    }
-
-    /// Power of the forces without a potential at the start \[W\]. Their work over a piece is lost in vibrations where damping is stiff.
-    fn power(&self) -> f64 {
-        dot(&self.start.active, &self.start.v)
-    }
-
     /// The step in one piece, if it has no impact, or in several.
-    fn advance_in_pieces(
+    fn advance_between_impacts(
         &mut self,
         system: &dyn System,
         h: f64,

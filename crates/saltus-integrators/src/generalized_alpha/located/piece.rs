@@ -16,33 +16,7 @@ impl Engine {
             self.search.origin.clone_from(&self.start);
             self.search.has_left = true;
         }
-        if self.start.is_filtered {
-            let (start, memory) = (&self.start, &mut self.search.memory);
-            let lists = [&start.a, &start.eta, &start.filtered];
-            for (to, from) in memory.iter_mut().zip(lists) {
-                to.clone_from(from);
-            }
-        }
         self.forget();
-    }
-
-    /// Takes up what the filters remembered when they were last left, where they remember nothing: with accelerations of stiff vibrations in
-    /// its place, a step of other coefficients than those of the trapezoidal rule gains energy.
-    pub(super) fn recall_memory(&mut self) {
-        let (start, memory) = (&mut self.start, &self.search.memory);
-        if start.is_filtered {
-            return;
-        }
-        for (to, from) in [
-            (&mut start.a, &memory[0]),
-            (&mut start.eta, &memory[1]),
-            (&mut start.filtered, &memory[2]),
-        ] {
-            if to.len() == from.len() {
-                to.copy_from_slice(from);
-            }
-        }
-        start.is_filtered = true;
     }
 
     /// Comes back to the start of a step that was left, and to what was evaluated there.
