@@ -172,3 +172,44 @@ fn wedge() {
     close("README", v[0], 1.016_025, 5e-7);
     close("README", v[1], 0.240_192, 5e-7);
 }
+
+#[test]
+fn a_moving_wall_does_all_the_work_of_elastic_located_impacts() {
+    // No forces, `e = 1`: the energy changes by the work of the wall alone, whatever the step.
+    let text = r#"
+saltus = 1
+[system]
+coordinates = ["x"]
+mass = [1]
+force = ["0"]
+[[system.unilateral]]
+name = "wall"
+gap = "x - 0.1*sin(5*t)"
+restitution = 1
+[initial]
+q = { x = 1 }
+v = { x = -1 }
+[simulation]
+scheme = { name = "nonsmooth-generalized-alpha", formulation = "pva", impacts = "located" }
+step = 0.1
+until = 3
+"#;
+    let model = saltus_model::Model::parse(
+        "wall",
+        "wall",
+        text.to_owned(),
+        saltus_model::Format::Toml,
+        &[],
+    )
+    .unwrap_or_else(|errors| panic!("{errors}"));
+    let run = saltus::Simulation::new(&*model.system, model.scheme.clone())
+        .start(model.initial.clone())
+        .step(model.plan.step)
+        .until(model.plan.until)
+        .record()
+        .unwrap();
+    let energy = &run.outcome().unwrap().energy;
+    let change = energy.last.total() - energy.initial.total();
+    assert!(change.abs() > 0.1, "{change}");
+    assert!((energy.work_moving - change).abs() < 1e-12, "{energy:?}");
+}
