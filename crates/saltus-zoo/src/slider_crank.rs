@@ -5,7 +5,7 @@ use saltus_system::{
     Kinematics, MatrixSink, Point, Reach, System,
 };
 
-/// The mechanism of Flores, Leine, Glocker (2010), Table 1, without friction.
+/// The mechanism of Flores, Leine, Glocker (2010), Table 1, frictionless unless `friction` is set (0.01 there).
 #[derive(Debug, Clone, Copy)]
 pub struct SliderCrank {
     /// Lengths of crank and rod \[m\].
@@ -20,6 +20,8 @@ pub struct SliderCrank {
     weight: [f64; 2],
     /// Restitution of the guide.
     pub restitution: f64,
+    /// Coulomb's coefficient of the guide; at 0 the corners have no tangential direction.
+    friction: f64,
 }
 
 impl Default for SliderCrank {
@@ -39,6 +41,7 @@ impl Default for SliderCrank {
             coupling: (0.5 * m2 + m3) * l1 * l2,
             weight: [(0.5 * m1 + m2 + m3) * g * l1, (0.5 * m2 + m3) * g * l2],
             restitution: 0.4,
+            friction: 0.0,
         }
     }
 }
@@ -50,8 +53,37 @@ impl SliderCrank {
         (vec![0.0; 3], vec![150.0, -75.0, 0.0])
     }
 
+    /// The mechanism with this coefficient of friction in its guide.
+    #[must_use]
+    pub fn with_friction(self, friction: f64) -> Self {
+        Self { friction, ..self }
+    }
+
     /// Signs of the corners: towards ±x along the block, and the wall (+1 upper, −1 lower).
     const CORNERS: [(f64, f64); 4] = [(-1.0, 1.0), (1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)];
+
+    /// Rows of a corner: its normal and, with friction, its tangent.
+    fn rows(&self) -> usize {
+        if self.friction > 0.0 { 2 } else { 1 }
+    }
+
+    /// Every row in order, as a factor, the corner in the block's frame, and sines and cosines of the angles: a row is
+    /// the gradient of `factor (l₁ s₀ + l₂ s₁ + x s₂ + y c₂)`; a tangent is that of angles a quarter turn further.
+    fn directions(&self, q: &[f64]) -> impl Iterator<Item = (f64, [f64; 2], [f64; 3], [f64; 3])> {
+        let [a, b, _] = self.block;
+        let [(s0, c0), (s1, c1), (s2, c2)] = [q[0], q[1], q[2]].map(f64::sin_cos);
+        let (s, c) = ([s0, s1, s2], [c0, c1, c2]);
+        let rows = self.rows();
+        (0..4 * rows).map(move |row| {
+            let (along, wall) = Self::CORNERS[row / rows];
+            let corner = [along * a, wall * b];
+            if row % rows == 0 {
+                (-wall, corner, s, c)
+            } else {
+                (1.0, corner, c, s.map(|s| -s))
+            }
+        })
+    }
 
     fn forces(&self, sine: f64, q: &[f64], v: &[f64], force: &mut [f64]) {
         force[0] = -self.coupling * sine * v[1] * v[1] - self.weight[0] * q[0].cos();
@@ -163,43 +195,40 @@ impl Contacts for SliderCrank {
 
     fn detect(&self, t: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
         set.clear();
+        let tangents = if self.friction > 0.0 { 1 } else { 0 };
+        let law = ContactLaw::coulomb(self.restitution, self.friction, tangents);
         for i in 0..4 {
-            set.push(
-                ContactId(i),
-                ContactLaw::frictionless(self.restitution),
-                0.0,
-            );
-            set.directions.push(&[0, 1, 2], &[0.0; 3]);
-            set.rate.push(0.0);
+            set.push(ContactId(i), law, 0.0);
+            for _ in 0..self.rows() {
+                set.directions.push(&[0, 1, 2], &[0.0; 3]);
+                set.rate.push(0.0);
+            }
         }
         self.evaluate_contacts(t, q, set);
     }
 
     fn evaluate_contacts(&self, _: f64, q: &[f64], set: &mut ContactSet) {
         let [l1, l2] = self.length;
-        let [a, b, clearance] = self.block;
-        let (s0, c0) = q[0].sin_cos();
-        let (s1, c1) = q[1].sin_cos();
-        let (s2, c2) = q[2].sin_cos();
-        let height = l1 * s0 + l2 * s1;
+        let [_, b, clearance] = self.block;
+        let rows = self.rows();
         let values = set.directions.all_values_mut();
-        for (i, (along, wall)) in Self::CORNERS.into_iter().enumerate() {
-            let (x, y) = (along * a, wall * b);
-            set.gap[i] = b + clearance - wall * (height + x * s2 + y * c2);
-            values[3 * i] = -wall * l1 * c0;
-            values[3 * i + 1] = -wall * l2 * c1;
-            values[3 * i + 2] = -wall * (x * c2 - y * s2);
+        for (row, (factor, [x, y], s, c)) in self.directions(q).enumerate() {
+            if row % rows == 0 {
+                let height = l1 * s[0] + l2 * s[1];
+                set.gap[row / rows] = b + clearance + factor * (height + x * s[2] + y * c[2]);
+            }
+            values[3 * row] = factor * l1 * c[0];
+            values[3 * row + 1] = factor * l2 * c[1];
+            values[3 * row + 2] = factor * (x * c[2] - y * s[2]);
         }
     }
 
     fn contact_bias(&self, at: Point<'_>, _: &ContactSet, bias: &mut [f64]) {
-        let (q, v) = (at.q, at.v);
         let [l1, l2] = self.length;
-        let [a, b, _] = self.block;
-        let height = -l1 * q[0].sin() * v[0] * v[0] - l2 * q[1].sin() * v[1] * v[1];
-        for (bias, (along, wall)) in bias.iter_mut().zip(Self::CORNERS) {
-            let (x, y) = (along * a, wall * b);
-            *bias = -wall * (height - (x * q[2].sin() + y * q[2].cos()) * v[2] * v[2]);
+        let square = [0, 1, 2].map(|i| at.v[i] * at.v[i]);
+        for (bias, (factor, [x, y], s, c)) in bias.iter_mut().zip(self.directions(at.q)) {
+            let height = l1 * s[0] * square[0] + l2 * s[1] * square[1];
+            *bias = -factor * (height + (x * s[2] + y * c[2]) * square[2]);
         }
     }
 
@@ -212,13 +241,11 @@ impl Contacts for SliderCrank {
         curvature: &mut dyn MatrixSink,
     ) {
         let [l1, l2] = self.length;
-        let [a, b, _] = self.block;
         let mut diagonal = [0.0; 3];
-        for (r, (along, wall)) in r.iter().zip(Self::CORNERS) {
-            let (x, y) = (along * a, wall * b);
-            diagonal[0] += r * wall * l1 * q[0].sin();
-            diagonal[1] += r * wall * l2 * q[1].sin();
-            diagonal[2] += r * wall * (x * q[2].sin() + y * q[2].cos());
+        for (r, (factor, [x, y], s, c)) in r.iter().zip(self.directions(q)) {
+            diagonal[0] -= r * factor * l1 * s[0];
+            diagonal[1] -= r * factor * l2 * s[1];
+            diagonal[2] -= r * factor * (x * s[2] + y * c[2]);
         }
         for (i, d) in diagonal.into_iter().enumerate() {
             curvature.entry(i, i, d);
@@ -234,33 +261,29 @@ impl Contacts for SliderCrank {
         gradient: &mut dyn MatrixSink,
     ) {
         let [l1, l2] = self.length;
-        let [a, b, _] = self.block;
-        for (i, (along, wall)) in Self::CORNERS.into_iter().enumerate() {
-            let (px, py) = (along * a, wall * b);
+        for (i, (factor, [px, py], s, c)) in self.directions(q).enumerate() {
             let row = [
-                wall * l1 * q[0].sin() * x[0],
-                wall * l2 * q[1].sin() * x[1],
-                wall * (px * q[2].sin() + py * q[2].cos()) * x[2],
+                -factor * l1 * s[0] * x[0],
+                -factor * l2 * s[1] * x[1],
+                -factor * (px * s[2] + py * c[2]) * x[2],
             ];
             gradient.add(i, 0, 1, 3, &row);
         }
     }
 
     fn contact_bias_damping(&self, at: Point<'_>, set: &ContactSet, gradient: &mut dyn MatrixSink) {
-        let twice: Vec<f64> = at.v.iter().map(|v| 2.0 * v).collect();
+        let twice = [0, 1, 2].map(|i| 2.0 * at.v[i]);
         self.contact_direction_gradient(at.t, at.q, set, &twice, gradient);
     }
 
     fn contact_bias_gradient(&self, at: Point<'_>, _: &ContactSet, gradient: &mut dyn MatrixSink) {
-        let (q, v) = (at.q, at.v);
         let [l1, l2] = self.length;
-        let [a, b, _] = self.block;
-        for (i, (along, wall)) in Self::CORNERS.into_iter().enumerate() {
-            let (px, py) = (along * a, wall * b);
+        let square = [0, 1, 2].map(|i| at.v[i] * at.v[i]);
+        for (i, (factor, [x, y], s, c)) in self.directions(at.q).enumerate() {
             let row = [
-                wall * l1 * q[0].cos() * v[0] * v[0],
-                wall * l2 * q[1].cos() * v[1] * v[1],
-                wall * (px * q[2].cos() - py * q[2].sin()) * v[2] * v[2],
+                -factor * l1 * c[0] * square[0],
+                -factor * l2 * c[1] * square[1],
+                -factor * (x * c[2] - y * s[2]) * square[2],
             ];
             gradient.add(i, 0, 1, 3, &row);
         }

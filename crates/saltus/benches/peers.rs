@@ -1,5 +1,5 @@
-//! Our side of the comparison with a peer: CPU time per step of ball and slider–crank, recorded in memory with
-//! certificate, as a system written in Rust and as a model file, and of a bar whose rows are thinned. One
+//! Our side of the comparison with a peer: CPU time per step of ball and slider–crank under several schemes, recorded
+//! in memory with certificate, as a system written in Rust and as a model file, and of a bar whose rows are thinned. One
 //! `RESULT {json}` line each; with an argument the cases whose name contains it alone, `bar1000000` only then.
 #![allow(clippy::unwrap_used)]
 
@@ -26,8 +26,18 @@ fn wanted(case: &str) -> bool {
         .is_none_or(|only| !case.contains("-") || case.contains(&only) || only.starts_with("--"))
 }
 
-fn measure(case: &str, system: &dyn System, start: &State, h: f64, until: f64, repeat: u32) {
-    measure_thinned(case, system, start, h, until, repeat, 1);
+/// A run that is measured: every column of every step is kept.
+#[derive(Clone, Copy)]
+struct Run<'a> {
+    case: &'a str,
+    scheme: &'a str,
+    system: &'a dyn System,
+    start: &'a State,
+    h: f64,
+    until: f64,
+    repeat: u32,
+    /// Every how many steps a row is kept.
+    every: u64,
 }
 
 /// Largest memory of this process so far \[MB\].
@@ -48,36 +58,44 @@ fn bar(elements: u32, gap: f64, until: f64, repeat: u32) {
     let start = State::new(0.0, vec![gap; system.nodes], vec![-10.0; system.nodes]);
     let h = 1.2 * (10.0 / f64::from(elements)) / 30.0;
     let case = format!("bar{elements}-rust");
-    measure_thinned(&case, &system, &start, h, until, repeat, u64::MAX);
+    measure(&Run {
+        case: &case,
+        scheme: "moreau-jean",
+        system: &system,
+        start: &start,
+        h,
+        until,
+        repeat,
+        every: u64::MAX,
+    });
 }
 
-fn measure_thinned(
-    case: &str,
-    system: &dyn System,
-    start: &State,
-    h: f64,
-    until: f64,
-    repeat: u32,
-    every: u64,
-) {
+fn measure(run: &Run<'_>) {
+    let case = run.case;
     if !wanted(case) {
         return;
     }
-    let scheme = Scheme::by_name("moreau-jean").unwrap();
+    let scheme = Scheme::by_name(run.scheme).unwrap();
     // The kernel's clock of a thread is coarse: the sum over all repetitions counts.
     let mut spent = 0.0;
     let (mut steps, mut corrections) = (0, 0);
-    for _ in 0..repeat {
-        let simulation = Simulation::new(system, scheme.clone())
-            .start(start.clone())
-            .step(h)
-            .every(every)
-            .until(until);
+    for _ in 0..run.repeat {
+        let simulation = Simulation::new(run.system, scheme.clone())
+            .start(run.start.clone())
+            .step(run.h)
+            .every(run.every)
+            .until(run.until);
         let before = cpu();
         let trajectory = simulation.record().unwrap();
         spent += cpu() - before;
         let outcome = trajectory.outcome().unwrap();
-        steps += outcome.steps;
+        // A peer that locates impacts counts them as steps of their own.
+        steps += outcome.steps
+            + if run.scheme == "event-driven" {
+                outcome.events.impacts
+            } else {
+                0
+            };
         corrections += outcome.iterations.total;
     }
     println!(
@@ -88,48 +106,118 @@ fn measure_thinned(
     );
 }
 
-/// The model of a case, without friction.
-fn model(case: &str) -> Model {
+/// The model of a case, with the coefficient of friction `mu`.
+fn model(case: &str, mu: f64) -> Model {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../cases")
         .join(case);
-    Model::load(path.join("model.toml"), &[Override::set("parameters.mu=0")]).unwrap()
+    let mu = format!("parameters.mu={mu}");
+    Model::load(path.join("model.toml"), &[Override::set(&mu)]).unwrap()
 }
 
-fn main() {
-    // 1 kg, 9.81 m/s², dropped from 1 m, e = 0.9, 1e5 steps of 1e-4 s.
+/// 1 kg, 9.81 m/s², dropped from 1 m, e = 0.9, until 10 s: 1e5 steps of 1e-4 s, or as many rows as a located run has at 0.01 s.
+fn balls() {
     let ball = Ball {
         mass: 1.0,
         force: -9.81,
         restitution: 0.9,
     };
     let start = State::new(0.0, vec![1.0], vec![0.0]);
-    measure("ball-rust", &ball, &start, 1e-4, 10.0, 50);
     let text = "saltus = 1\n[system]\ncoordinates = [\"y\"]\nmass = [1.0]\npotential = \"9.81*y\"\n\
         [[system.unilateral]]\nname = \"floor\"\ngap = \"y\"\nrestitution = 0.9\n\
         [initial]\nq = { y = 1.0 }\n[simulation]\nscheme = \"moreau-jean\"\nstep = 1e-4\nuntil = 10.0\n";
-    let formula = Model::parse(
-        "ball",
-        "ball",
-        text.to_owned(),
-        saltus_model::Format::Toml,
-        &[],
-    )
-    .unwrap();
-    measure("ball-formulas", &*formula.system, &start, 1e-4, 10.0, 50);
+    let text = text.to_owned();
+    let formula = Model::parse("ball", "ball", text, saltus_model::Format::Toml, &[]).unwrap();
+    let run = Run {
+        case: "ball-rust",
+        scheme: "moreau-jean",
+        system: &ball,
+        start: &start,
+        h: 1e-4,
+        until: 10.0,
+        repeat: 50,
+        every: 1,
+    };
+    measure(&run);
+    measure(&Run {
+        case: "ball-formulas",
+        system: &*formula.system,
+        ..run
+    });
+    measure(&Run {
+        case: "ball-half-explicit",
+        scheme: "half-explicit",
+        ..run
+    });
+    measure(&Run {
+        case: "ball-schatzman",
+        scheme: "schatzman-paoli",
+        ..run
+    });
+    measure(&Run {
+        case: "ball-event",
+        scheme: "event-driven",
+        h: 1e-2,
+        repeat: 1000,
+        ..run
+    });
+}
 
+/// The slider–crank as published, by hand in Rust and by formulas, without friction and with it.
+fn cranks() {
     let (q, v) = SliderCrank::start();
     let start = State::new(0.0, q, v);
-    measure("crank-rust", &SliderCrank::default(), &start, 1e-5, 0.2, 40);
-    measure(
-        "crank-formulas",
-        &*model("slider-crank").system,
-        &start,
-        1e-5,
-        0.2,
-        40,
-    );
+    let by_hand = [0.0, 0.01].map(|friction| SliderCrank::default().with_friction(friction));
+    let by_formulas = [0.0, 0.01].map(|mu| model("slider-crank", mu));
+    let run = Run {
+        case: "crank-rust",
+        scheme: "moreau-jean",
+        system: &by_hand[0],
+        start: &start,
+        h: 1e-5,
+        until: 0.2,
+        repeat: 40,
+        every: 1,
+    };
+    measure(&run);
+    measure(&Run {
+        case: "crank-formulas",
+        system: &*by_formulas[0].system,
+        ..run
+    });
+    measure(&Run {
+        case: "crank_friction-rust",
+        system: &by_hand[1],
+        ..run
+    });
+    measure(&Run {
+        case: "crank_friction-formulas",
+        system: &*by_formulas[1].system,
+        ..run
+    });
+    measure(&Run {
+        case: "crank_friction-half-explicit",
+        scheme: "half-explicit",
+        system: &by_hand[1],
+        ..run
+    });
+    measure(&Run {
+        case: "crank_projected-rust",
+        scheme: "moreau-jean-projected",
+        system: &by_hand[1],
+        ..run
+    });
+    measure(&Run {
+        case: "crank_projected-formulas",
+        scheme: "moreau-jean-projected",
+        system: &*by_formulas[1].system,
+        ..run
+    });
+}
 
+fn main() {
+    balls();
+    cranks();
     bar(200, 0.3, 0.75, 100);
     bar(1000, 0.003, 0.75, 10);
     bar(5000, 0.0003, 0.75, 1);
