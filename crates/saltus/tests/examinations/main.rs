@@ -12,4 +12,6 @@ mod rest;
 mod restart;
 mod solved;
 mod subjects;
+#[path = "../support/tiers.rs"]
+mod tiers;
 mod transformed;

@@ -600,13 +600,8 @@ fn row(integrator: &dyn Integrator, state: &State, report: StepReport) -> Row {
     }
 }
 
-/// Of pairs of a scheme and a case each examination takes one in so many, another one each, so that every pair sits one of them.
-const SAMPLE: usize = 6;
-
-/// Whether `SALTUS_EXAMINE=all` asks for every examination of every pair.
-pub fn takes_all() -> bool {
-    std::env::var("SALTUS_EXAMINE").is_ok_and(|value| value == "all")
-}
+/// Of pairs of a scheme and a case each examination takes one in so many, others each, so that every scheme and every case is among them.
+const SAMPLE: usize = 12;
 
 /// Every candidate on every case (a sample of the pairs unless all are asked for), but for the exemptions, which are printed. What does not solve friction sits the case
 /// without it, and none with constraints on velocities.
@@ -616,7 +611,7 @@ pub fn everyone(
 ) {
     let candidates = candidates();
     let sampled = |row: usize, column: usize| {
-        takes_all() || (row + column + examination as usize).is_multiple_of(SAMPLE)
+        crate::tiers::takes_all() || (row + column + examination as usize).is_multiple_of(SAMPLE)
     };
     for (row, (case, h, steps)) in CASES.iter().enumerate() {
         let model = model(case);

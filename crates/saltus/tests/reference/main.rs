@@ -33,3 +33,5 @@ mod rocking;
 mod run;
 #[path = "../support/shared.rs"]
 mod shared;
+#[path = "../support/tiers.rs"]
+mod tiers;
