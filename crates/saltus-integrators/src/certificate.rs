@@ -215,11 +215,13 @@ impl WorstCertificate {
     /// Takes the certificate of the step that ended at `t` \[s\] into account.
     #[inline]
     pub fn update(&mut self, t: f64, certificate: &Certificate) {
-        for (k, value) in certificate.0.iter().enumerate() {
+        let worst = self.worst.iter_mut().zip(&mut self.at);
+        for (value, (worst, at)) in certificate.0.iter().zip(worst) {
             let value = value.abs();
-            if value > self.worst[k] || (self.worst[k].is_nan() && !value.is_nan()) {
-                self.worst[k] = value;
-                self.at[k] = t;
+            // What did not apply so far compares with nothing.
+            let is_known = value <= *worst;
+            if !is_known && !value.is_nan() {
+                (*worst, *at) = (value, t);
             }
         }
     }

@@ -234,7 +234,7 @@ pub fn drive(
     restore: Option<&[f64]>,
     observers: &mut [&mut dyn Observer],
 ) -> Result<Stop, DriveError> {
-    let mut report = integrator
+    let report = integrator
         .prepare(system, state, plan.step)
         .map_err(DriveError::Prepare)?;
     let names = system.names();
@@ -293,8 +293,8 @@ pub fn drive(
         } else {
             integrator.step(system, state, plan.length(k, steps), plan.time(k + 1))
         };
-        match step {
-            Ok(done) => report = done,
+        let report = match step {
+            Ok(report) => report,
             Err(error) => {
                 stop = Stop::StepFailed {
                     step: k + 1,
@@ -303,7 +303,7 @@ pub fn drive(
                 };
                 break;
             }
-        }
+        };
         let frame = Frame {
             step: k + 1,
             state,

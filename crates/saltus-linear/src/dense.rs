@@ -155,13 +155,30 @@ impl std::ops::IndexMut<(usize, usize)> for Dense {
     }
 }
 
+/// Adds rows of a few entries, as those of bodies are: no loop.
+#[inline]
+fn add_rows<'a, const N: usize>(target: impl Iterator<Item = &'a mut [f64]>, block: &[f64]) {
+    let (rows, _) = block.as_chunks::<N>();
+    for (target, row) in target.zip(rows) {
+        for (target, x) in target[..N].iter_mut().zip(row) {
+            *target += x;
+        }
+    }
+}
+
 impl MatrixSink for Dense {
     #[inline]
     fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-        for i in 0..rows {
-            let target = &mut self.data[(row + i) * self.cols + col..][..cols];
-            for (t, b) in target.iter_mut().zip(&block[i * cols..]) {
-                *t += b;
+        let from = row * self.cols + col;
+        let target = self.data[from..].chunks_mut(self.cols).take(rows);
+        match cols {
+            1 => add_rows::<1>(target, block),
+            2 => add_rows::<2>(target, block),
+            3 => add_rows::<3>(target, block),
+            _ => {
+                for (target, block) in target.zip(block.chunks_exact(cols.max(1))) {
+                    axpy(1.0, block, &mut target[..cols]);
+                }
             }
         }
     }

@@ -36,6 +36,13 @@ pub fn axpy(alpha: f64, x: &[f64], y: &mut [f64]) {
 #[inline]
 #[must_use]
 pub fn max_abs(x: &[f64]) -> f64 {
+    if x.len() < LANES {
+        let larger = |m: f64, x: &f64| {
+            let a = x.abs();
+            if a > m || a.is_nan() { a } else { m }
+        };
+        return x.iter().fold(0.0, larger);
+    }
     let (blocks, rest) = x.as_chunks::<LANES>();
     let mut largest = [0.0; LANES];
     let mut unordered = false;

@@ -37,8 +37,8 @@ impl StepEnds<'_> {
         }
     }
 
-    /// What the normal velocity of contact `i` may amount to: the sum of its terms, or the fastest coordinate.
-    fn tolerance(&self, i: usize) -> f64 {
+    /// A normal velocity of contact `i` that counts as none: of the sum of its terms, or of the `fastest` coordinate.
+    fn tolerance(&self, i: usize, fastest: f64) -> f64 {
         let (set, v) = (self.contacts, self.velocities.0);
         let row = set.first_row[i];
         let terms = set
@@ -47,7 +47,7 @@ impl StepEnds<'_> {
             .iter()
             .zip(set.directions.values(row));
         let sum: f64 = terms.map(|(&j, w)| (w * v[j]).abs()).sum();
-        STILL * sum.max(max_abs(v))
+        STILL * sum.max(fastest)
     }
 
     /// What happened to contact `i` in the step.
@@ -103,8 +103,16 @@ impl ContactHistory {
     /// Appends the events of a step and remembers what its contacts do.
     pub(crate) fn note(&mut self, step: &StepEnds<'_>, events: &mut Vec<Event>) {
         let (set, (before, after)) = (step.contacts, step.velocities);
+        let fastest = max_abs(before);
         for i in 0..set.len() {
-            let tolerance = step.tolerance(i);
+            let earlier = self.earlier(set.id[i]);
+            if earlier == ContactState::Open
+                && step.state(i) == ContactState::Open
+                && step.impulse[i] == 0.0
+            {
+                continue;
+            }
+            let tolerance = step.tolerance(i, fastest);
             let approaches = set.normal_velocity(i, before) < -tolerance;
             if step.is_impact && step.impulse[i] > 0.0 && approaches {
                 events.push(step.event(i, EventKind::Impact));
@@ -115,7 +123,7 @@ impl ContactHistory {
             } else {
                 step.state(i)
             };
-            let kind = match (self.earlier(set.id[i]), now) {
+            let kind = match (earlier, now) {
                 (ContactState::Open, ContactState::Open) => None,
                 (ContactState::Open, _) => Some(EventKind::Close),
                 (_, ContactState::Open) => Some(EventKind::Open),
@@ -128,8 +136,11 @@ impl ContactHistory {
         self.0.clear();
         for i in 0..set.len() {
             let state = step.state(i);
-            let rebounds = set.normal_velocity(i, after) > step.tolerance(i);
-            if state != ContactState::Open && !rebounds {
+            if state == ContactState::Open {
+                continue;
+            }
+            let rebounds = set.normal_velocity(i, after) > step.tolerance(i, fastest);
+            if !rebounds {
                 self.0.push((set.id[i], state));
             }
         }

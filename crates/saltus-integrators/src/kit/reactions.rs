@@ -83,10 +83,11 @@ impl StepReactions {
     }
 
     fn find_sticking(&mut self, start: &Stage) {
+        let fastest = max_abs(&start.v);
         for i in 0..self.sticking.len() {
             let first = start.contacts.first_row[i];
             let rows = first + 1..first + self.rows_of(&start.contacts, i);
-            let tolerance = 1e-10 * speed(start, first);
+            let tolerance = 1e-10 * speed(start, first).max(fastest);
             let sticks = rows.clone().all(|row| {
                 let u = start.velocity(Row::Tangent(i, row), &start.v);
                 u.abs() <= tolerance
@@ -183,14 +184,11 @@ impl StepReactions {
     }
 }
 
-/// What the velocity of a row of the set may amount to: the sum of the terms it is made of, or the fastest coordinate.
+/// What the velocity of a row of the set may amount to: the sum of the terms it is made of.
 pub(super) fn speed(stage: &Stage, row: usize) -> f64 {
     let directions = &stage.contacts.directions;
     let terms = directions.cols(row).iter().zip(directions.values(row));
-    terms
-        .map(|(&j, w)| (w * stage.v[j]).abs())
-        .sum::<f64>()
-        .max(max_abs(&stage.v))
+    terms.map(|(&j, w)| (w * stage.v[j]).abs()).sum()
 }
 
 /// `e` of a row: normal or tangential restitution, 0 of other rows.

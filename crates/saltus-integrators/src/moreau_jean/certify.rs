@@ -237,13 +237,13 @@ impl MoreauJean {
 
     /// Rates of the bilateral constraints at the end of the step, which is in `start`.
     fn velocities_at_end(&mut self, system: &dyn System) {
-        let start = std::mem::take(&mut self.start);
-        self.constraint_rows(system, start.t, &start.q);
+        let q = std::mem::take(&mut self.start.q);
+        self.constraint_rows(system, self.start.t, &q);
+        self.start.q = q;
         let b = &mut self.bilateral;
         for (i, u) in b.velocity.iter_mut().enumerate() {
-            *u = b.jacobian.rows().dot(i, &start.v) + b.rate[i];
+            *u = b.jacobian.rows().dot(i, &self.start.v) + b.rate[i];
         }
-        self.start = start;
     }
 
     /// Constraints and contacts at the start of the next step; this one began with `v_start`.
@@ -253,14 +253,15 @@ impl MoreauJean {
         v_start: &[f64],
         certificate: &mut Certificate,
     ) {
-        let start = std::mem::take(&mut self.start);
+        let q = std::mem::take(&mut self.start.q);
+        let v = std::mem::take(&mut self.start.v);
         let at = Point {
-            t: start.t,
-            q: &start.q,
-            v: &start.v,
+            t: self.start.t,
+            q: &q,
+            v: &v,
         };
         self.certify_end(system, at, v_start, certificate);
-        self.start = start;
+        (self.start.q, self.start.v) = (q, v);
     }
 
     /// Constraints and contacts `at` the end of the step that began with `v_start`.

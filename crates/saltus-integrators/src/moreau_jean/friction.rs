@@ -92,18 +92,16 @@ impl MoreauJean {
                 });
             }
         }
-        let mut one_step = std::mem::take(&mut self.one_step);
-        let equality = |i: usize| (1 << 62 | i as u64, Block::Equality);
-        let joint = |k: usize| (1 << 63 | k as u64, self.joints.block(k));
+        let mut blocks = std::mem::take(&mut self.contact.blocks);
+        blocks.clear();
+        blocks.extend((0..ng).map(|i| (1 << 62 | i as u64, Block::Equality)));
+        blocks.extend((0..self.joints.len()).map(|k| (1 << 63 | k as u64, self.joints.block(k))));
         let contact = |&i: &usize| (self.contact.law.id[i].0, self.block(i));
-        one_step.pose(
-            (0..ng)
-                .map(equality)
-                .chain((0..self.joints.len()).map(joint))
-                .chain(self.contact.active.iter().map(contact)),
-        );
+        blocks.extend(self.contact.active.iter().map(contact));
+        self.one_step.pose(blocks.iter().copied());
+        self.contact.blocks = blocks;
         let outcome = loop {
-            let outcome = one_step.solve_posed(&mut self.contact.multipliers);
+            let outcome = self.one_step.solve_posed(&mut self.contact.multipliers);
             let mut changed = false;
             for k in 0..self.contact.active.len() {
                 let i = self.contact.active[k];
@@ -111,10 +109,11 @@ impl MoreauJean {
                 let breaks = outcome.is_solved()
                     && self.contact.sticking[i]
                     && law.mu_static > law.mu
-                    && one_step.block_state(before + k) == BlockState::Slip;
+                    && self.one_step.block_state(before + k) == BlockState::Slip;
                 if breaks {
                     self.contact.sticking[i] = false;
-                    one_step.set_block(before + k, self.block(i));
+                    let block = self.block(i);
+                    self.one_step.set_block(before + k, block);
                     changed = true;
                 }
             }
@@ -124,12 +123,12 @@ impl MoreauJean {
         };
         if outcome.is_solved() && !outcome.multiple {
             for k in 0..self.contact.active.len() {
-                let state = one_step.block_state(before + k).into();
+                let state = self.one_step.block_state(before + k).into();
                 self.contact.state[self.contact.active[k]] = state;
             }
-            self.joint_states(|k| one_step.block_state(ng + k));
+            let (joints, one_step) = (&mut self.joints, &self.one_step);
+            joints.take_states(|k| one_step.block_state(ng + k));
         }
-        self.one_step = one_step;
         if !outcome.is_solved() || outcome.multiple {
             return Err(self.unsolved_friction(system, outcome));
         }

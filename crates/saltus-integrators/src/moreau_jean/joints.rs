@@ -29,6 +29,16 @@ pub(super) struct Joints {
 }
 
 impl Joints {
+    /// What the elements do, by the answer of the problem.
+    pub(super) fn take_states(&mut self, state: impl Fn(usize) -> BlockState) {
+        for (k, own) in self.state.iter_mut().enumerate() {
+            *own = match state(k) {
+                BlockState::Slip => ContactState::Slip,
+                _ => ContactState::Stick,
+            };
+        }
+    }
+
     /// Sizes the buffers for `system`.
     pub(super) fn of(system: &dyn System) -> Self {
         let elements = system.joint_friction().to_vec();
@@ -172,16 +182,6 @@ impl MoreauJean {
         };
         system.friction_jacobian_gradient(t, &trial.q_eval, &trial.v, &mut sink);
         joints.gradient.finish(joints.slip.len());
-    }
-
-    /// What the elements do, by the answer of the problem whose first element is block `first`.
-    pub(super) fn joint_states(&mut self, state: impl Fn(usize) -> BlockState) {
-        for (k, own) in self.joints.state.iter_mut().enumerate() {
-            *own = match state(k) {
-                BlockState::Slip => ContactState::Slip,
-                _ => ContactState::Stick,
-            };
-        }
     }
 
     /// Residual of the law of element `k` in velocity units: the distance of `d R` from its projection of `d R − s` on the disc of

@@ -40,6 +40,7 @@ use crate::kit::MomentumScale;
 use crate::one_step::OneStep;
 use crate::scheme::OptionsError;
 use crate::streaming::Fingerprint;
+use saltus_complementarity::Block;
 use saltus_linear::{DENSE_LIMIT, RowCollector, Runs, Schur, SquareMatrix, is_zero};
 use saltus_system::{ContactSet, Dims, State, Structure, System};
 
@@ -180,6 +181,7 @@ struct Contact {
     impulse: Vec<f64>,          // R (nc)
     active: Vec<usize>,         // contacts the forecast activated, increasing
     list: Vec<(usize, usize)>,  // contact and row of `law` of each row of the one-step problem
+    blocks: Vec<(u64, Block)>,  // identity and law of each block of the one-step problem
     restitution: Vec<f64>,      // e, one per row of `law`
     impulse_rows: Vec<f64>,     // R, one per row of `law`
     row_velocity: Vec<f64>,     // u, one per row of `law`; at the end of a step, of `set`

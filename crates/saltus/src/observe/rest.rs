@@ -134,11 +134,13 @@ fn larger(a: f64, b: f64) -> f64 {
 /// Whether all velocities together, the largest of which is `v`, are what the balance of impulses and forces leaves
 /// over.
 fn is_round_off(frame: &Frame<'_>, v: f64) -> bool {
-    let Energy { kinetic, potential } = frame.report.energy;
-    let nearly_nothing = 2.0 * kinetic < OF_IMPULSE * v * impulses(&frame.reactions)
-        || kinetic < OF_POTENTIAL * potential.abs();
     let reach = |q: &[f64]| q.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
-    nearly_nothing && frame.report.h * v <= DISPLACEMENT * reach(&frame.state.q)
+    if frame.report.h * v > DISPLACEMENT * reach(&frame.state.q) {
+        return false;
+    }
+    let Energy { kinetic, potential } = frame.report.energy;
+    2.0 * kinetic < OF_IMPULSE * v * impulses(&frame.reactions)
+        || kinetic < OF_POTENTIAL * potential.abs()
 }
 
 /// Sum of the absolute impulses of the step, those of contacts as they act on the velocities.
