@@ -254,7 +254,11 @@ fn counts(outcome: &Outcome) -> Option<String> {
     let told: Vec<String> = counts
         .map(|(name, n)| format!("{n} {}", name.replace('_', " ")))
         .collect();
-    (!told.is_empty()).then(|| format!("counted: {}", told.join(", ")))
+    let mut text = format!("counted: {}", told.join(", "));
+    if outcome.count("dropped_rebounds").is_some() {
+        text += "\n  steps with too many impacts ended without rebounds, whose energy is lost: take a shorter step or more `max_impacts`";
+    }
+    (!told.is_empty()).then_some(text)
 }
 
 fn iterations(outcome: &Outcome) -> String {

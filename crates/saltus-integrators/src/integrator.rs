@@ -177,7 +177,7 @@ pub struct Counts {
     /// What each number counts, as `summary.json` has it.
     pub names: &'static [&'static str],
     /// As many numbers as names.
-    pub values: [u64; 5],
+    pub values: [u64; 6],
 }
 
 impl Counts {

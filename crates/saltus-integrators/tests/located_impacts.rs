@@ -123,6 +123,50 @@ fn columns_of_balls_under_a_ceiling() {
     }
 }
 
+/// A mass of 100 kg pushes one of 1 kg against a wall, all elastic: 31 impacts, the digits of π, before they part.
+#[test]
+fn rebounds_that_a_step_has_no_room_for_are_counted() {
+    let system = Linear {
+        n: 2,
+        mass: vec![(0, 0, 1.0), (1, 1, 100.0)],
+        contacts: vec![
+            (0.0, vec![(0, 1.0)], 1.0),
+            (0.0, vec![(0, -1.0), (1, 1.0)], 1.0),
+        ],
+        ..Linear::default()
+    };
+    let run = |max_impacts: u32| {
+        let options = NonsmoothGeneralizedAlphaOptions {
+            max_impacts: Some(max_impacts),
+            ..options(0.8)
+        };
+        let mut scheme = NonsmoothGeneralizedAlpha::new(options).unwrap();
+        let mut state = State::new(0.0, vec![1.0, 2.0], vec![0.0, -1.0]);
+        scheme.prepare(&system, &state, 0.5).unwrap();
+        let mut law = 0.0_f64;
+        for k in 1..=10 {
+            let end = 0.5 * f64::from(k);
+            let report = scheme.step(&system, &mut state, 0.5, end).unwrap();
+            law = law.max(report.certificate.get(Entry::ImpactLaw));
+        }
+        let energy = 0.5 * (state.v[0].powi(2) + 100.0 * state.v[1].powi(2));
+        (scheme.located(), law, energy)
+    };
+    let (counts, law, energy) = run(40);
+    assert_eq!((counts.impacts, counts.dropped), (31, 0));
+    assert!(
+        law < 1e-10 && (energy - 50.0).abs() < 1e-9,
+        "{law} {energy}"
+    );
+    // Six impacts a step: the rest goes without rebounds, which nothing must hide.
+    let (counts, law, energy) = run(6);
+    assert!(counts.fallbacks > 0 && counts.dropped > 0, "{counts:?}");
+    assert!(law > 0.1 && energy < 49.0, "{law} {energy}");
+    let scheme = Scheme::NonsmoothGeneralizedAlpha(options(0.8));
+    let guarantees = scheme.build().unwrap().guarantees();
+    assert_eq!(guarantees.bound(Entry::ImpactLaw), None);
+}
+
 #[test]
 fn blocks_that_fall_on_their_corners() {
     let mut random = Random(2);

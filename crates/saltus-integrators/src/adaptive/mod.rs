@@ -240,7 +240,7 @@ impl Integrator for AdaptiveMoreauJean {
             .is_some_and(|own| own.is_accepted_at_shortest);
         Counts {
             names: &["accepted_at_shortest_step"],
-            values: [u64::from(forced), 0, 0, 0, 0],
+            values: [u64::from(forced), 0, 0, 0, 0, 0],
         }
     }
 

@@ -174,6 +174,13 @@ impl Outcome {
         }
     }
 
+    /// How often the scheme counted `name`, if it did.
+    #[must_use]
+    pub fn count(&self, name: &str) -> Option<u64> {
+        let found = self.counts.iter().find(|(own, n)| own == name && *n > 0);
+        found.map(|(_, n)| *n)
+    }
+
     /// Mean wall time of a step \[µs\], observers included.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]

@@ -87,10 +87,15 @@ fn doubts(outcome: &Outcome) -> Vec<String> {
         let verb = if own > 0.0 { "added" } else { "took" };
         doubts.push(format!("the scheme itself {verb} {}", joules(own.abs())));
     }
-    let forced = |(name, n): &&(String, u64)| name == "accepted_at_shortest_step" && *n > 0;
-    if let Some((_, n)) = outcome.counts.iter().find(forced) {
-        let steps = counted(*n, "step");
+    if let Some(n) = outcome.count("accepted_at_shortest_step") {
+        let steps = counted(n, "step");
         doubts.push(format!("{steps} accepted at the shortest length"));
+    }
+    if let Some(n) = outcome.count("dropped_rebounds") {
+        let rebounds = counted(n, "rebound");
+        doubts.push(format!(
+            "{rebounds} dropped in steps with too many impacts, with their energy: take a shorter step or more `max_impacts`"
+        ));
     }
     doubts
 }

@@ -36,6 +36,8 @@ pub struct Located {
     pub plastic: u64,
     /// Steps of which the rest was taken at once, without rebounds, because of too many impacts or none that could be located.
     pub fallbacks: u64,
+    /// Contacts with `e > 0` that hit in such a rest: their rebounds, and the energy of these, are lost.
+    pub dropped: u64,
     /// Steps at whose end the memory of the filters was made anew.
     pub renewals: u64,
     /// Steps and pieces of steps that were solved, rejected ones included.
@@ -47,6 +49,7 @@ impl Located {
         self.impacts += other.impacts;
         self.plastic += other.plastic;
         self.fallbacks += other.fallbacks;
+        self.dropped += other.dropped;
         self.renewals += other.renewals;
         self.solves += other.solves;
     }
@@ -181,10 +184,11 @@ enum Next {
 }
 
 /// Names of what is counted.
-const COUNTS: [&str; 5] = [
+const COUNTS: [&str; 6] = [
     "located_impacts",
     "plastic_rebounds",
     "fallbacks",
+    "dropped_rebounds",
     "renewed_memories",
     "solves",
 ];
@@ -198,7 +202,14 @@ impl Engine {
         let l = &self.search.last;
         Counts {
             names: &COUNTS,
-            values: [l.impacts, l.plastic, l.fallbacks, l.renewals, l.solves],
+            values: [
+                l.impacts,
+                l.plastic,
+                l.fallbacks,
+                l.dropped,
+                l.renewals,
+                l.solves,
+            ],
         }
     }
 
@@ -376,6 +387,8 @@ impl Engine {
                 let rates = [smooth, self.start.velocity[j]];
                 if smooth < 0.0 {
                     self.note(EventKind::Impact, j, rates, p);
+                    let e = self.rows.set.law[j - self.dims.ng].e_n;
+                    self.search.now.dropped += u64::from(e > 0.0);
                 }
                 self.note(EventKind::Close, j, [rates[1]; 2], 0.0);
             }

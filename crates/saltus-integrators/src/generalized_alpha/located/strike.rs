@@ -190,7 +190,13 @@ impl Engine {
             if p > 0.0 {
                 let u = search.after[j] + search.restitution[j] * start.velocity[j];
                 natural = natural.max(u.min(p / self.activation[j]).abs());
-                law = law.max(u.abs());
+                // A plastic rebound obeys the law of the step, not Newton's.
+                let e = if search.hits[j] {
+                    self.rows.set.law[j - self.dims.ng].e_n
+                } else {
+                    0.0
+                };
+                law = law.max((search.after[j] + e * start.velocity[j]).abs());
             }
         }
         if self.rows.contacts() > 0 {
