@@ -34,9 +34,7 @@ pub use generalized_alpha::{
     NonsmoothGeneralizedAlphaOptions, NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark,
     NonsmoothNewmarkOptions, Prediction, Preset, SmoothFormulation,
 };
-pub use half_explicit::{
-    ButcherTableau, HalfExplicit, HalfExplicitOptions, Method as HalfExplicitMethod,
-};
+pub use half_explicit::{ButcherTableau, HalfExplicitOptions, Method as HalfExplicitMethod};
 pub use higher_order::{
     HigherOrder, HigherOrderCounts, HigherOrderOptions, Method as HigherOrderMethod,
 };
@@ -47,9 +45,7 @@ pub use integrator::{
 pub use moreau_jean::{
     BilateralPoint, Evaluation, Explicit, Forecast, MoreauJean, MoreauJeanOptions, Variant,
 };
-pub use projected::{
-    Lifted, Metric, ProjectedMoreauJean, ProjectedMoreauJeanOptions, ProjectionMethod,
-};
-pub use schatzman_paoli::{SchatzmanPaoli, SchatzmanPaoliOptions, SchatzmanPaoliStart};
+pub use projected::{Lifted, Metric, ProjectedMoreauJeanOptions, ProjectionMethod};
+pub use schatzman_paoli::{SchatzmanPaoliOptions, SchatzmanPaoliStart};
 pub use scheme::{OptionsError, Scheme, SchemeInfo};
-pub use splitting::{Splitting, SplittingContact, SplittingOptions};
+pub use splitting::{SplittingContact, SplittingOptions};

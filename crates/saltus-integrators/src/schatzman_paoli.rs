@@ -18,8 +18,11 @@
 
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::refuse_laws_of_joints;
-use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
-use crate::kit::{Active, Duration, MomentumScale, Row, Stage, Step, StepProblem, refuse_friction};
+use crate::integrator::{Integrator, StepError, StepReport};
+use crate::kit::{
+    Active, CorridorScheme, Duration, MomentumScale, Row, Stage, Step, StepProblem, integrator,
+    refuse_friction,
+};
 use crate::round_off;
 use crate::scheme::{OptionsError, check_tolerance};
 use saltus_linear::{SquareMatrix, max_abs};
@@ -40,7 +43,7 @@ pub enum SchatzmanPaoliStart {
     FirstOrder,
 }
 
-/// Parameters of [`SchatzmanPaoli`].
+/// Parameters of the Schatzman–Paoli scheme.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SchatzmanPaoliOptions {
@@ -86,14 +89,7 @@ impl SchatzmanPaoliOptions {
 
 /// The scheme with its buffers.
 #[derive(Debug)]
-pub struct SchatzmanPaoli {
-    options: SchatzmanPaoliOptions,
-    own: Option<Own>,
-}
-
-/// What a prepared scheme has.
-#[derive(Debug)]
-struct Own {
+struct SchatzmanPaoli {
     step: Step,
     problem: StepProblem,
     active: Active,
@@ -125,24 +121,21 @@ struct Own {
     factored_for: f64,
 }
 
-impl SchatzmanPaoli {
-    /// The scheme with the given parameters.
-    ///
-    /// # Errors
-    /// The first parameter out of range.
-    pub fn new(options: SchatzmanPaoliOptions) -> Result<Self, OptionsError> {
-        options.validate()?;
-        Ok(Self { options, own: None })
-    }
+/// The integrator with the given parameters.
+///
+/// # Errors
+/// The first parameter out of range.
+pub(crate) fn build(options: &SchatzmanPaoliOptions) -> Result<Box<dyn Integrator>, OptionsError> {
+    options.validate()?;
+    Ok(integrator::<SchatzmanPaoli>(options))
 }
 
-impl Integrator for SchatzmanPaoli {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+impl CorridorScheme for SchatzmanPaoli {
+    const NAME: &'static str = NAME;
+    type Options = SchatzmanPaoliOptions;
 
-    fn guarantees(&self) -> Guarantees {
-        let tolerance = self.options.tolerance;
+    fn guarantees(options: &Self::Options) -> Guarantees {
+        let tolerance = options.tolerance;
         Guarantees::default()
             .with(Entry::Dynamics, tolerance)
             .with(Entry::ComplementarityVelocity, tolerance)
@@ -150,11 +143,11 @@ impl Integrator for SchatzmanPaoli {
     }
 
     fn prepare(
-        &mut self,
+        options: &Self::Options,
         system: &dyn System,
         state: &State,
         h: f64,
-    ) -> Result<StepReport, StepError> {
+    ) -> Result<(Self, StepReport), StepError> {
         let mut step = Step::new(NAME, system, state, None, h)?;
         refuse_friction(NAME, system, &step)?;
         refuse_laws_of_joints(system, NAME)?;
@@ -162,7 +155,7 @@ impl Integrator for SchatzmanPaoli {
         let nv = step.dims.nv;
         let zeros = || vec![0.0; nv];
         let matrix = || SquareMatrix::new(nv);
-        let mut own = Own {
+        let mut scheme = Self {
             problem: StepProblem::default(),
             active: Vec::with_capacity(step.start.contacts.len()),
             scale: MomentumScale::new(&step.start.mass),
@@ -186,72 +179,58 @@ impl Integrator for SchatzmanPaoli {
             factored_for: f64::NAN,
             step,
         };
-        own.restart(self.options.start, h);
-        self.own = Some(own);
-        Ok(report)
+        scheme.restart(options.start, h);
+        Ok((scheme, report))
     }
 
-    fn step(
+    fn take_step(
         &mut self,
+        options: &Self::Options,
         system: &dyn System,
         state: &mut State,
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        let Some(own) = &mut self.own else {
-            return Err(crate::kit::unprepared(NAME));
-        };
-        let start = &own.step.start;
+        let start = &self.step.start;
         let goes_on = start.t == state.t && start.q == state.q && start.v == state.v;
-        own.step.begin(system, state, h)?;
+        self.step.begin(system, state, h)?;
         if !goes_on {
-            own.restart(self.options.start, h);
+            self.restart(options.start, h);
         }
-        own.advance(system, state, &self.options, h, end)
+        self.advance(system, state, options, h, end)
     }
 
-    fn reactions(&self) -> Reactions<'_> {
-        crate::kit::reactions(self.own.as_ref().map(|own| &own.step))
+    fn step(&self) -> &Step {
+        &self.step
     }
 
-    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
-        if let Some(own) = &self.own {
-            own.step.interpolate(system, fraction, out);
-        }
-    }
-
-    fn events(&self) -> &[Event] {
-        self.own.as_ref().map_or(&[], |own| &own.step.events)
+    fn step_mut(&mut self) -> &mut Step {
+        &mut self.step
     }
 
     fn save(&self, memory: &mut Vec<f64>) {
-        memory.clear();
-        if let Some(own) = &self.own {
-            own.step.save(memory);
-            memory.extend([own.scale.get(), own.speed, own.h_k]);
-            memory.extend_from_slice(&own.w_k);
-            // Which places ever had an entry decides the order of elimination.
-            own.stiffness.remember(None, true, memory);
-            own.damping.remember(Some(&own.stiffness), true, memory);
-            own.iteration.remember(Some(&own.stiffness), true, memory);
-        }
+        memory.extend([self.scale.get(), self.speed, self.h_k]);
+        memory.extend_from_slice(&self.w_k);
+        // Which places ever had an entry decides the order of elimination.
+        self.stiffness.remember(None, true, memory);
+        self.damping.remember(Some(&self.stiffness), true, memory);
+        self.iteration.remember(Some(&self.stiffness), true, memory);
     }
 
     fn load(&mut self, memory: &[f64]) {
-        let Some(own) = &mut self.own else { return };
-        if let [scale, speed, h_k, rest @ ..] = own.step.load(memory)
-            && let Some((w_k, rest)) = rest.split_at_checked(own.w_k.len())
+        if let [scale, speed, h_k, rest @ ..] = memory
+            && let Some((w_k, rest)) = rest.split_at_checked(self.w_k.len())
         {
-            own.scale.set(*scale);
-            own.speed = *speed;
-            own.h_k = *h_k;
-            own.w_k.copy_from_slice(w_k);
-            let Own {
+            self.scale.set(*scale);
+            self.speed = *speed;
+            self.h_k = *h_k;
+            self.w_k.copy_from_slice(w_k);
+            let Self {
                 stiffness,
                 damping,
                 iteration,
                 ..
-            } = own;
+            } = self;
             let rest = stiffness.recall(None, rest);
             let rest = rest.and_then(|rest| damping.recall(Some(stiffness), rest));
             let _ = rest.and_then(|rest| iteration.recall(Some(stiffness), rest));
@@ -259,7 +238,7 @@ impl Integrator for SchatzmanPaoli {
     }
 }
 
-impl Own {
+impl SchatzmanPaoli {
     /// Mean velocity of the step before the first, from the state at the start of the step.
     fn restart(&mut self, start: SchatzmanPaoliStart, h: f64) {
         let at = &self.step.start;

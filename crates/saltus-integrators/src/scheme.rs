@@ -7,13 +7,13 @@ use crate::generalized_alpha::{
     NonsmoothGeneralizedAlphaOptions, NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark,
     NonsmoothNewmarkOptions,
 };
-use crate::half_explicit::{HalfExplicit, HalfExplicitOptions};
+use crate::half_explicit::HalfExplicitOptions;
 use crate::higher_order::{HigherOrder, HigherOrderOptions};
 use crate::integrator::Integrator;
 use crate::moreau_jean::MoreauJeanOptions;
-use crate::projected::{ProjectedMoreauJean, ProjectedMoreauJeanOptions};
-use crate::schatzman_paoli::{SchatzmanPaoli, SchatzmanPaoliOptions};
-use crate::splitting::{Splitting, SplittingOptions};
+use crate::projected::ProjectedMoreauJeanOptions;
+use crate::schatzman_paoli::SchatzmanPaoliOptions;
+use crate::splitting::SplittingOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -297,17 +297,15 @@ impl Scheme {
                 Ok(Box::new(NonsmoothNewmark::new(options.clone())?))
             }
             Self::NonsmoothHht(options) => Ok(Box::new(NonsmoothHht::new(options.clone())?)),
-            Self::HalfExplicit(options) => Ok(Box::new(HalfExplicit::new(options.clone())?)),
-            Self::SchatzmanPaoli(options) => Ok(Box::new(SchatzmanPaoli::new(options.clone())?)),
+            Self::HalfExplicit(options) => crate::half_explicit::build(options),
+            Self::SchatzmanPaoli(options) => crate::schatzman_paoli::build(options),
             Self::AdaptiveMoreauJean(options) => {
                 Ok(Box::new(AdaptiveMoreauJean::new(options.clone())?))
             }
             Self::HigherOrder(options) => Ok(Box::new(HigherOrder::new(options.clone())?)),
             Self::EventDriven(options) => Ok(Box::new(EventDriven::new(options.clone())?)),
-            Self::MoreauJeanProjected(options) => {
-                Ok(Box::new(ProjectedMoreauJean::new(options.clone())?))
-            }
-            Self::Splitting(options) => Ok(Box::new(Splitting::new(options.clone())?)),
+            Self::MoreauJeanProjected(options) => crate::projected::build(options),
+            Self::Splitting(options) => crate::splitting::build(options),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The trapezoidal rule at acceleration level, without friction (eqs. 44–60).
 
-use super::Own;
+use super::HalfExplicit;
 use crate::integrator::{StepError, StepReport};
 use crate::kit::{Active, Duration, Row, Stage};
 use saltus_linear::axpy;
 use saltus_system::{State, System};
 
-impl Own {
+impl HalfExplicit {
     pub(super) fn acceleration(
         &mut self,
         system: &dyn System,

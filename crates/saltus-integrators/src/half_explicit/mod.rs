@@ -28,8 +28,11 @@ mod trapezoidal;
 pub use options::{ButcherTableau, HalfExplicitOptions, Method};
 
 use crate::certificate::{Entry, Guarantees};
-use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
-use crate::kit::{Active, Duration, Row, Stage, Step, StepProblem, refuse_friction, restitution};
+use crate::integrator::{Integrator, StepError, StepReport};
+use crate::kit::{
+    Active, CorridorScheme, Duration, Row, Stage, Step, StepProblem, integrator, refuse_friction,
+    restitution,
+};
 use crate::scheme::OptionsError;
 use runge_kutta::RungeKutta;
 use saltus_system::{State, System};
@@ -38,14 +41,7 @@ const NAME: &str = "half-explicit";
 
 /// The schemes with their buffers.
 #[derive(Debug)]
-pub struct HalfExplicit {
-    options: HalfExplicitOptions,
-    own: Option<Own>,
-}
-
-/// What a prepared scheme has.
-#[derive(Debug)]
-struct Own {
+struct HalfExplicit {
     step: Step,
     problem: StepProblem,
     /// Where the directions are predicted.
@@ -63,28 +59,25 @@ struct Own {
     nominal: f64,
 }
 
-impl HalfExplicit {
-    /// The scheme with the given parameters.
-    ///
-    /// # Errors
-    /// The first parameter out of range.
-    pub fn new(options: HalfExplicitOptions) -> Result<Self, OptionsError> {
-        options.validate()?;
-        Ok(Self { options, own: None })
-    }
+/// The integrator with the given parameters.
+///
+/// # Errors
+/// The first parameter out of range.
+pub(crate) fn build(options: &HalfExplicitOptions) -> Result<Box<dyn Integrator>, OptionsError> {
+    options.validate()?;
+    Ok(integrator::<HalfExplicit>(options))
 }
 
-impl Integrator for HalfExplicit {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+impl CorridorScheme for HalfExplicit {
+    const NAME: &'static str = NAME;
+    type Options = HalfExplicitOptions;
 
-    fn guarantees(&self) -> Guarantees {
-        let tolerance = self.options.tolerance;
+    fn guarantees(options: &Self::Options) -> Guarantees {
+        let tolerance = options.tolerance;
         let g = Guarantees::default()
             .with(Entry::Dynamics, tolerance)
             .with(Entry::QuaternionNorm, tolerance);
-        if self.options.method == Method::Acceleration {
+        if options.method == Method::Acceleration {
             return g;
         }
         g.with(Entry::ComplementarityVelocity, tolerance)
@@ -94,22 +87,22 @@ impl Integrator for HalfExplicit {
     }
 
     fn prepare(
-        &mut self,
+        options: &Self::Options,
         system: &dyn System,
         state: &State,
         h: f64,
-    ) -> Result<StepReport, StepError> {
-        let mut step = Step::new(NAME, system, state, self.options.activation_tolerance, h)?;
-        if !self.options.solves_friction() {
+    ) -> Result<(Self, StepReport), StepError> {
+        let mut step = Step::new(NAME, system, state, options.activation_tolerance, h)?;
+        if !options.solves_friction() {
             refuse_friction(NAME, system, &step)?;
         }
         let zeros = || vec![0.0; step.dims.nv];
         let (a0, a1, v_free, v1, response) = (zeros(), zeros(), zeros(), zeros(), zeros());
-        let tableau = self.options.tableau();
-        let stable_step = self.options.method.largest_step(system, state, &step);
+        let tableau = options.tableau();
+        let stable_step = options.method.largest_step(system, state, &step);
         let report = step.initial_report(system, h);
         let active = Vec::with_capacity(step.start.contacts.len());
-        self.own = Some(Own {
+        let scheme = Self {
             predicted: Stage::new(system),
             problem: StepProblem::default(),
             active,
@@ -122,71 +115,50 @@ impl Integrator for HalfExplicit {
             stable_step,
             nominal: h,
             step,
-        });
-        Ok(report)
+        };
+        Ok((scheme, report))
     }
 
-    fn step(
+    fn take_step(
         &mut self,
+        options: &Self::Options,
         system: &dyn System,
         state: &mut State,
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        let Some(own) = &mut self.own else {
-            return Err(crate::kit::unprepared(NAME));
-        };
-        own.step.begin(system, state, h)?;
-        own.problem.begin_step();
-        own.a0.copy_from_slice(&own.step.start.force);
-        own.step.start.mass.solve(&mut own.a0);
-        match self.options.method {
-            Method::Trapezoidal => own.trapezoidal(system, state, h, end),
-            Method::Acceleration => own.acceleration(system, state, h, end),
-            Method::Reduced => own.reduced(system, state, h, &self.options),
+        self.step.begin(system, state, h)?;
+        self.problem.begin_step();
+        self.a0.copy_from_slice(&self.step.start.force);
+        self.step.start.mass.solve(&mut self.a0);
+        match options.method {
+            Method::Trapezoidal => self.trapezoidal(system, state, h, end),
+            Method::Acceleration => self.acceleration(system, state, h, end),
+            Method::Reduced => self.reduced(system, state, h, options),
             Method::Hetr | Method::Hem3 | Method::Hem4 | Method::Tableau => {
-                own.runge_kutta(system, state, h, end)
+                self.runge_kutta(system, state, h, end)
             }
         }
     }
 
-    fn reactions(&self) -> Reactions<'_> {
-        crate::kit::reactions(self.own.as_ref().map(|own| &own.step))
+    fn step(&self) -> &Step {
+        &self.step
     }
 
-    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
-        if let Some(own) = &self.own {
-            own.step.interpolate(system, fraction, out);
-        }
+    fn step_mut(&mut self) -> &mut Step {
+        &mut self.step
     }
 
-    fn events(&self) -> &[Event] {
-        self.own.as_ref().map_or(&[], |own| &own.step.events)
-    }
-
-    fn chooses_step(&self) -> bool {
-        self.options.method == Method::Reduced
+    fn chooses_step(options: &Self::Options) -> bool {
+        options.method == Method::Reduced
     }
 
     fn stable_step(&self) -> Option<f64> {
-        self.own.as_ref().and_then(|own| own.stable_step)
-    }
-
-    fn save(&self, memory: &mut Vec<f64>) {
-        memory.clear();
-        if let Some(own) = &self.own {
-            own.step.save(memory);
-        }
-    }
-
-    fn load(&mut self, memory: &[f64]) {
-        if let Some(own) = &mut self.own {
-            own.step.load(memory);
-        }
+        self.stable_step
     }
 }
 
-impl Own {
+impl HalfExplicit {
     /// The contacts of the step that are closed at `stage`.
     fn activate_closed(active: &mut Active, stage: &Stage, epsilon: f64) {
         let gaps = stage.contacts.gap.iter().enumerate();

@@ -1,6 +1,6 @@
 //! Half-explicit Runge–Kutta methods (eqs. B.1–B.16).
 
-use super::Own;
+use super::HalfExplicit;
 use super::tableaux::Tableau;
 use crate::integrator::{StepError, StepReport};
 use crate::kit::{Duration, Stage, TangentRate, combine};
@@ -32,7 +32,7 @@ impl RungeKutta {
     }
 }
 
-impl Own {
+impl HalfExplicit {
     pub(super) fn runge_kutta(
         &mut self,
         system: &dyn System,

@@ -1,13 +1,13 @@
 //! The trapezoidal rule at velocity level, with fixed steps (eqs. 65–72, A.1–A.13) and with reduced ones (eqs. 74–77).
 
 use super::options::HalfExplicitOptions;
-use super::{Own, rate};
+use super::{HalfExplicit, rate};
 use crate::integrator::{StepError, StepReport};
 use crate::kit::Duration;
 use saltus_linear::axpy;
 use saltus_system::{State, System};
 
-impl Own {
+impl HalfExplicit {
     pub(super) fn trapezoidal(
         &mut self,
         system: &dyn System,

@@ -5,6 +5,7 @@
 //! [`StepProblem::pose`] with the active contacts, [`StepProblem::solve`], [`StepProblem::respond`]; [`Step::finish`].
 
 mod certify;
+mod corridor;
 mod energy;
 mod events;
 mod failure;
@@ -22,6 +23,7 @@ mod tolerance;
 pub(crate) use certify::{
     certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law,
 };
+pub(crate) use corridor::{CorridorScheme, integrator};
 pub(crate) use energy::{check_kinetic, energy_not_finite, energy_of};
 pub(crate) use events::{ContactHistory, StepEnds};
 pub(crate) use failure::{

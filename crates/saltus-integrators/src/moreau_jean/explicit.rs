@@ -12,8 +12,10 @@
 use super::NAME;
 use super::options::MoreauJeanOptions;
 use crate::certificate::{Entry, Guarantees};
-use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
-use crate::kit::{Active, Duration, Row, Step, StepProblem, highest_mode, restitution};
+use crate::integrator::{StepError, StepReport};
+use crate::kit::{
+    Active, CorridorScheme, Duration, Row, Step, StepProblem, highest_mode, restitution,
+};
 use saltus_system::{State, System};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,13 +37,7 @@ pub enum Explicit {
 /// The scheme with its buffers.
 #[derive(Debug)]
 pub(super) struct ExplicitMoreauJean {
-    options: MoreauJeanOptions,
     variant: Explicit,
-    own: Option<Own>,
-}
-
-#[derive(Debug)]
-struct Own {
     step: Step,
     problem: StepProblem,
     active: Active,
@@ -51,114 +47,84 @@ struct Own {
     stable_step: Option<f64>,
 }
 
-impl ExplicitMoreauJean {
-    pub(super) fn new(options: MoreauJeanOptions, variant: Explicit) -> Self {
-        Self {
-            options,
-            variant,
-            own: None,
-        }
-    }
-}
+impl CorridorScheme for ExplicitMoreauJean {
+    const NAME: &'static str = NAME;
+    type Options = MoreauJeanOptions;
 
-impl Integrator for ExplicitMoreauJean {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn guarantees(&self) -> Guarantees {
-        let tolerance = self.options.tolerance;
+    fn guarantees(options: &Self::Options) -> Guarantees {
+        let tolerance = options.tolerance;
         let g = Guarantees::default()
             .with(Entry::Dynamics, tolerance)
             .with(Entry::ComplementarityVelocity, tolerance)
             .with(Entry::Cone, tolerance)
             .with(Entry::StickVelocity, tolerance)
             .with(Entry::QuaternionNorm, tolerance);
-        if self.variant == Explicit::Start {
+        if options.explicit == Some(Explicit::Start) {
             return g;
         }
         g.with(Entry::BilateralVelocity, tolerance)
     }
 
     fn prepare(
-        &mut self,
+        options: &Self::Options,
         system: &dyn System,
         state: &State,
         h: f64,
-    ) -> Result<StepReport, StepError> {
-        let mut step = Step::new(NAME, system, state, self.options.activation_tolerance, h)?;
+    ) -> Result<(Self, StepReport), StepError> {
+        let mut step = Step::new(NAME, system, state, options.activation_tolerance, h)?;
         let report = step.initial_report(system, h);
-        self.own = Some(Own {
+        let variant = options.explicit.unwrap_or(Explicit::Literal);
+        let scheme = Self {
+            variant,
             problem: StepProblem::default(),
             active: Vec::with_capacity(step.start.contacts.len()),
             v_free: vec![0.0; step.dims.nv],
             v_start: vec![0.0; step.dims.nv],
-            stable_step: match self.variant {
+            stable_step: match variant {
                 Explicit::Symplectic => {
                     highest_mode(system, state, &step).map(|m| m.imaginary_limit(2.0))
                 }
                 _ => None,
             },
             step,
-        });
-        Ok(report)
+        };
+        Ok((scheme, report))
     }
 
-    fn step(
+    fn take_step(
         &mut self,
+        options: &Self::Options,
         system: &dyn System,
         state: &mut State,
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        let Some(own) = &mut self.own else {
-            return Err(crate::kit::unprepared(NAME));
-        };
-        own.advance(system, state, self.variant, self.options.gamma, (h, end))
+        self.advance(system, state, options.gamma, (h, end))
     }
 
-    fn reactions(&self) -> Reactions<'_> {
-        crate::kit::reactions(self.own.as_ref().map(|own| &own.step))
+    fn step(&self) -> &Step {
+        &self.step
     }
 
-    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
-        if let Some(own) = &self.own {
-            own.step.interpolate(system, fraction, out);
-        }
-    }
-
-    fn events(&self) -> &[Event] {
-        self.own.as_ref().map_or(&[], |own| &own.step.events)
+    fn step_mut(&mut self) -> &mut Step {
+        &mut self.step
     }
 
     fn stable_step(&self) -> Option<f64> {
-        self.own.as_ref().and_then(|own| own.stable_step)
-    }
-
-    fn save(&self, memory: &mut Vec<f64>) {
-        memory.clear();
-        if let Some(own) = &self.own {
-            own.step.save(memory);
-        }
-    }
-
-    fn load(&mut self, memory: &[f64]) {
-        if let Some(own) = &mut self.own {
-            own.step.load(memory);
-        }
+        self.stable_step
     }
 }
 
-impl Own {
+impl ExplicitMoreauJean {
     fn advance(
         &mut self,
         system: &dyn System,
         state: &mut State,
-        variant: Explicit,
         gamma: f64,
         (h, end): (f64, f64),
     ) -> Result<StepReport, StepError> {
         let Self {
+            variant,
             step,
             problem,
             active,
@@ -183,7 +149,7 @@ impl Own {
         step.end.v.copy_from_slice(v_start);
         step.end.place(system, NAME)?;
         step.end.place_laws(system);
-        let smooth = if variant == Explicit::Symplectic {
+        let smooth = if *variant == Explicit::Symplectic {
             step.end.evaluate_force(system)?;
             &step.end
         } else {
@@ -193,12 +159,12 @@ impl Own {
         smooth.mass.solve_scaled(h, v_free);
         saltus_linear::axpy(1.0, v_start, v_free);
 
-        let rows = if variant == Explicit::Start {
+        let rows = if *variant == Explicit::Start {
             &step.start
         } else {
             &step.end
         };
-        let before = if variant == Explicit::Literal {
+        let before = if *variant == Explicit::Literal {
             &step.start
         } else {
             rows
@@ -221,7 +187,7 @@ impl Own {
         problem.solve(system, &mut step.reactions, rows, rows.t)?;
         step.end.v.copy_from_slice(v_free);
         problem.respond(&mut step.end.v);
-        let rows = if variant == Explicit::Start {
+        let rows = if *variant == Explicit::Start {
             &step.start
         } else {
             &step.end

@@ -211,10 +211,9 @@ impl Contact {
 pub(crate) fn build(options: &MoreauJeanOptions) -> Result<Box<dyn Integrator>, OptionsError> {
     options.validate()?;
     match options.explicit {
-        Some(variant) => Ok(Box::new(explicit::ExplicitMoreauJean::new(
-            options.clone(),
-            variant,
-        ))),
+        Some(_) => Ok(crate::kit::integrator::<explicit::ExplicitMoreauJean>(
+            options,
+        )),
         None => Ok(Box::new(MoreauJean::new(options.clone())?)),
     }
 }

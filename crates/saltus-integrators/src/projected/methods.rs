@@ -2,12 +2,12 @@
 
 use super::newton::{Laws, unprojected};
 use super::smooth::Rule;
-use super::{Lifted, NAME, Own, ProjectedMoreauJeanOptions};
+use super::{Lifted, NAME, ProjectedMoreauJean, ProjectedMoreauJeanOptions};
 use crate::integrator::{StepError, StepReport};
 use crate::kit::Gap;
 use saltus_system::{State, System};
 
-impl Own {
+impl ProjectedMoreauJean {
     /// Starts a step.
     pub(super) fn begin(
         &mut self,

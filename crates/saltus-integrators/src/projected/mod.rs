@@ -26,8 +26,11 @@ mod smooth;
 pub use options::{Lifted, Metric, ProjectedMoreauJeanOptions, ProjectionMethod};
 
 use crate::certificate::{Entry, Guarantees};
-use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
-use crate::kit::{Active, MomentumScale, Projection, Stage, Step, StepProblem, refuse_friction};
+use crate::integrator::{Integrator, StepError, StepReport};
+use crate::kit::{
+    Active, CorridorScheme, MomentumScale, Projection, Stage, Step, StepProblem, integrator,
+    refuse_friction,
+};
 use crate::scheme::OptionsError;
 use saltus_linear::{MatrixSink, RowCollector, SquareMatrix};
 use saltus_system::{ContactId, State, Structure, System};
@@ -37,14 +40,7 @@ const NAME: &str = "moreau-jean-projected";
 
 /// The schemes with their buffers.
 #[derive(Debug)]
-pub struct ProjectedMoreauJean {
-    options: ProjectedMoreauJeanOptions,
-    own: Option<Own>,
-}
-
-/// What a prepared scheme has.
-#[derive(Debug)]
-struct Own {
+struct ProjectedMoreauJean {
     step: Step,
     problem: StepProblem,
     projection: Projection,
@@ -82,24 +78,23 @@ struct Own {
     restitution: Vec<f64>,
 }
 
-impl ProjectedMoreauJean {
-    /// The schemes with the given parameters.
-    ///
-    /// # Errors
-    /// The first parameter out of range.
-    pub fn new(options: ProjectedMoreauJeanOptions) -> Result<Self, OptionsError> {
-        options.validate()?;
-        Ok(Self { options, own: None })
-    }
+/// The integrator with the given parameters.
+///
+/// # Errors
+/// The first parameter out of range.
+pub(crate) fn build(
+    options: &ProjectedMoreauJeanOptions,
+) -> Result<Box<dyn Integrator>, OptionsError> {
+    options.validate()?;
+    Ok(integrator::<ProjectedMoreauJean>(options))
 }
 
-impl Integrator for ProjectedMoreauJean {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+impl CorridorScheme for ProjectedMoreauJean {
+    const NAME: &'static str = NAME;
+    type Options = ProjectedMoreauJeanOptions;
 
-    fn guarantees(&self) -> Guarantees {
-        let tolerance = self.options.tolerance;
+    fn guarantees(options: &Self::Options) -> Guarantees {
+        let tolerance = options.tolerance;
         let g = Guarantees::default()
             .with(Entry::Dynamics, tolerance)
             .with(Entry::ComplementarityVelocity, tolerance)
@@ -107,8 +102,8 @@ impl Integrator for ProjectedMoreauJean {
             .with(Entry::StickVelocity, tolerance)
             .with(Entry::QuaternionNorm, tolerance)
             .with(Entry::BilateralPosition, tolerance);
-        if self.options.method == ProjectionMethod::Direct {
-            return match self.options.lifted {
+        if options.method == ProjectionMethod::Direct {
+            return match options.lifted {
                 Lifted::All => g.with(Entry::Penetration, tolerance),
                 Lifted::Active => g,
             };
@@ -120,22 +115,22 @@ impl Integrator for ProjectedMoreauJean {
     }
 
     fn prepare(
-        &mut self,
+        options: &Self::Options,
         system: &dyn System,
         state: &State,
         h: f64,
-    ) -> Result<StepReport, StepError> {
-        let mut step = Step::new(NAME, system, state, self.options.activation_tolerance, h)?;
-        if !self.options.solves_friction() {
+    ) -> Result<(Self, StepReport), StepError> {
+        let mut step = Step::new(NAME, system, state, options.activation_tolerance, h)?;
+        if !options.solves_friction() {
             refuse_friction(NAME, system, &step)?;
         }
         let report = step.initial_report(system, h);
         let zeros = || vec![0.0; step.dims.nv];
-        let metric = match self.options.metric {
+        let metric = match options.metric {
             Metric::Mass => None,
             Metric::Identity => Some(identity(step.dims.nv)?),
         };
-        self.own = Some(Own {
+        let scheme = Self {
             problem: StepProblem::default(),
             projection: Projection::new(system),
             smooth: Smooth::new(system),
@@ -146,11 +141,10 @@ impl Integrator for ProjectedMoreauJean {
             closed: Vec::new(),
             earlier: Vec::new(),
             metric,
-            tolerance: self
-                .options
+            tolerance: options
                 .position_tolerance
                 .unwrap_or_else(|| 1e-13 * step.length_scale(state, h)),
-            leaves: self.options.position_tolerance.unwrap_or(0.0),
+            leaves: options.position_tolerance.unwrap_or(0.0),
             t_contacts: f64::NAN,
             q_contacts: vec![0.0; step.dims.nq],
             q_free: vec![0.0; step.dims.nq],
@@ -165,79 +159,66 @@ impl Integrator for ProjectedMoreauJean {
             turned_contacts: RowCollector::default(),
             restitution: Vec::new(),
             step,
-        });
-        Ok(report)
+        };
+        Ok((scheme, report))
     }
 
-    fn step(
+    fn take_step(
         &mut self,
+        options: &Self::Options,
         system: &dyn System,
         state: &mut State,
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        let Some(own) = &mut self.own else {
-            return Err(crate::kit::unprepared(NAME));
-        };
         let rule = Rule {
-            theta: self.options.theta,
-            evaluation: self.options.evaluation,
+            theta: options.theta,
+            evaluation: options.evaluation,
             h,
             end,
         };
-        own.begin(system, state, &rule)?;
-        match self.options.method {
-            ProjectionMethod::Combined => own.combined(system, state, &rule, &self.options),
-            ProjectionMethod::Direct => own.direct(system, state, &rule, &self.options),
-            ProjectionMethod::Ggl => own.ggl(system, state, &rule, &self.options),
+        self.begin(system, state, &rule)?;
+        match options.method {
+            ProjectionMethod::Combined => self.combined(system, state, &rule, options),
+            ProjectionMethod::Direct => self.direct(system, state, &rule, options),
+            ProjectionMethod::Ggl => self.ggl(system, state, &rule, options),
         }
     }
 
-    fn reactions(&self) -> Reactions<'_> {
-        crate::kit::reactions(self.own.as_ref().map(|own| &own.step))
+    fn step(&self) -> &Step {
+        &self.step
     }
 
-    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
-        if let Some(own) = &self.own {
-            own.step.interpolate(system, fraction, out);
-        }
-    }
-
-    fn events(&self) -> &[Event] {
-        self.own.as_ref().map_or(&[], |own| &own.step.events)
+    fn step_mut(&mut self) -> &mut Step {
+        &mut self.step
     }
 
     fn save(&self, memory: &mut Vec<f64>) {
-        memory.clear();
-        if let Some(own) = &self.own {
-            own.step.save(memory);
-            let count = own.earlier.len() as f64;
-            memory.extend([own.scale.get(), own.tolerance, count]);
-            for id in &own.earlier {
-                memory.extend(crate::kit::halves(*id));
-            }
-            own.smooth.save(memory);
-            own.projection.save(memory);
+        let count = self.earlier.len() as f64;
+        memory.extend([self.scale.get(), self.tolerance, count]);
+        for id in &self.earlier {
+            memory.extend(crate::kit::halves(*id));
         }
+        self.smooth.save(memory);
+        self.projection.save(memory);
     }
 
     fn load(&mut self, memory: &[f64]) {
-        let Some(own) = &mut self.own else { return };
-        let [scale, tolerance, count, rest @ ..] = own.step.load(memory) else {
+        let [scale, tolerance, count, rest @ ..] = memory else {
             return;
         };
-        own.scale.set(*scale);
-        own.tolerance = *tolerance;
+        self.scale.set(*scale);
+        self.tolerance = *tolerance;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let Some((ids, rest)) = rest.split_at_checked(2 * *count as usize) else {
             return;
         };
-        own.earlier.clear();
+        self.earlier.clear();
         let ids = ids.chunks_exact(2);
-        own.earlier
+        self.earlier
             .extend(ids.map(|id| crate::kit::whole([id[0], id[1]])));
-        if let Some(rest) = own.smooth.load(rest) {
-            own.projection.load(rest);
+        if let Some(rest) = self.smooth.load(rest) {
+            self.projection.load(rest);
         }
     }
 }

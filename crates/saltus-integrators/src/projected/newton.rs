@@ -1,7 +1,7 @@
 //! Newton's method on the velocity at the end of the step, with the contacts of the step given.
 
 use super::smooth::Rule;
-use super::{NAME, Own, ProjectedMoreauJeanOptions};
+use super::{NAME, ProjectedMoreauJean, ProjectedMoreauJeanOptions};
 use crate::integrator::StepError;
 use crate::kit::{Duration, Gap, Row, Unprojected, restitution};
 use saltus_linear::{RowScaled, Shifted, SparseRows, axpy, max_abs};
@@ -21,7 +21,7 @@ pub(super) enum Laws {
     Fixed,
 }
 
-impl Own {
+impl ProjectedMoreauJean {
     /// Solves for `v_{k+1}` and the impulses of the contacts `active`; returns corrections and linearisations of the projection.
     pub(super) fn newton(
         &mut self,

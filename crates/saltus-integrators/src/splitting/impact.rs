@@ -1,7 +1,7 @@
 //! The end of a step: impacts at fixed positions, and the contacts that close.
 
 use super::flow::accelerations;
-use super::{Own, SplittingContact, SplittingOptions};
+use super::{Splitting, SplittingContact, SplittingOptions};
 use crate::integrator::{ContactState, StepError};
 use crate::kit::{Duration, Row, restitution};
 use saltus_system::{ContactSet, System};
@@ -11,7 +11,7 @@ const SLOW: f64 = 2.0;
 /// Velocity along a contact that counts as none, relative to the momentum of the motion.
 const AT_REST: f64 = 1e-9;
 
-impl Own {
+impl Splitting {
     /// Whether contact `i` is closed by the last steps.
     fn is_closed(&self, i: usize) -> bool {
         self.active.binary_search(&i).is_ok()

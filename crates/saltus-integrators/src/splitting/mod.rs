@@ -24,8 +24,11 @@ mod options;
 pub use options::{SplittingContact, SplittingOptions};
 
 use crate::certificate::{Entry, Guarantees};
-use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
-use crate::kit::{Active, MomentumScale, Step, StepProblem, highest_mode, refuse_friction};
+use crate::integrator::{Integrator, StepError, StepReport};
+use crate::kit::{
+    Active, CorridorScheme, MomentumScale, Step, StepProblem, highest_mode, integrator,
+    refuse_friction,
+};
 use crate::scheme::OptionsError;
 use flow::Flow;
 use saltus_linear::axpy;
@@ -40,14 +43,7 @@ const SHRINK_ON_PENETRATION: f64 = 0.3;
 
 /// The schemes with their buffers.
 #[derive(Debug)]
-pub struct Splitting {
-    options: SplittingOptions,
-    own: Option<Own>,
-}
-
-/// What a prepared scheme has.
-#[derive(Debug)]
-struct Own {
+struct Splitting {
     step: Step,
     problem: StepProblem,
     flow: Flow,
@@ -71,24 +67,21 @@ struct Own {
     stable_step: Option<f64>,
 }
 
-impl Splitting {
-    /// The schemes with the given parameters.
-    ///
-    /// # Errors
-    /// The first parameter out of range.
-    pub fn new(options: SplittingOptions) -> Result<Self, OptionsError> {
-        options.validate()?;
-        Ok(Self { options, own: None })
-    }
+/// The integrator with the given parameters.
+///
+/// # Errors
+/// The first parameter out of range.
+pub(crate) fn build(options: &SplittingOptions) -> Result<Box<dyn Integrator>, OptionsError> {
+    options.validate()?;
+    Ok(integrator::<Splitting>(options))
 }
 
-impl Integrator for Splitting {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+impl CorridorScheme for Splitting {
+    const NAME: &'static str = NAME;
+    type Options = SplittingOptions;
 
-    fn guarantees(&self) -> Guarantees {
-        let tolerance = self.options.tolerance;
+    fn guarantees(options: &Self::Options) -> Guarantees {
+        let tolerance = options.tolerance;
         Guarantees::default()
             .with(Entry::Dynamics, tolerance)
             .with(Entry::ComplementarityVelocity, tolerance)
@@ -97,14 +90,14 @@ impl Integrator for Splitting {
     }
 
     fn prepare(
-        &mut self,
+        options: &Self::Options,
         system: &dyn System,
         state: &State,
         h: f64,
-    ) -> Result<StepReport, StepError> {
-        let mut step = Step::new(NAME, system, state, self.options.activation_tolerance, h)?;
+    ) -> Result<(Self, StepReport), StepError> {
+        let mut step = Step::new(NAME, system, state, options.activation_tolerance, h)?;
         refuse_friction(NAME, system, &step)?;
-        let mode = if self.options.adaptive {
+        let mode = if options.adaptive {
             None
         } else {
             highest_mode(system, state, &step)
@@ -115,7 +108,7 @@ impl Integrator for Splitting {
         let mut weights = zeros();
         step.start.mass.diagonal(&mut weights);
         weights.iter_mut().for_each(|w| *w = w.max(0.0).sqrt());
-        let mut own = Own {
+        let mut scheme = Self {
             problem: StepProblem::default(),
             flow: Flow::new(system),
             closed: Vec::with_capacity(contacts),
@@ -133,100 +126,86 @@ impl Integrator for Splitting {
             stable_step: mode.map(flow::stable_step),
             step,
         };
-        own.include_start(h);
-        if self.options.contact == SplittingContact::Forces {
-            own.close_touching();
+        scheme.include_start(h);
+        if options.contact == SplittingContact::Forces {
+            scheme.close_touching();
         }
         // Start and end take turns: both have the buffers of accelerations from the beginning.
-        let step = &mut own.step;
+        let step = &mut scheme.step;
         step.end.retract(system, &step.start, &step.xi, state.t);
         step.end.place_rows(system);
         step.start.evaluate_bias(system);
         step.end.evaluate_bias(system);
-        own.measure(state);
-        self.own = Some(own);
-        Ok(report)
+        scheme.measure(state);
+        Ok((scheme, report))
     }
 
-    fn step(
+    fn take_step(
         &mut self,
+        options: &Self::Options,
         system: &dyn System,
         state: &mut State,
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        let Some(own) = &mut self.own else {
-            return Err(crate::kit::unprepared(NAME));
-        };
-        let start = &own.step.start;
+        let start = &self.step.start;
         let goes_on = start.t == state.t && start.q == state.q && start.v == state.v;
-        own.step.begin(system, state, h)?;
-        own.problem.begin_step();
-        own.include_start(h);
-        if !goes_on && self.options.contact == SplittingContact::Forces {
-            own.close_touching();
+        self.step.begin(system, state, h)?;
+        self.problem.begin_step();
+        self.include_start(h);
+        if !goes_on && options.contact == SplittingContact::Forces {
+            self.close_touching();
         }
-        own.list_closed();
-        if self.options.adaptive {
-            own.adaptive(system, state, &self.options, (h, end))
+        self.list_closed();
+        if options.adaptive {
+            self.adaptive(system, state, options, (h, end))
         } else {
-            own.attempt(system, h, end)?;
-            own.accept(system, state, &self.options, h)
+            self.attempt(system, h, end)?;
+            self.accept(system, state, options, h)
         }
     }
 
-    fn reactions(&self) -> Reactions<'_> {
-        crate::kit::reactions(self.own.as_ref().map(|own| &own.step))
+    fn step(&self) -> &Step {
+        &self.step
     }
 
-    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
-        if let Some(own) = &self.own {
-            own.step.interpolate(system, fraction, out);
-        }
+    fn step_mut(&mut self) -> &mut Step {
+        &mut self.step
     }
 
-    fn events(&self) -> &[Event] {
-        self.own.as_ref().map_or(&[], |own| &own.step.events)
-    }
-
-    fn chooses_step(&self) -> bool {
-        self.options.adaptive
+    fn chooses_step(options: &Self::Options) -> bool {
+        options.adaptive
     }
 
     fn stable_step(&self) -> Option<f64> {
-        self.own.as_ref().and_then(|own| own.stable_step)
+        self.stable_step
     }
 
     fn save(&self, memory: &mut Vec<f64>) {
-        memory.clear();
-        if let Some(own) = &self.own {
-            own.step.save(memory);
-            memory.extend([own.next, own.size, own.length, own.scale.get()]);
-            memory.extend_from_slice(&own.moved);
-            for id in &own.closed {
-                memory.extend(crate::kit::halves(*id));
-            }
+        memory.extend([self.next, self.size, self.length, self.scale.get()]);
+        memory.extend_from_slice(&self.moved);
+        for id in &self.closed {
+            memory.extend(crate::kit::halves(*id));
         }
     }
 
     fn load(&mut self, memory: &[f64]) {
-        let Some(own) = &mut self.own else { return };
-        let [next, size, length, scale, rest @ ..] = own.step.load(memory) else {
+        let [next, size, length, scale, rest @ ..] = memory else {
             return;
         };
-        (own.next, own.size, own.length) = (*next, *size, *length);
-        own.scale.set(*scale);
-        if let Some((moved, closed)) = rest.split_at_checked(own.moved.len()) {
-            own.moved.copy_from_slice(moved);
-            own.closed.clear();
+        (self.next, self.size, self.length) = (*next, *size, *length);
+        self.scale.set(*scale);
+        if let Some((moved, closed)) = rest.split_at_checked(self.moved.len()) {
+            self.moved.copy_from_slice(moved);
+            self.closed.clear();
             let ids = closed.chunks_exact(2);
-            own.closed
+            self.closed
                 .extend(ids.map(|id| crate::kit::whole([id[0], id[1]])));
         }
     }
 }
 
-impl Own {
+impl Splitting {
     /// Takes momentum and force at the start of a step into their scale.
     fn include_start(&mut self, h: f64) {
         let start = &self.step.start;

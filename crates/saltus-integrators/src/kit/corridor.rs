@@ -1,0 +1,156 @@
+//! A scheme on the corridor as an [`Integrator`]: what all such schemes answer alike is answered here.
+
+use super::Step;
+use crate::certificate::Guarantees;
+use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
+use saltus_system::{State, System};
+use std::fmt::Debug;
+
+/// A scheme on the corridor: the workspace of its steps, and what is its own.
+pub(crate) trait CorridorScheme: Debug + Send + Sized + 'static {
+    /// The kebab-case name.
+    const NAME: &'static str;
+    /// Parameters, in range.
+    type Options: Clone + Debug + Send;
+
+    /// Which certificate entries every step satisfies.
+    fn guarantees(options: &Self::Options) -> Guarantees;
+
+    /// The workspace for steps of `h` \[s\] of `system` from `state`, and the report of the start.
+    ///
+    /// # Errors
+    /// Where the scheme cannot run this system.
+    fn prepare(
+        options: &Self::Options,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<(Self, StepReport), StepError>;
+
+    /// Takes a step, as [`Integrator::step`] says.
+    ///
+    /// # Errors
+    /// Where it was not solved.
+    fn take_step(
+        &mut self,
+        options: &Self::Options,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError>;
+
+    /// The step of the corridor.
+    fn step(&self) -> &Step;
+
+    /// The same, to be written.
+    fn step_mut(&mut self) -> &mut Step;
+
+    /// Whether the scheme chooses the length of its steps.
+    fn chooses_step(options: &Self::Options) -> bool {
+        let _ = options;
+        false
+    }
+
+    /// Largest stable step \[s\] about the start, where it is known.
+    fn stable_step(&self) -> Option<f64> {
+        None
+    }
+
+    /// Appends what the scheme remembers beyond the corridor.
+    fn save(&self, memory: &mut Vec<f64>) {
+        let _ = memory;
+    }
+
+    /// Takes up what [`save`](Self::save) appended.
+    fn load(&mut self, memory: &[f64]) {
+        let _ = memory;
+    }
+}
+
+/// The integrator of a scheme with these parameters, which are in range.
+pub(crate) fn integrator<S: CorridorScheme>(options: &S::Options) -> Box<dyn Integrator> {
+    Box::new(OnCorridor::<S> {
+        options: options.clone(),
+        scheme: None,
+    })
+}
+
+#[derive(Debug)]
+struct OnCorridor<S: CorridorScheme> {
+    options: S::Options,
+    /// `None` before `prepare`.
+    scheme: Option<S>,
+}
+
+impl<S: CorridorScheme> Integrator for OnCorridor<S> {
+    fn name(&self) -> &'static str {
+        S::NAME
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        S::guarantees(&self.options)
+    }
+
+    fn prepare(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+    ) -> Result<StepReport, StepError> {
+        let (scheme, report) = S::prepare(&self.options, system, state, h)?;
+        self.scheme = Some(scheme);
+        Ok(report)
+    }
+
+    fn step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        match &mut self.scheme {
+            Some(scheme) => scheme.take_step(&self.options, system, state, h, end),
+            None => Err(super::unprepared(S::NAME)),
+        }
+    }
+
+    fn reactions(&self) -> Reactions<'_> {
+        super::reactions(self.scheme.as_ref().map(S::step))
+    }
+
+    fn interpolate(&self, system: &dyn System, fraction: f64, out: &mut State) {
+        if let Some(scheme) = &self.scheme {
+            scheme.step().interpolate(system, fraction, out);
+        }
+    }
+
+    fn events(&self) -> &[Event] {
+        let scheme = self.scheme.as_ref();
+        scheme.map_or(&[], |scheme| &scheme.step().events)
+    }
+
+    fn chooses_step(&self) -> bool {
+        S::chooses_step(&self.options)
+    }
+
+    fn stable_step(&self) -> Option<f64> {
+        self.scheme.as_ref().and_then(S::stable_step)
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        memory.clear();
+        if let Some(scheme) = &self.scheme {
+            scheme.step().save(memory);
+            scheme.save(memory);
+        }
+    }
+
+    fn load(&mut self, memory: &[f64]) {
+        if let Some(scheme) = &mut self.scheme {
+            let rest = scheme.step_mut().load(memory);
+            scheme.load(rest);
+        }
+    }
+}
