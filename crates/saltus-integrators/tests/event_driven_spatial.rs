@@ -189,10 +189,13 @@ fn the_threshold_of_friction_is_the_same_in_every_direction() {
         let f = (MU + excess) * M * G;
         [f * c, f * s, 0.0]
     }
-    let below: [(f64, Force); 3] = [
+    let below: [(f64, Force); 6] = [
         (17.0, |_| pull(17.0, -1e-4)),
         (45.0, |_| pull(45.0, -1e-4)),
         (90.0, |_| pull(90.0, -1e-4)),
+        (135.0, |_| pull(135.0, -1e-4)),
+        (200.0, |_| pull(200.0, -1e-4)),
+        (270.0, |_| pull(270.0, -1e-4)),
     ];
     for (degrees, force) in below {
         let run = run(&block(MU, force), planar(0.0, 0.0), 0.1, 1.0);
@@ -200,10 +203,13 @@ fn the_threshold_of_friction_is_the_same_in_every_direction() {
         assert!(moved < 1e-15, "{degrees}°: {moved:e}");
         assert!(run.times(EventKind::Slip).is_empty());
     }
-    let above: [(f64, Force); 3] = [
+    let above: [(f64, Force); 6] = [
         (17.0, |_| pull(17.0, 1e-4)),
         (45.0, |_| pull(45.0, 1e-4)),
         (90.0, |_| pull(90.0, 1e-4)),
+        (135.0, |_| pull(135.0, 1e-4)),
+        (200.0, |_| pull(200.0, 1e-4)),
+        (270.0, |_| pull(270.0, 1e-4)),
     ];
     for (degrees, force) in above {
         let run = run(&block(MU, force), planar(0.0, 0.0), 0.1, 1.0);

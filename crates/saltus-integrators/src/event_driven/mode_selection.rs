@@ -249,7 +249,7 @@ impl Own {
                         1 => [-z[row + 1], 0.0],
                         _ => [-z[row + 1], -z[row + 2]],
                     };
-                    Mode::Slip(direction(against, [1.0, 0.0], 0.0))
+                    Mode::Slip(direction(against, against, 0.0))
                 }
                 mode => mode,
             });
