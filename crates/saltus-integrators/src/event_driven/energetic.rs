@@ -7,106 +7,16 @@
 //! u̇ = D F ,   F_j = K_j δ_j^η ,   δ̇_j = −u_j (loading, u_j < 0) ,   δ̇_j = −u_j/e_j² (unloading)
 //! ```
 //!
-//! integrated by the classical Runge–Kutta method until nothing is stored and nothing approaches.
+//! until nothing that counts is stored and nothing approaches ([`stored_energy`](super::stored_energy)).
 //!
 //! Reference: Liu, Zhao, Brogliato (2008), Proc. R. Soc. A 464, eqs. 3.4–3.20.
 
 use super::Own;
+use super::stored_energy::{LONGEST, Springs};
 use crate::integrator::StepError;
 use crate::kit::{Duration, Row};
 use saltus_linear::{Dense, axpy};
 use saltus_system::System;
-
-/// Steps in the time of a radian of the fastest contact.
-const FINENESS: f64 = 300.0;
-/// Most steps.
-const LONGEST: u32 = 20_000_000;
-
-/// The motion of the contacts of an impact.
-struct Springs {
-    compliance: Dense, // D (n × n)
-    stiffness: Vec<f64>,
-    restitution: Vec<f64>,
-    exponent: f64,
-}
-
-impl Springs {
-    fn force(&self, j: usize, delta: f64) -> f64 {
-        if delta > 0.0 {
-            self.stiffness[j] * delta.powf(self.exponent)
-        } else {
-            0.0
-        }
-    }
-
-    /// Rates of velocities, compressions and impulses `x = (u, δ, P)`.
-    fn rates(&self, x: &[f64], out: &mut [f64]) {
-        let n = self.stiffness.len();
-        for j in 0..n {
-            let (u, delta) = (x[j], x[n + j]);
-            let e = self.restitution[j];
-            out[2 * n + j] = self.force(j, delta);
-            out[n + j] = if u < 0.0 {
-                -u
-            } else if delta > 0.0 && e > 0.0 {
-                -u / (e * e)
-            } else {
-                0.0
-            };
-        }
-        for i in 0..n {
-            let (rates, forces) = out.split_at_mut(2 * n);
-            rates[i] = saltus_linear::dot(self.compliance.row(i), forces);
-        }
-    }
-
-    /// Impulses of the contacts with the velocities `u`, which become those after the impact; `None` where it does not end.
-    fn collide(&self, u: &mut [f64], slowest: f64) -> Option<Vec<f64>> {
-        let n = u.len();
-        let mut x = vec![0.0; 3 * n];
-        x[..n].copy_from_slice(u);
-        let mut stages = Dense::zeros(4, 3 * n);
-        let mut y = x.clone();
-        let h = self.step(u);
-        for _ in 0..LONGEST {
-            let ends = (0..n).all(|j| x[n + j] <= 0.0 && x[j] >= -slowest);
-            if ends {
-                u.copy_from_slice(&x[..n]);
-                return Some(x.split_off(2 * n));
-            }
-            for (l, share) in [0.0, 0.5, 0.5, 1.0].into_iter().enumerate() {
-                y.copy_from_slice(&x);
-                if l > 0 {
-                    axpy(share * h, stages.row(l - 1), &mut y);
-                }
-                self.rates(&y, stages.row_mut(l));
-            }
-            for (l, weight) in [1.0, 2.0, 2.0, 1.0].into_iter().enumerate() {
-                axpy(h * weight / 6.0, stages.row(l), &mut x);
-            }
-            for j in 0..n {
-                let is_spent = x[n + j] < 0.0 || (self.restitution[j] == 0.0 && x[j] >= 0.0);
-                if is_spent {
-                    x[n + j] = 0.0;
-                }
-            }
-        }
-        None
-    }
-
-    /// Step of the motion: a small share of the period of the contact that is stiffest under all the energy there is.
-    fn step(&self, u: &[f64]) -> f64 {
-        let n = u.len();
-        let d = |j: usize| self.compliance[(j, j)];
-        let energy: f64 = (0..n).map(|j| 0.5 * u[j].min(0.0).powi(2) / d(j)).sum();
-        let frequency = (0..n).map(|j| {
-            let (k, eta) = (self.stiffness[j], self.exponent);
-            let deepest = ((eta + 1.0) * energy / k).powf(1.0 / (eta + 1.0));
-            (d(j) * k * eta * deepest.powf(eta - 1.0)).sqrt()
-        });
-        1.0 / (FINENESS * frequency.fold(0.0, f64::max))
-    }
-}
 
 impl Own {
     /// The impact of the closed contacts by stored energy.
@@ -177,7 +87,25 @@ impl Own {
         end.mass.solve(&mut self.work);
         axpy(1.0, &self.work, &mut end.v);
         // Impulses of the bilateral constraints, which the responses contain.
-        self.velocity_problem(system, &[], |_, _, _| 0.0)
+        self.velocity_problem(system, &[], |_, _, _| 0.0)?;
+        self.take_velocities(&u);
+        Ok(())
+    }
+
+    /// Gives the closed contacts exactly the velocities `u`, which they have up to round-off.
+    fn take_velocities(&mut self, u: &[f64]) {
+        let (end, closed) = (&self.step.end, &self.closed);
+        let accelerations = &mut self.arc.accelerations;
+        accelerations.condense(end, self.step.dims.ng, closed.iter().copied(), |_| 1);
+        let value = |row: Row| {
+            let wanted = match row {
+                Row::Normal(i, _) => closed.iter().position(|c| *c == i).map_or(0.0, |k| u[k]),
+                _ => 0.0,
+            };
+            end.velocity(row, &end.v) - wanted
+        };
+        accelerations.remove(value, &mut self.work);
+        axpy(1.0, &self.work, &mut self.step.end.v);
     }
 
     /// Takes out of a velocity what the bilateral constraints do not let pass.

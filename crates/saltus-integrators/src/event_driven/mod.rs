@@ -35,6 +35,7 @@ mod modes;
 mod options;
 mod representative;
 mod roots;
+mod stored_energy;
 
 pub use options::{Accumulation, EventDrivenOptions, ImpactLaw};
 
