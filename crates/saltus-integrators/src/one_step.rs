@@ -301,11 +301,6 @@ impl OneStep {
         }
     }
 
-    /// `delta ← delta + z J⁻¹ B_i` of one multiplier.
-    pub(crate) fn add_column(&self, i: usize, z: f64, delta: &mut [f64]) {
-        saltus_linear::axpy(z, self.columns.row(i), delta);
-    }
-
     /// `delta ← delta + Σ z_i J⁻¹ B_i` over the multipliers `range`.
     pub(crate) fn add_response(&self, range: std::ops::Range<usize>, z: &[f64], delta: &mut [f64]) {
         for i in range {

@@ -6,6 +6,7 @@ use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, ForceKind,
     Kinematics, MassKind, MatrixSink, Point, Reach, State, Structure, System,
 };
+use saltus_zoo::Linear;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const LOWER: f64 = 1.0;
@@ -143,4 +144,57 @@ fn cost_does_not_grow_with_stiffness() {
     let limit = e * e * G * first * left - 0.5 * G * left * left;
     assert_eq!(impacts, 2);
     assert!((height - limit).abs() < 1e-6, "{height} {limit}");
+}
+
+/// Masses in a row that hang together by springs and dampers, the first over a floor.
+fn chain(n: usize, rate: f64) -> Linear {
+    let (m, k, c) = (1.0, rate * rate, 2.0 * rate);
+    let pairs = |factor: f64| {
+        let pair = |i: usize| {
+            [
+                (i, i, factor),
+                (i, i + 1, -factor),
+                (i + 1, i, -factor),
+                (i + 1, i + 1, factor),
+            ]
+        };
+        (0..n - 1).flat_map(pair).collect::<Vec<_>>()
+    };
+    Linear {
+        n,
+        mass: (0..n).map(|i| (i, i, m)).collect(),
+        stiffness: pairs(k),
+        damping: pairs(c),
+        load: vec![-G; n],
+        contacts: vec![(0.0, vec![(0, 1.0)], 0.0)],
+        ..Linear::default()
+    }
+}
+
+/// Processor time of ten steps \[s\], and where the first mass is.
+fn fall(n: usize) -> (f64, f64) {
+    let system = chain(n, 1e4);
+    let options = EventDrivenOptions {
+        stiff: true,
+        rtol: 1e-8,
+        ..EventDrivenOptions::default()
+    };
+    let mut scheme = EventDriven::new(options).unwrap();
+    let mut state = State::new(0.0, vec![0.01; n], vec![0.0; n]);
+    scheme.prepare(&system, &state, 0.01).unwrap();
+    let began = std::time::Instant::now();
+    while state.t < 0.1 {
+        scheme.step(&system, &mut state, 0.01, 0.1).unwrap();
+    }
+    (began.elapsed().as_secs_f64(), state.q[0])
+}
+
+#[test]
+fn cost_grows_with_the_size_of_a_chain() {
+    let (short, _) = fall(100);
+    let (long, height) = fall(800);
+    println!("100 masses: {short} s, 800 masses: {long} s");
+    assert!(height.abs() < 1e-9, "{height}");
+    // Eight times as many masses; a dense matrix would cost 64 to 512 times as much.
+    assert!(long < 30.0 * short, "{short} {long}");
 }

@@ -5,12 +5,11 @@
 
 use super::modes::{ContactModes, Mode, Tangential, size};
 use super::representative::Representative;
+use super::row_system::RowSystem;
 use crate::kit::{Row, Stage};
 use crate::one_step::OneStep;
-use saltus_linear::{Dense, Lu, MinimumNorm, dot};
+use saltus_linear::{Dense, SparseRows, dot};
 
-/// Pivots of the factorisation closer to zero than this, relative to the largest, are handled by least squares.
-const REGULAR: f64 = 1e-9;
 /// What an equation may leave over, relative to the largest terms of all, before it counts as contradictory.
 const CONSISTENT: f64 = 1e-8;
 /// Planes that bound a cone at first, and how often planes are added where forces leave it.
@@ -34,19 +33,12 @@ pub(super) struct Accelerations {
     w: Vec<f64>, // accelerations of the rows (rows)
     /// Row of every unknown of the linear system, and what it exerts along the tangents that follow.
     unknowns: Vec<(usize, Tangential)>,
-    matrix: Dense, // of the linear system, scaled
-    scale: Vec<f64>,
+    linear: RowSystem,
     rhs: Vec<f64>,
     x: Vec<f64>,
-    lu: Lu,
-    least_squares: MinimumNorm,
-    /// Whether the linear system was solved with `lu`.
-    is_regular: bool,
     /// First unknown, compliance and coefficient of friction of contacts that stick in space.
     cones: Vec<(usize, f64, f64)>,
     representative: Representative,
-    /// Forces that are not unique in the last linear system.
-    redundant: usize,
 }
 
 /// What one contact carries and how its rows accelerate.
@@ -146,7 +138,7 @@ impl Accelerations {
             .extend(unknowns.iter().map(|(row, _)| -w_free[*row]));
         self.solve_linear();
         self.take_forces();
-        if self.redundant > 0 {
+        if self.linear.redundant > 0 {
             self.choose_representative(stage, &mode);
         }
         let leaves = unknowns_leave(&self.unknowns, &self.w);
@@ -167,72 +159,49 @@ impl Accelerations {
         }
     }
 
-    /// The linear system of the unknowns with the right-hand side `rhs`, in scaled form; of several solutions the shortest.
+    /// The linear system of the unknowns with the right-hand side `rhs`; of several solutions the shortest.
     fn solve_linear(&mut self) {
-        let m = self.unknowns.len();
-        self.matrix.reset(m, m);
-        self.scale.clear();
-        let delassus = self.one_step.delassus();
-        for &(row, _) in &self.unknowns {
-            let d = delassus[(row, row)];
-            self.scale.push(if d > 0.0 { 1.0 / d.sqrt() } else { 1.0 });
-        }
-        for (a, &(row, _)) in self.unknowns.iter().enumerate() {
-            for (b, &(col, shares)) in self.unknowns.iter().enumerate() {
-                let mut d = delassus[(row, col)];
-                for (col, share) in tangents(col, shares) {
-                    d += share * delassus[(row, col)];
-                }
-                self.matrix[(a, b)] = self.scale[a] * d * self.scale[b];
+        let (unknowns, delassus) = (&self.unknowns, self.one_step.delassus());
+        let entry = |a: usize, b: usize| {
+            let (row, (col, shares)) = (unknowns[a].0, unknowns[b]);
+            let mut d = delassus[(row, col)];
+            for (col, share) in tangents(col, shares) {
+                d += share * delassus[(row, col)];
             }
-        }
-        self.redundant = 0;
-        self.is_regular =
-            m == 0 || self.lu.factorise(&self.matrix).is_ok() && self.lu.pivot_ratio() > REGULAR;
-        if !self.is_regular {
-            self.redundant = m - self.least_squares.factorise(&self.matrix);
-        }
-        self.solve_again();
+            d
+        };
+        let diagonal = |a: usize| delassus[(unknowns[a].0, unknowns[a].0)];
+        self.linear.factorise(unknowns.len(), diagonal, entry);
+        self.linear.solve(&mut self.rhs, &mut self.x);
     }
 
-    /// Solves the linear system factorised last with another right-hand side.
-    fn solve_again(&mut self) {
-        for (r, s) in self.rhs.iter_mut().zip(&self.scale) {
-            *r *= s;
-        }
-        self.x.clear();
-        self.x.extend_from_slice(&self.rhs);
-        if !self.is_regular {
-            self.least_squares.solve(&mut self.rhs, &mut self.x);
-        } else if !self.x.is_empty() {
-            self.lu.solve(&mut self.x);
-        }
-        for (x, s) in self.x.iter_mut().zip(&self.scale) {
-            *x *= s;
-        }
-    }
-
-    /// The acceleration that a further force `x` makes in the modes solved last, in its place.
-    pub(super) fn respond(&mut self, stage: &Stage, x: &mut [f64]) {
-        stage.mass.solve(x);
-        self.rhs.clear();
-        for &(row, _) in &self.unknowns {
+    /// Appends row and direction of force of every unknown of the modes solved last.
+    pub(super) fn collect_rows(
+        &self,
+        stage: &Stage,
+        laws: &mut SparseRows,
+        forces: &mut SparseRows,
+    ) {
+        let terms = |row: usize, share: f64| {
             let (matrix, i) = stage.row(self.rows[row]);
-            self.rhs.push(-matrix.dot(i, x));
-        }
-        self.solve_again();
-        for (&(row, shares), z) in self.unknowns.iter().zip(&self.x) {
-            self.one_step.add_column(row, *z, x);
-            for (row, share) in tangents(row, shares) {
-                self.one_step.add_column(row, share * z, x);
-            }
+            let terms = matrix.cols(i).iter().zip(matrix.values(i));
+            terms.map(move |(&j, w)| (j, share * w))
+        };
+        for &(row, shares) in &self.unknowns {
+            laws.push_terms(terms(row, 1.0));
+            let along = tangents(row, shares).flat_map(|(row, share)| terms(row, share));
+            forces.push_terms(terms(row, 1.0).chain(along));
         }
     }
 
     /// Where forces are not unique: those with the largest margin to their limits (all have the same accelerations).
     fn choose_representative(&mut self, stage: &Stage, mode: &impl Fn(usize) -> (Mode, f64)) {
         let rep = &mut self.representative;
-        rep.begin(&self.matrix, &self.scale, &mut self.least_squares);
+        rep.begin(
+            &self.linear.matrix,
+            &self.linear.scale,
+            &mut self.linear.least_squares,
+        );
         self.cones.clear();
         for (k, &i) in self.contacts.iter().enumerate() {
             let first = self.first[k];
@@ -329,7 +298,7 @@ impl Accelerations {
     }
 
     pub(super) fn redundant(&self) -> usize {
-        self.redundant
+        self.linear.redundant
     }
 
     /// What the contact number `k` of those condensed carries.

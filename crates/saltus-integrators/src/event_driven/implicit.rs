@@ -14,9 +14,10 @@
 
 use super::arc::Arc;
 use super::modes::{ContactModes, Mode, inner, slip};
+use super::stage_equations::{StageEquations, Tangents};
 use crate::higher_order::tableaux::Tableau;
 use crate::integrator::StepError;
-use saltus_linear::{Dense, Lu, axpy, max_abs};
+use saltus_linear::{Dense, SparseRows, axpy, max_abs};
 use saltus_system::{Point, System};
 
 const STAGES: usize = 3;
@@ -40,18 +41,16 @@ pub(super) struct Radau {
     crossing: Vec<f64>, // e · u_T (stages · slips) [m/s]
     speed: Vec<f64>,    // d · u_T (stages · slips) [m/s]
     across: Dense,      // A_T e (stages · slips × nv)
-    turned: Dense,      // ∂v̇/∂φ (stages · slips × nv)
+    turned: Dense,      // derivative of the force by φ (stages · slips × nv)
     z: Dense,           // y_l − y_0 (stages × n)
     residual: Dense,    // h Σ a_lj F_j − z_l (stages × 2 nv)
-    by_position: Dense, // ∂v̇/∂q (nv × nv)
-    by_velocity: Dense, // ∂v̇/∂v (nv × nv)
-    stiffness: Dense,   // K + D(M v̇) (nv × nv)
-    damping: Dense,     // C (nv × nv)
-    column: Vec<f64>,   // (nv)
-    matrix: Dense,      // of Newton's method (stages · (nv + slips))²
-    lu: Lu,
-    filter: Lu, // of the error estimate
-    rhs: Vec<f64>,
+    tangents: Tangents,
+    laws: SparseRows, // rows of closed contacts and constraints where the piece begins
+    forces: SparseRows, // directions of their forces
+    newton: StageEquations,
+    filter: StageEquations, // of the error estimate
+    delta: Vec<f64>,        // of the velocities (stages · nv)
+    load: Vec<f64>,         // (stages · nv)
 }
 
 impl Radau {
@@ -68,65 +67,43 @@ impl Radau {
             turned: Dense::default(),
             z: Dense::default(),
             residual: Dense::default(),
-            by_position: Dense::default(),
-            by_velocity: Dense::default(),
-            stiffness: Dense::default(),
-            damping: Dense::default(),
-            column: vec![0.0; nv],
-            matrix: Dense::default(),
-            lu: Lu::default(),
-            filter: Lu::default(),
-            rhs: Vec::new(),
+            tangents: Tangents::new(nv),
+            laws: SparseRows::default(),
+            forces: SparseRows::default(),
+            newton: StageEquations::new(nv, STAGES),
+            filter: StageEquations::new(nv, 1),
+            delta: Vec::new(),
+            load: Vec::new(),
         }
     }
 
-    /// `h a_lj` and `h² Σ_k a_lk a_kj`.
-    fn coefficients(&self, h: f64) -> ([[f64; STAGES]; STAGES], [[f64; STAGES]; STAGES]) {
-        let (mut a, mut square) = ([[0.0; STAGES]; STAGES], [[0.0; STAGES]; STAGES]);
-        for l in 0..STAGES {
-            for j in 0..STAGES {
-                a[l][j] = h * self.tableau.a(l)[j];
-                square[l][j] = h * h * self.tableau.square(l, j);
-            }
+    /// What a run that goes on bit for bit needs.
+    pub(super) fn save(&self, memory: &mut Vec<f64>) {
+        let Tangents {
+            mass,
+            stiffness,
+            damping,
+        } = &self.tangents;
+        for matrix in [mass, stiffness, damping] {
+            matrix.remember(None, true, memory);
         }
-        (a, square)
+        self.newton.save(memory);
+        self.filter.save(memory);
     }
 
-    /// The matrix of the velocities and angles of `stages` with the coefficients `a` and their squares.
-    fn assemble(
-        &mut self,
-        nv: usize,
-        stages: &[usize],
-        a: impl Fn(usize, usize) -> f64,
-        square: impl Fn(usize, usize) -> f64,
-    ) {
-        let (s, ns) = (stages.len(), self.slips.len());
-        self.matrix.reset(s * (nv + ns), s * (nv + ns));
-        for (p, &l) in stages.iter().enumerate() {
-            for (r, &j) in stages.iter().enumerate() {
-                let (first, second) = (a(l, j), square(l, j));
-                for i in 0..nv {
-                    let row = &mut self.matrix.row_mut(p * nv + i)[r * nv..(r + 1) * nv];
-                    axpy(-first, self.by_velocity.row(i), row);
-                    axpy(-second, self.by_position.row(i), row);
-                }
-                for k in 0..ns {
-                    let turned = self.turned.row(j * ns + k);
-                    for (i, g) in turned.iter().enumerate() {
-                        self.matrix[(p * nv + i, s * nv + r * ns + k)] = -first * g;
-                    }
-                }
-            }
-            for i in 0..nv {
-                self.matrix[(p * nv + i, p * nv + i)] += 1.0;
-            }
-            for k in 0..ns {
-                let row = s * nv + p * ns + k;
-                let across = self.across.row(l * ns + k);
-                self.matrix.row_mut(row)[p * nv..(p + 1) * nv].copy_from_slice(across);
-                self.matrix[(row, row)] = -self.speed[l * ns + k];
-            }
+    /// Takes up what [`save`](Self::save) gave; what follows it is returned.
+    pub(super) fn load<'a>(&mut self, memory: &'a [f64]) -> Option<&'a [f64]> {
+        let Tangents {
+            mass,
+            stiffness,
+            damping,
+        } = &mut self.tangents;
+        let mut rest = memory;
+        for matrix in [mass, stiffness, damping] {
+            rest = matrix.recall(None, rest)?;
         }
+        rest = self.newton.load(rest)?;
+        self.filter.load(rest)
     }
 
     /// The polynomial of collocation in the form of the dense output.
@@ -161,7 +138,7 @@ impl Arc {
         Ok(self.estimate_implicit(h))
     }
 
-    /// Derivatives of the accelerations at the start of the piece.
+    /// Tangents, and rows of closed contacts and constraints, at the start of the piece.
     fn linearise(&mut self, system: &dyn System) -> Result<(), StepError> {
         let nv = self.nv;
         self.y.fill(0.0);
@@ -169,39 +146,31 @@ impl Arc {
         self.evaluate(system, self.base.t)?;
         self.accelerations.accelerate(&mut self.a);
         let radau = &mut self.radau;
-        for matrix in [
-            &mut radau.stiffness,
-            &mut radau.damping,
-            &mut radau.by_position,
-            &mut radau.by_velocity,
-        ] {
-            matrix.reset(nv, nv);
-        }
         let at = Point {
             t: self.work.t,
             q: &self.work.q,
             v: &self.work.v,
         };
-        // Of M v̇ = f both derivatives along q belong together.
-        system.mass_gradient(at.q, &self.a, &mut radau.stiffness);
-        system.stiffness(at, &mut radau.stiffness);
-        system.damping(at, &mut radau.damping);
-        for (of, into) in [
-            (&radau.stiffness, &mut radau.by_position),
-            (&radau.damping, &mut radau.by_velocity),
-        ] {
-            for j in 0..nv {
-                for (i, x) in radau.column.iter_mut().enumerate() {
-                    *x = -of[(i, j)];
-                }
-                if max_abs(&radau.column) > 0.0 {
-                    self.accelerations.respond(&self.work, &mut radau.column);
-                    for (i, x) in radau.column.iter().enumerate() {
-                        into[(i, j)] = *x;
-                    }
-                }
-            }
+        let Tangents {
+            mass,
+            stiffness,
+            damping,
+        } = &mut radau.tangents;
+        for matrix in [&mut *mass, stiffness, damping] {
+            matrix.clear();
         }
+        system.mass(at.q, mass);
+        // Of M v̇ = f both derivatives along q belong together.
+        system.mass_gradient(at.q, &self.a, stiffness);
+        system.stiffness(at, stiffness);
+        system.damping(at, damping);
+        for matrix in [mass, stiffness, damping] {
+            matrix.finish();
+        }
+        radau.laws.clear();
+        radau.forces.clear();
+        let (laws, forces) = (&mut radau.laws, &mut radau.forces);
+        self.accelerations.collect_rows(&self.work, laws, forces);
         self.list_slips();
         self.radau.is_linearised = true;
         Ok(())
@@ -307,7 +276,6 @@ impl Arc {
         let turned = radau.turned.row_mut(at);
         turned.fill(0.0);
         axpy(-set.law[i].mu * normal, radau.across.row(at), turned);
-        self.accelerations.respond(&self.work, turned);
     }
 
     /// One correction of all stages; its size over the tolerance, `None` where the equations are singular.
@@ -329,35 +297,49 @@ impl Arc {
                 axpy(h * a, &self.rates.row(j + 1)[2 * nv..], quadratures);
             }
         }
-        radau.rhs.clear();
-        radau.rhs.resize(STAGES * (nv + ns), 0.0);
+        let a = |l: usize, j: usize| h * radau.tableau.a(l)[j];
+        radau.delta.clear();
+        radau.load.clear();
+        radau.load.resize(STAGES * nv, 0.0);
         for l in 0..STAGES {
-            let rhs = &mut radau.rhs[l * nv..(l + 1) * nv];
-            rhs.copy_from_slice(&radau.residual.row(l)[nv..]);
-            for (j, a) in radau.tableau.a(l).iter().enumerate() {
+            radau.delta.extend_from_slice(&radau.residual.row(l)[nv..]);
+            let load = &mut radau.load[l * nv..(l + 1) * nv];
+            for j in 0..STAGES {
                 let positions = &radau.residual.row(j)[..nv];
-                radau.by_position.apply_add(h * a, positions, rhs);
+                (radau.tangents.stiffness).apply_add(-a(l, j), positions, load);
             }
         }
-        for (x, crossing) in radau.rhs[STAGES * nv..].iter_mut().zip(&radau.crossing) {
-            *x = -crossing;
+        let newton = &mut radau.newton;
+        if is_first {
+            let square = |l, j| h * h * radau.tableau.square(l, j);
+            if !newton.factorise(&radau.tangents, a, square) {
+                return None;
+            }
         }
         if is_first || ns > 0 {
-            let (a, square) = radau.coefficients(h);
-            radau.assemble(nv, &[0, 1, 2], |l, j| a[l][j], |l, j| square[l][j]);
-            radau.lu.factorise(&radau.matrix).ok()?;
+            newton.begin_rows(&radau.forces, &radau.laws);
+            for l in 0..STAGES {
+                for k in 0..ns {
+                    let at = l * ns + k;
+                    let (speed, crossing) = (radau.speed[at], radau.crossing[at]);
+                    let law = (radau.across.row(at), -speed, -crossing);
+                    newton.push_row(l, law, radau.turned.row(at), |stage| a(stage, l));
+                }
+            }
+            newton.finish_rows();
         }
-        radau.lu.solve(&mut radau.rhs);
-        for (angle, delta) in radau.angle.iter_mut().zip(&radau.rhs[STAGES * nv..]) {
+        newton.solve(&radau.tangents, &mut radau.delta, &mut radau.load);
+        let turns = newton.mu.iter().skip(STAGES * radau.laws.len());
+        for (angle, delta) in radau.angle.iter_mut().zip(turns) {
             *angle += delta.clamp(-1.0, 1.0);
         }
         // What the velocities of all stages add to the positions of each.
         for l in 0..STAGES {
             for (j, a) in radau.tableau.a(l).iter().enumerate() {
-                let delta = &radau.rhs[j * nv..(j + 1) * nv];
+                let delta = &radau.delta[j * nv..(j + 1) * nv];
                 axpy(h * a, delta, &mut radau.residual.row_mut(l)[..nv]);
             }
-            let delta = &radau.rhs[l * nv..(l + 1) * nv];
+            let delta = &radau.delta[l * nv..(l + 1) * nv];
             radau.residual.row_mut(l)[nv..].copy_from_slice(delta);
             axpy(
                 1.0,
@@ -402,25 +384,23 @@ impl Arc {
         for (l, w) in weights.iter().enumerate() {
             axpy(gamma / 3.0 * w, &radau.z.row(l)[..2 * nv], estimate);
         }
-        radau.assemble(
-            nv,
-            &[STAGES - 1],
-            |_, _| gamma * h,
-            |_, _| (gamma * h).powi(2),
-        );
-        if radau.filter.factorise(&radau.matrix).is_err() {
+        let (a, filter) = (gamma * h, &mut radau.filter);
+        if !filter.factorise(&radau.tangents, |_, _| a, |_, _| a * a) {
             return f64::INFINITY;
         }
-        radau.rhs.clear();
-        radau.rhs.extend_from_slice(&estimate[nv..]);
+        filter.begin_rows(&radau.forces, &radau.laws);
+        for k in 0..ns {
+            let at = (STAGES - 1) * ns + k;
+            let law = (radau.across.row(at), -radau.speed[at], 0.0);
+            filter.push_row(0, law, radau.turned.row(at), |_| a);
+        }
+        filter.finish_rows();
         let (positions, velocities) = estimate.split_at_mut(nv);
-        radau
-            .by_position
-            .apply_add(gamma * h, positions, &mut radau.rhs);
-        radau.rhs.resize(nv + ns, 0.0);
-        radau.filter.solve(&mut radau.rhs);
-        velocities.copy_from_slice(&radau.rhs[..nv]);
-        axpy(gamma * h, velocities, positions);
+        radau.load.clear();
+        radau.load.resize(nv, 0.0);
+        (radau.tangents.stiffness).apply_add(-a, positions, &mut radau.load);
+        filter.solve(&radau.tangents, velocities, &mut radau.load);
+        axpy(a, velocities, positions);
         self.work.mass.apply(&self.estimate[0][nv..], &mut self.a);
         self.trial_defect = max_abs(&self.a);
         self.weighted(&self.estimate[0], h)

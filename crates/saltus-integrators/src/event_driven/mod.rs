@@ -35,6 +35,8 @@ mod modes;
 mod options;
 mod representative;
 mod roots;
+mod row_system;
+mod stage_equations;
 mod stored_energy;
 
 pub use options::{Accumulation, EventDrivenOptions, ImpactLaw};
@@ -520,6 +522,7 @@ impl Own {
             self.arc.suggestion[1],
         ]);
         self.memory.save(memory);
+        self.arc.radau.save(memory);
         let stepping = self.time_stepping.as_ref();
         memory.push(f64::from(u8::from(stepping.is_some())));
         if let Some(stepping) = stepping {
@@ -559,7 +562,7 @@ impl Own {
         let rest = self.memory.load(rest);
         self.is_loaded = true;
         self.time_stepping = None;
-        if let [1.0, rest @ ..] = rest {
+        if let Some([1.0, rest @ ..]) = self.arc.radau.load(rest) {
             self.time_stepping = TimeStepping::load(rest);
         }
     }
