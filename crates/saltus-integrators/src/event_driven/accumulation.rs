@@ -152,6 +152,7 @@ impl Own {
         };
         stepping.ends = stepping.quiet >= QUIET;
         self.step.events.clear();
+        self.step.events.extend_from_slice(stepping.scheme.events());
         self.step.energy = report.energy;
         let impulses = stepping.scheme.reactions().impulse;
         self.force.clear();

@@ -23,6 +23,9 @@ const SHARE: f64 = 1e-2;
 /// A step shorter than this share of the one asked for cannot reach the tolerance.
 const SHORTEST: f64 = 1e-13;
 
+/// Works of an arc: of external forces, of reactions, and of what moves by itself, a part of the second.
+const WORKS: usize = 3;
+
 /// How a piece is integrated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
@@ -74,7 +77,7 @@ pub(super) struct Arc {
     tangent: TangentRate,
     pub(super) a: Vec<f64>,
     pub(super) rates: Dense,            // of every stage (16 × n)
-    pub(super) y: Vec<f64>, // (n): ξ, v, works of external forces and reactions, impulses of bilateral rows and of the rows of the set
+    pub(super) y: Vec<f64>, // (n): ξ, v, works (WORKS), impulses of bilateral rows and of the rows of the set
     pub(super) end: Vec<f64>, // y at the end of the piece (n)
     pub(super) estimate: [Vec<f64>; 2], // of orders 5 and 3, per time (2 nv)
     pub(super) radau: Radau,
@@ -128,7 +131,7 @@ impl Arc {
     /// An arc begins at `start`.
     pub(super) fn begin(&mut self, system: &dyn System, start: &Stage) -> Result<(), StepError> {
         let rows = start.contacts.rate.len();
-        let n = 2 * self.nv + 2 + self.ng + rows;
+        let n = 2 * self.nv + WORKS + self.ng + rows;
         self.base.take_contacts(start);
         self.work.take_contacts(start);
         self.y.resize(n, 0.0);
@@ -240,9 +243,10 @@ impl Arc {
         for (of, force) in self.accelerations.forces() {
             let (matrix, i) = self.work.row(of);
             rest[1] += force * matrix.dot(i, &self.work.v);
+            rest[2] -= force * self.work.rate(of);
             match of {
-                Row::Bilateral(i) => rest[2 + i] = force,
-                Row::Normal(_, i) | Row::Tangent(_, i) => rest[2 + ng + i] = force,
+                Row::Bilateral(i) => rest[WORKS + i] = force,
+                Row::Normal(_, i) | Row::Tangent(_, i) => rest[WORKS + ng + i] = force,
                 Row::Friction(_) => {}
             }
         }
@@ -417,10 +421,14 @@ impl Arc {
         self.begin_piece(system)
     }
 
-    /// Works of external forces and of reactions \[J\], impulses of bilateral rows and of the rows of the set [N·s], since the start.
-    pub(super) fn totals(&self) -> ((f64, f64), &[f64], &[f64]) {
-        let (bilateral, rows) = self.total[2..].split_at(self.ng);
-        ((self.total[0], self.total[1]), bilateral, rows)
+    /// Works of external forces, of reactions and of what moves by itself \[J\], since the start.
+    pub(super) fn works(&self) -> [f64; WORKS] {
+        [self.total[0], self.total[1], self.total[2]]
+    }
+
+    /// Impulses of bilateral rows and of the rows of the set [N·s], since the start.
+    pub(super) fn impulses(&self) -> (&[f64], &[f64]) {
+        self.total[WORKS..].split_at(self.ng)
     }
 
     /// The state `s` \[s\] after the start of the step, inside of its arc.

@@ -5,7 +5,7 @@ use super::options::Accumulation;
 use super::roots::Kind;
 use super::{NAME, Own};
 use crate::integrator::{Event, EventKind, StepError};
-use crate::kit::Row;
+use crate::kit::{Row, contact_event};
 use saltus_system::{ConstraintKind, System};
 
 /// Projections of positions onto the constraints.
@@ -62,6 +62,7 @@ impl Own {
         self.find_closed();
         let hits = self.closed.iter().any(|&i| self.hits(i));
         if hits {
+            self.decision.is_ahead = false;
             self.impact(system)?;
             if self.time_stepping.is_some() {
                 return Ok(());
@@ -69,12 +70,33 @@ impl Own {
             self.evaluate_end_forces(system)?;
         }
         self.find_resting();
-        self.select_modes(system)?;
+        if self.decision.is_ahead {
+            self.select_modes_ahead(system)?;
+        } else {
+            self.select_modes(system)?;
+        }
         self.stop_slow_approaches();
         self.remove_velocity_drift(system)?;
         self.at_rest_in_space.clear();
         self.record_mode_changes();
         Ok(())
+    }
+
+    /// Chooses the modes at the state of the decision, a moment after the event.
+    fn select_modes_ahead(&mut self, system: &dyn System) -> Result<(), StepError> {
+        self.decision.is_ahead = false;
+        self.exchange_with_decision(system)?;
+        self.remove_drift(system)?;
+        self.select_modes(system)?;
+        self.exchange_with_decision(system)
+    }
+
+    fn exchange_with_decision(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let (end, state) = (&mut self.step.end, &mut self.decision.state);
+        std::mem::swap(&mut end.t, &mut state.t);
+        std::mem::swap(&mut end.q, &mut state.q);
+        std::mem::swap(&mut end.v, &mut state.v);
+        self.evaluate_end(system)
     }
 
     /// The contacts that are closed: those that were, and those that touch and do not leave.
@@ -234,31 +256,16 @@ impl Own {
                 (Mode::Slip(a), Mode::Slip(b)) if inner(a, b) < 0.0 => EventKind::Slip,
                 _ => continue,
             };
-            let event = self.event(i, kind);
+            let event = self.event(i, kind, |_| 0.0);
             self.step.events.push(event);
         }
     }
 
-    /// What happened to contact `i` at the end of the step, without an impulse.
-    pub(super) fn event(&self, i: usize, kind: EventKind) -> Event {
+    /// What happened to contact `i` at the end of the step, with the impulses of its rows [N·s].
+    pub(super) fn event(&self, i: usize, kind: EventKind, impulse: impl Fn(usize) -> f64) -> Event {
         let end = &self.step.end;
-        let set = &end.contacts;
-        let mut event = Event {
-            kind,
-            t: end.t,
-            contact: set.id[i],
-            velocity_before: [0.0; 3],
-            velocity_after: [0.0; 3],
-            impulse: [0.0; 3],
-            energy_lost: 0.0,
-            energy: None,
-        };
-        for k in 0..=usize::from(set.law[i].tangents.min(2)) {
-            let row = Row::Normal(i, set.first_row[i] + k);
-            event.velocity_before[k] = end.velocity(row, &self.v_before);
-            event.velocity_after[k] = end.velocity(row, &end.v);
-        }
-        event
+        let velocities = (self.v_before.as_slice(), end.v.as_slice());
+        contact_event(&end.contacts, i, (kind, end.t), velocities, impulse)
     }
 
     /// Whether an impact of contact `i` below the speed of accumulation, pressed together by `gamma` < 0, ends one.

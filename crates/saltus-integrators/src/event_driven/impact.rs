@@ -18,18 +18,23 @@ const NONE: f64 = 1e-12;
 pub(super) struct Impact {
     /// Work of the impulses \[J\].
     pub(super) work: f64,
+    /// The part of it that walls and supports do because they move by themselves \[J\].
+    pub(super) work_moving: f64,
     /// Largest `|u⁺ + e u⁻|` where an impulse acted [m/s]; NaN where Newton's law does not apply.
     pub(super) law: f64,
     /// Contacts whose restitution is 0 in this impact, because an accumulation ends.
     guarded: Vec<bool>,
     /// Impulses of the rows of the set before the impact [N·s].
     rows_before: Vec<f64>,
+    /// The same of the bilateral constraints.
+    bilateral_before: Vec<f64>,
     pub(super) selection: Selection,
 }
 
 impl Impact {
     pub(super) fn begin(&mut self) {
         self.work = 0.0;
+        self.work_moving = 0.0;
         self.law = f64::NAN;
         self.guarded.clear();
     }
@@ -54,6 +59,7 @@ impl Own {
         }
         let reactions = &self.step.reactions;
         self.impact.rows_before.clone_from(&reactions.row);
+        (self.impact.bilateral_before).clone_from(&reactions.bilateral);
         match self.options.impact_law {
             ImpactLaw::Newton => {
                 let active = std::mem::take(&mut self.closed);
@@ -71,9 +77,28 @@ impl Own {
         }
         let mean = end.mass.form(&self.work, &end.v) + end.mass.form(&self.work, &self.v_before);
         self.impact.work += 0.5 * mean;
+        self.impact.work_moving -= self.impulses_times_rates();
         self.record_impacts();
         self.record_accumulations();
         Ok(())
+    }
+
+    /// Sum over all rows of the impulses of the impact times what the rows move by themselves \[J\].
+    fn impulses_times_rates(&self) -> f64 {
+        let (end, reactions) = (&self.step.end, &self.step.reactions);
+        let rows = reactions.row.iter().zip(&self.impact.rows_before);
+        let bilateral = reactions
+            .bilateral
+            .iter()
+            .zip(&self.impact.bilateral_before);
+        let of_contacts = rows.zip(&end.contacts.rate);
+        let of_constraints = (bilateral.enumerate()).map(|(i, p)| (p, end.rate(Row::Bilateral(i))));
+        of_contacts
+            .map(|((p, before), rate)| (p - before) * rate)
+            .sum::<f64>()
+            + of_constraints
+                .map(|((p, before), rate)| (p - before) * rate)
+                .sum::<f64>()
     }
 
     /// Which contacts end an accumulation, by the acceleration of their gaps on the way here.
@@ -229,12 +254,7 @@ impl Own {
             if impulse(first) <= NONE * largest {
                 continue;
             }
-            let mut event = self.event(i, EventKind::Impact);
-            for k in 0..=self.arc.modes.tangents[i] {
-                let (before, after) = (event.velocity_before[k], event.velocity_after[k]);
-                event.impulse[k] = impulse(first + k);
-                event.energy_lost -= 0.5 * event.impulse[k] * (before + after);
-            }
+            let event = self.event(i, EventKind::Impact, impulse);
             if self.options.impact_law == ImpactLaw::Newton && !self.impact.guarded[i] {
                 let e = self.step.end.contacts.law[i].e_n;
                 law = law.max((event.velocity_after[0] + e * event.velocity_before[0]).abs());
@@ -247,7 +267,7 @@ impl Own {
     fn record_accumulations(&mut self) {
         for i in 0..self.impact.guarded.len() {
             if self.impact.guarded[i] {
-                let event = self.event(i, EventKind::Accumulation);
+                let event = self.event(i, EventKind::Accumulation, |_| 0.0);
                 self.step.events.push(event);
             }
         }

@@ -8,10 +8,10 @@
 //!
 //! with the direction of slip `d = u_T/|u_T|` in the tangent plane, integrated by the Runge–Kutta method of order 8 of Dormand and
 //! Prince to a tolerance, or by Radau IIA of order 5 where that is asked for (`stiff`), and where slip in space begins or ends, which
-//! makes `d` turn ever faster. Events are searched on the dense output and
-//! bisected on a predicate: an open contact closes (`g < 0` and `u < 0`), a closed one pulls (`λ < 0`), a slipping one stops
-//! (`d · u_T < 0`), a sticking one leaves its cone (`|λ_T| > μ λ_N`). At an event: drift is removed (projections in the metric of `M`); the
-//! impact law holds for all closed contacts, `0 ≤ u⁺ + e u⁻ ⟂ P ≥ 0` with Coulomb's law; the modes follow from `0 ≤ Γ ⟂ λ ≥ 0` and
+//! makes `d` turn ever faster. Events are searched on the dense output and bisected on a predicate: an open contact closes (`g < 0`
+//! and `u < 0`), a closed one pulls (`λ < 0`), a slipping one stops (`d · u_T < 0`), a sticking one leaves its cone
+//! (`|λ_T| > μ λ_N`); of the last three the instant is where they pass zero. At an event: drift is removed (projections in the metric
+//! of `M`); the impact law holds for all closed contacts, `0 ≤ u⁺ + e u⁻ ⟂ P ≥ 0` with Coulomb's law; the modes follow from `0 ≤ Γ ⟂ λ ≥ 0` and
 //! Coulomb's law at acceleration level. All events of an instant are one batch. A step ends at every event and at every multiple of
 //! the given step, so that outputs stay on their grid.
 //!
@@ -51,7 +51,7 @@ use accumulation::TimeStepping;
 use arc::Arc;
 use impact::Impact;
 use modes::{Memory, Mode, size, slip};
-use roots::Detected;
+use roots::{Decision, Detected};
 use saltus_system::{State, System};
 
 const NAME: &str = "event-driven";
@@ -113,6 +113,7 @@ struct Own {
     /// Whether the memory was loaded: the state of the next step is then its state.
     is_loaded: bool,
     detected: Vec<Detected>,
+    decision: Decision,
     /// Modes before the event.
     before: Vec<Mode>,
     /// Contacts that are closed at an event, and of these the ones whose velocity is zero after it.
@@ -124,6 +125,8 @@ struct Own {
     work: Vec<f64>,            // (nv)
     force: Vec<f64>,           // normal forces at the end of the step (contacts) [N]
     bilateral_force: Vec<f64>, // (ng) [N]
+    /// Work over the step of what moves by itself \[J\].
+    work_moving: f64,
     /// Time of the first output and distance of the outputs \[s\].
     origin: f64,
     nominal: f64,
@@ -184,6 +187,7 @@ impl Integrator for EventDriven {
             modes_are_current: false,
             is_loaded: false,
             detected: Vec::new(),
+            decision: Decision::default(),
             before: Vec::new(),
             closed: Vec::new(),
             resting: Vec::new(),
@@ -192,6 +196,7 @@ impl Integrator for EventDriven {
             work: zeros(),
             force: Vec::new(),
             bilateral_force: vec![0.0; step.dims.ng],
+            work_moving: 0.0,
             origin: state.t,
             nominal: h,
             events: 0,
@@ -247,6 +252,7 @@ impl Integrator for EventDriven {
         Reactions {
             force: &own.force,
             bilateral_force: &own.bilateral_force,
+            work_moving: Some(own.work_moving),
             ..own.step.reactions()
         }
     }
@@ -378,6 +384,7 @@ impl Own {
         self.update_scales();
         if !self.modes_are_current {
             self.detected.clear();
+            self.decision.is_ahead = false;
             self.update_at_event(system)?;
             if self.time_stepping.is_some() {
                 return self.step_in_time(system, state, h, end);
@@ -430,7 +437,7 @@ impl Own {
 
     /// Impulses of the arc.
     fn take_impulses(&mut self) {
-        let (_, bilateral, rows) = self.arc.totals();
+        let (bilateral, rows) = self.arc.impulses();
         let (reactions, set) = (&mut self.step.reactions, &self.step.end.contacts);
         saltus_linear::axpy(1.0, bilateral, &mut reactions.bilateral);
         saltus_linear::axpy(1.0, rows, &mut reactions.row);
@@ -444,8 +451,9 @@ impl Own {
     fn finish(&mut self, system: &dyn System, state: &mut State) -> Result<StepReport, StepError> {
         self.evaluate_forces(system)?;
         self.prove();
-        let ((external, reactions), _, _) = self.arc.totals();
+        let [external, reactions, moving] = self.arc.works();
         let works = (external, reactions + self.impact.work);
+        self.work_moving = moving + self.impact.work_moving;
         let redundant = u32::try_from(self.arc.accelerations.redundant()).unwrap_or(u32::MAX);
         let mut report = self.step.finish_with(system, state, works, 0, redundant)?;
         for (shown, mode) in self

@@ -1,10 +1,13 @@
 //! Events on a piece of an arc: searched on the dense output, bisected on the predicate.
+//!
+//! A force or a slip must be beyond zero by more than round-off to count. The instant of the event is where it passed zero, a moment
+//! before; what happens there is decided where it counts.
 
 use super::Own;
 use super::modes::{Mode, inner, size, slip};
 use crate::integrator::StepError;
 use crate::kit::Row;
-use saltus_system::System;
+use saltus_system::{State, System};
 
 /// Points of a piece at which events are looked for.
 const SAMPLES: u32 = 8;
@@ -12,6 +15,10 @@ const SAMPLES: u32 = 8;
 const FINE: u32 = 32;
 /// Most halvings of an interval.
 const HALVINGS: u32 = 200;
+/// Most points at which the zero of a force or a slip is sought.
+const SECANTS: u32 = 60;
+/// Forces, slips and margins of friction below this share of what counts are zero.
+const ZERO: f64 = 1e-7;
 
 /// Why an arc ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +51,17 @@ pub(super) struct Detected {
     pub(super) kind: Kind,
 }
 
+/// Where the modes after an event are decided, if that is not its instant.
+#[derive(Debug, Default)]
+pub(super) struct Decision {
+    pub(super) is_ahead: bool,
+    pub(super) state: State,
+}
+
 impl Own {
     /// The first event on the piece just integrated, `h` \[s\] long: the time from its start.
     pub(super) fn search(&mut self, system: &dyn System, h: f64) -> Result<Option<f64>, StepError> {
+        self.decision.is_ahead = false;
         if self.arc.modes.list.is_empty() {
             return Ok(None);
         }
@@ -77,10 +92,11 @@ impl Own {
     fn bisect(
         &mut self,
         system: &dyn System,
-        mut a: f64,
+        before: f64,
         mut b: f64,
         h: f64,
     ) -> Result<f64, StepError> {
+        let mut a = before;
         for _ in 0..HALVINGS {
             let m = 0.5 * (a + b);
             if b - a <= f64::EPSILON * b || b < 1e-30 * h {
@@ -94,7 +110,93 @@ impl Own {
             }
         }
         self.detect_events(system, b)?;
-        Ok(b)
+        if self.detected.iter().any(|event| event.kind == Kind::Gap) {
+            return Ok(b);
+        }
+        self.find_zero(system, before, b)
+    }
+
+    /// The first instant after `a` at which one of the events detected at `b`, where the arc was looked at last, passed zero; keeps
+    /// the state at `b` for the decision.
+    fn find_zero(&mut self, system: &dyn System, a: f64, b: f64) -> Result<f64, StepError> {
+        let State { t, q, v } = &mut self.decision.state;
+        *t = self.arc.work.t;
+        q.clone_from(&self.arc.work.q);
+        v.clone_from(&self.arc.work.v);
+        let mut first = b;
+        for k in 0..self.detected.len() {
+            let event = self.detected[k];
+            self.arc.evaluate_dense_output(system, b, true)?;
+            let after = self.beyond(event);
+            self.arc.evaluate_dense_output(system, a, true)?;
+            let before = self.beyond(event);
+            if before >= 0.0 && after < 0.0 {
+                let zero = self.secants(system, event, [(a, before), (b, after)])?;
+                first = first.min(zero);
+            }
+        }
+        // Where the arc begins, something passes zero that was decided there.
+        self.decision.is_ahead = first > 0.0 && first < b;
+        Ok(if self.decision.is_ahead { first } else { b })
+    }
+
+    /// Where `event` passes zero between the two points, by secants that keep it between them.
+    fn secants(
+        &mut self,
+        system: &dyn System,
+        event: Detected,
+        [mut left, mut right]: [(f64, f64); 2],
+    ) -> Result<f64, StepError> {
+        let mut side = 0;
+        for _ in 0..SECANTS {
+            let ((a, before), (b, after)) = (left, right);
+            if b - a <= 2.0 * f64::EPSILON * b || before <= ZERO {
+                break;
+            }
+            let m = b - after * (b - a) / (after - before);
+            let m = if m > a && m < b { m } else { 0.5 * (a + b) };
+            self.arc.evaluate_dense_output(system, m, true)?;
+            let value = self.beyond(event);
+            // The end that stays where it is counts half.
+            if value >= 0.0 {
+                left = (m, value);
+                if side == 1 {
+                    right.1 *= 0.5;
+                }
+                side = 1;
+            } else {
+                right = (m, value);
+                if side == -1 {
+                    left.1 *= 0.5;
+                }
+                side = -1;
+            }
+        }
+        Ok(left.0)
+    }
+
+    /// How far the force or slip of an event is from zero where the arc was looked at with forces, in shares of what counts; the
+    /// event is where it is negative.
+    fn beyond(&self, event: Detected) -> f64 {
+        let arc = &self.arc;
+        let i = event.contact;
+        let member = arc.accelerations.contacts().iter().position(|c| *c == i);
+        let Some(carried) = member.map(|k| arc.accelerations.contact_force(k)) else {
+            return 0.0;
+        };
+        let none = self.scales.acceleration();
+        match (event.kind, arc.modes[i]) {
+            (Kind::SlipStop, Mode::Slip(direction)) => {
+                let slip = slip(&arc.work, i, arc.modes.tangents[i]);
+                inner(direction, slip) / self.scales.slip()
+            }
+            (Kind::StickBreak, _) => {
+                let mu = arc.work.contacts.law[i].mu_static;
+                let margin = mu * carried.normal - size(carried.tangent);
+                margin * carried.compliance[1] / none
+            }
+            _ => carried.normal * carried.compliance[0] / none,
+        }
     }
 
     /// What happens `s` \[s\] after the start of the piece, in `detected`; whether a contact is inside of its obstacle on its way out.
@@ -173,30 +275,19 @@ impl Own {
 
     /// Closed contacts that open, stop, or begin to slip.
     fn detect_at_closed(&mut self) {
-        let none = self.scales.acceleration();
-        let arc = &self.arc;
-        for (k, &i) in arc.accelerations.contacts().iter().enumerate() {
-            let carried = arc.accelerations.contact_force(k);
-            if carried.normal * carried.compliance[0] < -none {
-                self.detected.push(Detected {
-                    contact: i,
-                    kind: Kind::Force,
-                });
-            }
-            let set = &arc.work.contacts;
-            let kind = match arc.modes[i] {
-                Mode::Slip(direction) => {
-                    let slip = slip(&arc.work, i, arc.modes.tangents[i]);
-                    (inner(direction, slip) < -self.scales.slip()).then_some(Kind::SlipStop)
-                }
-                Mode::Stick => {
-                    let margin = set.law[i].mu_static * carried.normal - size(carried.tangent);
-                    (margin * carried.compliance[1] < -none).then_some(Kind::StickBreak)
-                }
+        for k in 0..self.arc.accelerations.contacts().len() {
+            let contact = self.arc.accelerations.contacts()[k];
+            let change = match self.arc.modes[contact] {
+                Mode::Slip(_) => Some(Kind::SlipStop),
+                Mode::Stick => Some(Kind::StickBreak),
                 Mode::Open | Mode::Closed => None,
             };
-            self.detected
-                .extend(kind.map(|kind| Detected { contact: i, kind }));
+            for kind in [Some(Kind::Force), change].into_iter().flatten() {
+                let event = Detected { contact, kind };
+                if self.beyond(event) < -1.0 {
+                    self.detected.push(event);
+                }
+            }
         }
     }
 }

@@ -52,33 +52,46 @@ impl StepEnds<'_> {
 
     /// What happened to contact `i` in the step.
     fn event(&self, i: usize, kind: EventKind) -> Event {
-        let set = self.contacts;
-        let first = set.first_row[i];
-        let mut event = Event {
-            kind,
-            t: self.t,
-            contact: set.id[i],
-            velocity_before: [0.0; 3],
-            velocity_after: [0.0; 3],
-            impulse: [0.0; 3],
-            energy_lost: 0.0,
-            energy: None,
+        let first = self.contacts.first_row[i];
+        let impulse = |row: usize| match self.row_impulse.get(row) {
+            Some(p) => *p,
+            None if row == first => self.impulse[i],
+            None => 0.0,
         };
-        for k in 0..=usize::from(set.law[i].tangents.min(2)) {
-            let row = first + k;
-            let velocity = |v: &[f64]| set.directions.dot(row, v) + set.rate[row];
-            event.velocity_before[k] = velocity(self.velocities.0);
-            event.velocity_after[k] = velocity(self.velocities.1);
-            event.impulse[k] = match self.row_impulse.get(row) {
-                Some(p) => *p,
-                None if k == 0 => self.impulse[i],
-                None => 0.0,
-            };
-            event.energy_lost -=
-                0.5 * event.impulse[k] * (event.velocity_before[k] + event.velocity_after[k]);
-        }
-        event
+        contact_event(self.contacts, i, (kind, self.t), self.velocities, impulse)
     }
+}
+
+/// The event of contact `i` of `set` at the time `t` \[s\], with the velocities before and after it (nv) and the impulses of the rows
+/// of the set [N·s].
+pub(crate) fn contact_event(
+    set: &ContactSet,
+    i: usize,
+    (kind, t): (EventKind, f64),
+    velocities: (&[f64], &[f64]),
+    impulse: impl Fn(usize) -> f64,
+) -> Event {
+    let first = set.first_row[i];
+    let mut event = Event {
+        kind,
+        t,
+        contact: set.id[i],
+        velocity_before: [0.0; 3],
+        velocity_after: [0.0; 3],
+        impulse: [0.0; 3],
+        energy_lost: 0.0,
+        energy: None,
+    };
+    for k in 0..=usize::from(set.law[i].tangents.min(2)) {
+        let row = first + k;
+        let velocity = |v: &[f64]| set.directions.dot(row, v) + set.rate[row];
+        event.velocity_before[k] = velocity(velocities.0);
+        event.velocity_after[k] = velocity(velocities.1);
+        event.impulse[k] = impulse(row);
+        event.energy_lost -=
+            0.5 * event.impulse[k] * (event.velocity_before[k] + event.velocity_after[k]);
+    }
+    event
 }
 
 /// What the contacts did at the end of the last step, by id, where they carried something.
