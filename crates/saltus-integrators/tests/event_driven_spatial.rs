@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use saltus_integrators::{
-    Entry, Event, EventDriven, EventDrivenOptions, EventKind, Integrator, StepReport,
+    Entry, Event, EventDriven, EventDrivenOptions, EventKind, Integrator, StepError, StepReport,
 };
 use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, ForceKind,
@@ -461,4 +461,93 @@ fn a_run_with_friction_in_space_goes_on_bit_for_bit() {
         other.step(&system, &mut middle, 0.1, 10.0).unwrap();
     }
     assert_eq!(state, middle);
+}
+
+/// A rod `x, y, z, θ` whose tip slips on the floor, and a block `x, y, z` that rests beside it, both with friction in space.
+struct RodAndBlock {
+    law: ContactLaw,
+}
+
+impl Kinematics for RodAndBlock {
+    fn dims(&self) -> Dims {
+        Dims {
+            nq: 7,
+            nv: 7,
+            ng: 0,
+        }
+    }
+}
+
+impl Dynamics for RodAndBlock {
+    fn mass(&self, _: &[f64], mass: &mut dyn MatrixSink) {
+        for i in 0..7 {
+            mass.entry(i, i, if i == 3 { 1.0 / 3.0 } else { 1.0 });
+        }
+    }
+
+    fn force(&self, _: Point<'_>, force: &mut [f64]) {
+        force.copy_from_slice(&[0.0, 0.0, -G, 0.0, 0.0, 0.0, -G]);
+    }
+}
+
+impl Constraints for RodAndBlock {}
+
+impl Contacts for RodAndBlock {
+    fn contact_count(&self) -> usize {
+        2
+    }
+
+    fn detect(&self, _: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
+        set.clear();
+        let (s, c) = q[3].sin_cos();
+        set.push(ContactId(0), self.law, q[2] - s);
+        set.directions.push(&[2, 3], &[1.0, -c]);
+        set.directions.push(&[0, 3], &[1.0, s]);
+        set.directions.push(&[1], &[1.0]);
+        set.push(ContactId(1), self.law, q[6]);
+        for i in [6, 4, 5] {
+            set.directions.push(&[i], &[1.0]);
+        }
+        set.rate.extend([0.0; 6]);
+    }
+
+    fn evaluate_contacts(&self, t: f64, q: &[f64], set: &mut ContactSet) {
+        self.detect(t, q, Reach::All, set);
+    }
+
+    fn contact_bias(&self, at: Point<'_>, _: &ContactSet, bias: &mut [f64]) {
+        bias.fill(0.0);
+        let ((s, c), w) = (at.q[3].sin_cos(), at.v[3]);
+        bias[0] = w * w * s;
+        bias[1] = w * w * c;
+    }
+}
+
+impl System for RodAndBlock {}
+
+/// Painlevé's rod is named also where another contact is part of the problem.
+#[test]
+fn several_motions_of_several_contacts_are_named() {
+    let (s, c) = 2.0_f64.atan().sin_cos();
+    let modes = |mu: f64, omega: f64, slip: f64| {
+        let system = RodAndBlock {
+            law: ContactLaw::coulomb(0.0, mu, 2),
+        };
+        let q = vec![0.0, 0.0, s, 2.0_f64.atan(), 0.0, 0.0, 0.0];
+        let v = vec![slip - s * omega, 0.0, c * omega, omega, 0.0, 0.0, 0.0];
+        let mut scheme = EventDriven::new(EventDrivenOptions::default()).unwrap();
+        match scheme.prepare(&system, &State::new(0.0, q, v), 1e-3) {
+            Ok(_) => 1,
+            Err(StepError::ContactMode { contact, modes, .. }) => {
+                assert_eq!(contact, "contact0");
+                modes
+            }
+            Err(other) => panic!("{other}"),
+        }
+    };
+    assert_eq!(modes(1.0, 0.0, 1.0), 1);
+    assert_eq!(modes(1.0, 0.0, -1.0), 1);
+    assert_eq!(modes(1.6, 6.0, 1.0), 1);
+    assert_eq!(modes(1.6, 0.0, -1.0), 0);
+    assert_eq!(modes(1.6, 6.0, -1.0), 2);
 }

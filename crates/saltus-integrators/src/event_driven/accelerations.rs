@@ -147,13 +147,10 @@ impl Accelerations {
 
     /// Forces of all rows from the unknowns, and the accelerations they make.
     fn take_forces(&mut self) {
-        self.z.fill(0.0);
-        for (&(row, shares), x) in self.unknowns.iter().zip(&self.x) {
-            self.z[row] += x;
-            for (row, share) in tangents(row, shares) {
-                self.z[row] += share * x;
-            }
-        }
+        let mut z = std::mem::take(&mut self.z);
+        let forces = self.unknowns.iter().copied().zip(self.x.iter().copied());
+        self.spread(forces, &mut z);
+        self.z = z;
         for i in 0..self.w.len() {
             self.w[i] = self.w_free[i] + dot(self.one_step.delassus().row(i), &self.z);
         }
@@ -277,9 +274,29 @@ impl Accelerations {
 
     /// `v̇ = M⁻¹ (f + Aᵀ λ)`, added to nothing.
     pub(super) fn accelerate(&self, a: &mut [f64]) {
+        self.accelerate_with(&self.z, a);
+    }
+
+    /// Forces of all rows from those of some, which exert something along the tangents that follow them.
+    pub(super) fn spread(
+        &self,
+        forces: impl Iterator<Item = ((usize, Tangential), f64)>,
+        out: &mut Vec<f64>,
+    ) {
+        out.clear();
+        out.resize(self.rows.len(), 0.0);
+        for ((row, shares), x) in forces {
+            out[row] += x;
+            for (row, share) in tangents(row, shares) {
+                out[row] += share * x;
+            }
+        }
+    }
+
+    /// The accelerations with the given forces of all rows.
+    pub(super) fn accelerate_with(&self, forces: &[f64], a: &mut [f64]) {
         a.copy_from_slice(&self.free);
-        let all = 0..self.z.len();
-        self.one_step.add_response(all, &self.z, a);
+        self.one_step.add_response(0..forces.len(), forces, a);
     }
 
     /// `M⁻¹ f`, the accelerations without forces of contacts and constraints.
@@ -318,6 +335,11 @@ impl Accelerations {
             carried.compliance[1] = carried.compliance[1].max(compliance);
         }
         carried
+    }
+
+    /// Acceleration per force of a row [1/kg].
+    pub(super) fn compliance(&self, row: usize) -> f64 {
+        self.one_step.compliance(row)
     }
 
     /// Numbers of the problem that its laws are posed on: bilateral rows, first row of each contact, `D` and `w_free`.

@@ -7,15 +7,27 @@ use super::{Own, no_forces};
 use crate::integrator::StepError;
 use crate::kit::Row;
 use crate::one_step::OneStep;
-use saltus_complementarity::{Block, BlockState};
+use saltus_complementarity::{Block, BlockState, ContactOutcome};
+use saltus_linear::dot;
 use saltus_system::System;
 
 /// Combinations of modes that are tried one by one; beyond, one solution is computed.
 const MOST_COMBINATIONS: usize = 4096;
+/// Contacts up to which other solutions of one contact problem are looked for.
+const FEW: usize = 6;
 /// Accelerations that differ by less than this share of the scale belong to one motion.
 const SAME: f64 = 1e-6;
 /// The probe of an undetermined contact is this share of the time scale of the motion ahead.
 const AHEAD: f64 = 1e-6;
+
+/// How a contact takes part in a contact problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pressed {
+    /// It presses or opens.
+    Perhaps,
+    /// It presses or, where the force comes out negative, there is no such motion; contacts that may also begin to slip do either.
+    Certainly,
+}
 
 /// Buffers of the selection.
 #[derive(Debug, Default)]
@@ -32,6 +44,10 @@ pub(super) struct Selection {
     rows: Vec<(usize, Tangential)>,
     blocks: Vec<(u64, Block)>,
     place: Vec<usize>,
+    /// Number among the resting contacts of each contact of the problem.
+    posed: Vec<usize>,
+    /// Forces of all rows that are condensed.
+    forces: Vec<f64>,
 }
 
 impl Own {
@@ -214,22 +230,14 @@ impl Own {
         system: &dyn System,
         selection: &mut Selection,
     ) -> Result<(), StepError> {
-        self.pose_laws(selection);
         let ng = self.step.dims.ng;
-        loop {
-            let Selection { one_step, z, .. } = &mut *selection;
-            z.fill(0.0);
-            let outcome = one_step.solve_posed_from(z, false);
-            if !outcome.is_solved() || outcome.multiple {
-                return Err(StepError::ContactMode {
-                    contact: self.contact_to_blame(system),
-                    modes: if outcome.multiple { 2 } else { 0 },
-                    t: self.step.end.t,
-                });
-            }
-            if !self.reduce_coefficients(selection) {
-                break;
-            }
+        let outcome = self.solve_posed(selection, |_| Some(Pressed::Perhaps));
+        if !outcome.is_solved() || outcome.multiple {
+            return Err(StepError::ContactMode {
+                contact: self.contact_to_blame(system),
+                modes: if outcome.multiple { 2 } else { 0 },
+                t: self.step.end.t,
+            });
         }
         let Selection {
             one_step,
@@ -261,14 +269,92 @@ impl Own {
         }
         let end = &self.step.end;
         let mode = |i: usize| (modes[i], end.contacts.law[i].mu);
-        if self.arc.accelerations.solve(end, mode) {
-            return Ok(());
+        if !self.arc.accelerations.solve(end, mode) {
+            return Err(no_forces(system, &self.step.end, &self.arc.modes.list));
         }
-        Err(no_forces(system, &self.step.end, &self.arc.modes.list))
+        if self.resting.len() > 1 && self.resting.len() <= FEW {
+            return self.look_for_others(system, selection);
+        }
+        Ok(())
     }
 
-    /// Poses the laws of the resting contacts.
-    fn pose_laws(&self, selection: &mut Selection) {
+    /// Looks for motions beside the one found in which some contacts open, those of the others that slip press, and the laws of the
+    /// rest hold (Painlevé).
+    fn look_for_others(
+        &mut self,
+        system: &dyn System,
+        selection: &mut Selection,
+    ) -> Result<(), StepError> {
+        self.arc.accelerations.accelerate(&mut self.work);
+        let mut found = std::mem::take(&mut selection.found);
+        found.clone_from(&self.work);
+        let same = SAME * self.scales.acceleration.max(saltus_linear::max_abs(&found));
+        let is_other = (0..1_u32 << self.resting.len()).any(|pattern| {
+            let presses = |k: usize| pattern >> k & 1 == 1;
+            self.is_consistent(selection, presses) && {
+                let differ = found.iter().zip(&self.work).map(|(a, b)| (a - b).abs());
+                differ.fold(0.0, f64::max) > same
+            }
+        });
+        selection.found = found;
+        if !is_other {
+            return Ok(());
+        }
+        Err(StepError::ContactMode {
+            contact: self.contact_to_blame(system),
+            modes: 2,
+            t: self.step.end.t,
+        })
+    }
+
+    /// Whether there is a motion in which the resting contacts open that do not press, by their number; `work` are its accelerations.
+    fn is_consistent(
+        &mut self,
+        selection: &mut Selection,
+        presses: impl Fn(usize) -> bool + Copy,
+    ) -> bool {
+        let none = 0.5 * self.scales.acceleration();
+        let pressing = |k: usize| presses(k).then_some(Pressed::Certainly);
+        if !self.solve_posed(selection, pressing).is_solved() {
+            return false;
+        }
+        let Selection {
+            z, rows, forces, ..
+        } = &mut *selection;
+        let accelerations = &self.arc.accelerations;
+        accelerations.spread(rows.iter().copied().zip(z.iter().copied()), forces);
+        accelerations.accelerate_with(forces, &mut self.work);
+        let (_, first, delassus, w_free) = accelerations.problem();
+        (0..self.resting.len()).all(|k| {
+            let row = first[k];
+            if presses(k) {
+                forces[row] * accelerations.compliance(row) >= -none
+            } else {
+                w_free[row] + dot(delassus.row(row), forces) >= -none
+            }
+        })
+    }
+
+    /// Solves the laws of the resting contacts that take part, by their number.
+    fn solve_posed(
+        &self,
+        selection: &mut Selection,
+        takes_part: impl Fn(usize) -> Option<Pressed>,
+    ) -> ContactOutcome {
+        self.pose_laws(selection, takes_part);
+        loop {
+            let Selection { one_step, z, .. } = &mut *selection;
+            z.fill(0.0);
+            let outcome = one_step.solve_posed_from(z, false);
+            let is_found = outcome.is_solved() && !outcome.multiple;
+            if !is_found || !self.reduce_coefficients(selection) {
+                return outcome;
+            }
+        }
+    }
+
+    /// Poses the laws of the resting contacts that take part, by their number.
+    fn pose_laws(&self, selection: &mut Selection, takes_part: impl Fn(usize) -> Option<Pressed>) {
         let set = &self.step.end.contacts;
         let Selection {
             one_step,
@@ -277,6 +363,7 @@ impl Own {
             rows,
             blocks,
             place,
+            posed,
             ..
         } = selection;
         let (ng, first, delassus, w_free) = self.arc.accelerations.problem();
@@ -286,8 +373,17 @@ impl Own {
         blocks.clear();
         blocks.extend((0..ng).map(|_| (0, Block::Equality)));
         place.clear();
+        posed.clear();
         for (k, &i) in self.resting.iter().enumerate() {
+            let Some(pressed) = takes_part(k) else {
+                continue;
+            };
+            let normal = match pressed {
+                Pressed::Perhaps => Block::Unilateral,
+                Pressed::Certainly => Block::Equality,
+            };
             place.push(rows.len());
+            posed.push(k);
             let law = set.law[i];
             let id = set.id[i].0;
             match options[k].0[0] {
@@ -300,11 +396,11 @@ impl Own {
                 }
                 Mode::Slip([a, b]) => {
                     rows.push((first[k], [-a * law.mu, -b * law.mu]));
-                    blocks.push((id, Block::Unilateral));
+                    blocks.push((id, normal));
                 }
                 Mode::Open | Mode::Closed => {
                     rows.push(alone(first[k]));
-                    blocks.push((id, Block::Unilateral));
+                    blocks.push((id, normal));
                 }
             }
         }
@@ -325,8 +421,8 @@ impl Own {
     fn reduce_coefficients(&self, selection: &mut Selection) -> bool {
         let ng = self.step.dims.ng;
         let mut any = false;
-        for (k, &i) in self.resting.iter().enumerate() {
-            let law = self.step.end.contacts.law[i];
+        for (k, resting) in selection.posed.iter().enumerate() {
+            let law = self.step.end.contacts.law[self.resting[*resting]];
             if let (id, Block::Coulomb { mu, tangents }) = selection.blocks[ng + k]
                 && mu > law.mu
                 && selection.one_step.block_state(ng + k) == BlockState::Slip

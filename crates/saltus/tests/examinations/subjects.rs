@@ -118,14 +118,19 @@ fn all_candidates() -> Vec<Candidate> {
         rests: true,
     });
     all.extend(higher_order());
-    all.push(Candidate {
-        name: "event-driven".to_owned(),
-        scheme: Scheme::EventDriven(EventDrivenOptions::default()),
-        smooth_order: f64::INFINITY,
-        penetration: 1.0,
-        impacts: true,
-        rests: true,
-    });
+    for (name, stiff) in [("event-driven", false), ("event-driven (stiff)", true)] {
+        all.push(Candidate {
+            name: name.to_owned(),
+            scheme: Scheme::EventDriven(EventDrivenOptions {
+                stiff,
+                ..EventDrivenOptions::default()
+            }),
+            smooth_order: f64::INFINITY,
+            penetration: 1.0,
+            impacts: true,
+            rests: true,
+        });
+    }
     all
 }
 
