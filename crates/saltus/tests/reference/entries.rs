@@ -244,7 +244,18 @@ fn within_factor(x: f64, value: f64, factor: f64) -> bool {
         || (x * value > 0.0 && x.abs() <= factor * value.abs() && x.abs() >= value.abs() / factor)
 }
 
-/// Lists what no test of this file looks at, and why.
+/// The group of an entry, as the file names it: `proj.ball…` is of `proj`, `sc_bil_…` of `sc_bil`.
+fn group(id: &str) -> &str {
+    match id.split_once('.') {
+        Some((group, _)) if !group.contains('_') => group,
+        _ => {
+            let second = id.match_indices('_').nth(1);
+            second.map_or(id, |(end, _)| &id[..end])
+        }
+    }
+}
+
+/// Lists how many values of each group are looked at, what no test of this file looks at, and why.
 pub fn leave_out(
     file: &str,
     entries: &[Entry],
@@ -260,7 +271,16 @@ pub fn leave_out(
         "{file}: {} values are looked at, {total} are left out",
         entries.len() - total
     );
+    let mut groups: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for entry in entries {
+        let (seen, all) = groups.entry(group(&entry.id)).or_default();
+        *seen += usize::from(ours(entry));
+        *all += 1;
+    }
+    for (group, (seen, all)) in groups {
+        println!("  {seen:4} of {all:4}  {group}");
+    }
     for ((why, scheme), n) in left {
-        println!("  {n:4}  {scheme} ({why})");
+        println!("  left out: {n:4}  {scheme} ({why})");
     }
 }
