@@ -72,6 +72,8 @@ pub(super) struct Arc {
     stiff: bool,
     /// Largest rate at which friction turns where the piece begins [1/s].
     turning: f64,
+    /// Largest acceleration without reactions where the piece begins.
+    free_size: f64,
     /// Size of velocities along contacts in the motion so far [m/s].
     pub(super) speed: f64,
     tangent: TangentRate,
@@ -108,6 +110,7 @@ impl Arc {
             is_flat: system.is_flat(),
             stiff: options.stiff,
             turning: 0.0,
+            free_size: 0.0,
             speed: 0.0,
             tangent: TangentRate::new(dims.nv),
             a: vec![0.0; dims.nv],
@@ -159,6 +162,7 @@ impl Arc {
         self.take_directions(system);
         self.set_rates(system, 0, self.base.t)?;
         self.turning = self.turning();
+        self.free_size = max_abs(self.accelerations.free());
         Ok(())
     }
 
@@ -328,7 +332,7 @@ impl Arc {
     /// Size that the coordinates of a block (positions, velocities) have.
     pub(super) fn size_of(&self, block: usize, h: f64) -> f64 {
         // Accelerations are differences of those without forces.
-        let changed = h * max_abs(self.accelerations.free());
+        let changed = h * self.free_size;
         let speed = max_abs(&self.base.v);
         match (block, self.is_flat) {
             (0, true) => max_abs(&self.base.q).max(h * speed.max(changed)),
