@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use saltus_integrators::{
-    Entry, Integrator, Metric, MoreauJeanOptions, ProjectedMoreauJeanOptions, ProjectionMethod,
-    Scheme, SplittingContact, SplittingOptions, StepReport,
+    Entry, EventKind, Integrator, Metric, MoreauJeanOptions, ProjectedMoreauJeanOptions,
+    ProjectionMethod, Scheme, SplittingContact, SplittingOptions, StepReport,
 };
 use saltus_system::{State, System};
 use saltus_zoo::{
@@ -103,6 +103,26 @@ fn a_pin_stays_in_its_ring() {
                 assert!(worst(&rows, Entry::ComplementarityPosition) < 1e-12);
             }
         }
+    }
+}
+
+/// The pin falls into its ring and slides along it, without a rebound: whatever the curvature of the ring, that is one impact.
+#[test]
+fn a_pin_that_slides_along_its_ring_hits_it_once() {
+    let ring = RingPendulum::new(0.01, 0.0);
+    let h = 4e-3;
+    for method in [ProjectionMethod::Combined, ProjectionMethod::Ggl] {
+        let mut scheme = projected(method).build().unwrap();
+        let mut state = at_rest(ring.horizontal());
+        scheme.prepare(&ring, &state, h).unwrap();
+        let mut impacts = 0;
+        for _ in 0..250 {
+            let end = state.t + h;
+            scheme.step(&ring, &mut state, h, end).unwrap();
+            let events = scheme.events().iter();
+            impacts += events.filter(|e| e.kind == EventKind::Impact).count();
+        }
+        assert_eq!(impacts, 1, "{method:?}");
     }
 }
 

@@ -9,7 +9,9 @@ use super::projection::Projection;
 use super::stages::{Piece, Stages, noise, note_opening, speed_noise};
 use crate::certificate::Entry;
 use crate::integrator::{ContactState, Event, EventKind, StepError, StepReport};
-use crate::kit::{Duration, MomentumScale, Row, Stage, Step, StepProblem, energy_at, not_finite};
+use crate::kit::{
+    Duration, MomentumScale, Row, Stage, Step, StepProblem, energy_at, normal_event, not_finite,
+};
 use saltus_linear::{axpy, max_abs};
 use saltus_system::{ContactId, State, System};
 
@@ -482,15 +484,11 @@ impl EventLoop {
             let (was, is) = (self.was_closed.contains(&i), self.closed.contains(&i));
             let law = self.at.contacts.law[i];
             let mut note = |kind: EventKind| {
+                let velocities = [b.before[i], b.after[i]];
+                let at = (kind, self.at.t);
                 self.step.events.push(Event {
-                    kind,
-                    t: self.at.t,
-                    contact: ids[i],
-                    velocity_before: [b.before[i], 0.0, 0.0],
-                    velocity_after: [b.after[i], 0.0, 0.0],
-                    impulse: [b.impulse[i], 0.0, 0.0],
-                    energy_lost: -0.5 * b.impulse[i] * (b.before[i] + b.after[i]),
                     energy: Some(energy),
+                    ..normal_event(ids[i], at, velocities, b.impulse[i])
                 });
             };
             if hits && b.impulse[i] > 0.0 {

@@ -24,7 +24,7 @@ pub(crate) struct StepEnds<'a> {
     pub(crate) row_impulse: &'a [f64],
     /// What each contact does at the end (contacts); may be empty where no contact has friction.
     pub(crate) state: &'a [ContactState],
-    /// Whether contacts that approached and carry an impulse have just hit.
+    /// Whether contacts that were open, approached and carry an impulse have just hit.
     pub(crate) is_impact: bool,
 }
 
@@ -72,16 +72,7 @@ pub(crate) fn contact_event(
     impulse: impl Fn(usize) -> f64,
 ) -> Event {
     let first = set.first_row[i];
-    let mut event = Event {
-        kind,
-        t,
-        contact: set.id[i],
-        velocity_before: [0.0; 3],
-        velocity_after: [0.0; 3],
-        impulse: [0.0; 3],
-        energy_lost: 0.0,
-        energy: None,
-    };
+    let mut event = normal_event(set.id[i], (kind, t), [0.0; 2], 0.0);
     for k in 0..=usize::from(set.law[i].tangents.min(2)) {
         let row = first + k;
         let velocity = |v: &[f64]| set.directions.dot(row, v) + set.rate[row];
@@ -92,6 +83,25 @@ pub(crate) fn contact_event(
             0.5 * event.impulse[k] * (event.velocity_before[k] + event.velocity_after[k]);
     }
     event
+}
+
+/// The event of a contact without friction, with its normal velocities before and after and its normal impulse [N·s].
+pub(crate) fn normal_event(
+    contact: ContactId,
+    (kind, t): (EventKind, f64),
+    [before, after]: [f64; 2],
+    impulse: f64,
+) -> Event {
+    Event {
+        kind,
+        t,
+        contact,
+        velocity_before: [before, 0.0, 0.0],
+        velocity_after: [after, 0.0, 0.0],
+        impulse: [impulse, 0.0, 0.0],
+        energy_lost: -0.5 * impulse * (before + after),
+        energy: None,
+    }
 }
 
 /// What the contacts did at the end of the last step, by id, where they carried something.
@@ -127,7 +137,9 @@ impl ContactHistory {
             }
             let tolerance = step.tolerance(i, fastest);
             let approaches = set.normal_velocity(i, before) < -tolerance;
-            if step.is_impact && step.impulse[i] > 0.0 && approaches {
+            // What was closed and follows a curved obstacle approaches it by a little in every step.
+            let was_open = earlier == ContactState::Open;
+            if step.is_impact && step.impulse[i] > 0.0 && approaches && was_open {
                 events.push(step.event(i, EventKind::Impact));
             }
             let rebounds = set.normal_velocity(i, after) > tolerance;
