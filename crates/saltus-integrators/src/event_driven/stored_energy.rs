@@ -325,7 +325,7 @@ impl<'a> Motion<'a> {
                 self.h = h * factor.clamp(0.2, 6.0);
                 break;
             }
-            if !(h > f64::MIN_POSITIVE) {
+            if h.is_nan() || h <= f64::MIN_POSITIVE {
                 return None;
             }
             h *= if error.is_finite() {

@@ -3,9 +3,7 @@
 use crate::capture_steps::{FILE, is};
 use crate::entries::{Entry, Outcome, check, read};
 use crate::run::run;
-use saltus_integrators::{
-    EventDrivenOptions, MoreauJeanOptions, ProjectedMoreauJeanOptions, Scheme,
-};
+use saltus_integrators::{EventDrivenOptions, ProjectedMoreauJeanOptions, Scheme};
 use saltus_model::{Format, Model};
 use saltus_system::State;
 
@@ -42,17 +40,8 @@ step = 0.01
 until = 2.0
 "#;
 
-/// The scheme of an entry.
-fn scheme(entry: &Entry) -> Scheme {
-    if entry.id.ends_with("True") {
-        Scheme::MoreauJeanProjected(ProjectedMoreauJeanOptions::default())
-    } else {
-        // The reference closes contacts by the sign of their gap alone: the block falls at first.
-        Scheme::MoreauJean(MoreauJeanOptions {
-            activation_tolerance: Some(0.0),
-            ..MoreauJeanOptions::default()
-        })
-    }
+fn projected() -> Scheme {
+    Scheme::MoreauJeanProjected(ProjectedMoreauJeanOptions::default())
 }
 
 /// `h, |x(T) − exact|, time of the stop − exact, fastest after it, penetration, error of the static friction`.
@@ -113,7 +102,7 @@ fn a_sliding_block_stops_and_does_not_creep() {
         |entry: &Entry| {
             let mut ours = Vec::new();
             for row in entry.value.chunks(6) {
-                let measured = measure(&model, &scheme(entry), row[0]);
+                let measured = measure(&model, &projected(), row[0]);
                 println!("{measured:?}");
                 ours.extend(measured);
             }
@@ -167,7 +156,7 @@ fn housners_block_on_rough_ground() {
                 let h = row[0];
                 let exact = Scheme::EventDriven(EventDrivenOptions::default());
                 let exact = states(&model, &exact, h, 0.6);
-                let states = states(&model, &scheme(entry), h, 0.6);
+                let states = states(&model, &projected(), h, 0.6);
                 let jump = |k: &usize| (states[*k].v[2] - states[k - 1].v[2]).abs();
                 let hit = (1..states.len()).max_by(|a, b| jump(a).total_cmp(&jump(b)));
                 let ratio = hit.map_or(f64::NAN, |k| states[k].v[2] / states[k - 1].v[2]);

@@ -244,8 +244,11 @@ fn within_factor(x: f64, value: f64, factor: f64) -> bool {
         || (x * value > 0.0 && x.abs() <= factor * value.abs() && x.abs() >= value.abs() / factor)
 }
 
-/// The group of an entry, as the file names it: `proj.ball…` is of `proj`, `sc_bil_…` of `sc_bil`.
+/// The group of an entry, as its file names it: `proj.ball…` is of `proj`, `sc_bil_…` of `sc_bil`, `ball:000` of `ball`.
 fn group(id: &str) -> &str {
+    if let Some((group, _)) = id.split_once(':') {
+        return group;
+    }
     match id.split_once('.') {
         Some((group, _)) if !group.contains('_') => group,
         _ => {
