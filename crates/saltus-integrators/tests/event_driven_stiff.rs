@@ -167,7 +167,6 @@ fn chain(n: usize, rate: f64) -> Linear {
         damping: pairs(c),
         load: vec![-G; n],
         contacts: vec![(0.0, vec![(0, 1.0)], 0.0)],
-        ..Linear::default()
     }
 }
 
