@@ -232,6 +232,12 @@ impl Scheme {
         }
     }
 
+    /// Whether dry friction in joints is solved, too.
+    #[must_use]
+    pub fn solves_joint_friction(&self) -> bool {
+        self.solves_friction() && !matches!(self, Self::EventDriven(_))
+    }
+
     /// Whether the scheme chooses the length of its steps, with its options as they are.
     #[must_use]
     pub fn chooses_step(&self) -> bool {

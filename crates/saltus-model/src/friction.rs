@@ -24,6 +24,9 @@ pub(crate) fn check(
     let Some(scheme) = document.simulation.scheme.scheme() else {
         return;
     };
+    if !scheme.solves_joint_friction() {
+        joints(definition, &scheme, findings);
+    }
     if scheme.solves_friction() {
         return;
     }
@@ -46,13 +49,17 @@ pub(crate) fn check(
                 || "depends on the motion".to_owned(),
                 |mu| format!("mu = {}", general(mu)),
             ))
-            .help(cure(&solvers()));
+            .help(choose(
+                "set friction = 0 or remove it",
+                &scheme,
+                Scheme::solves_friction,
+            ));
         findings.refuse(&place, diagnostic);
     }
-    joints(definition, &scheme, findings);
+    constraints_on_velocities(definition, &scheme, findings);
 }
 
-/// Refuses dry friction in joints and constraints on velocities.
+/// Refuses dry friction in joints.
 fn joints(definition: &Definition, scheme: &Scheme, findings: &mut Findings<'_>) {
     for (k, element) in definition.friction.iter().enumerate() {
         let message = format!(
@@ -60,11 +67,21 @@ fn joints(definition: &Definition, scheme: &Scheme, findings: &mut Findings<'_>)
             element.name,
             scheme.name()
         );
-        let diagnostic = Diagnostic::new(message)
-            .label("is not solved")
-            .help(choose("remove it", &solvers()));
+        let diagnostic = Diagnostic::new(message).label("is not solved").help(choose(
+            "remove it",
+            scheme,
+            Scheme::solves_joint_friction,
+        ));
         findings.refuse(&path(["system", "friction"]).index(k), diagnostic);
     }
+}
+
+/// Refuses constraints on velocities.
+fn constraints_on_velocities(
+    definition: &Definition,
+    scheme: &Scheme,
+    findings: &mut Findings<'_>,
+) {
     for (k, constraint) in definition.bilateral.iter().enumerate() {
         let place = path(["system", "bilateral"]).index(k).key("velocity");
         if !constraint.on_velocity || findings.touched(&place) {
@@ -75,37 +92,26 @@ fn joints(definition: &Definition, scheme: &Scheme, findings: &mut Findings<'_>)
             constraint.name,
             scheme.name()
         );
-        let diagnostic = Diagnostic::new(message)
-            .label("is not solved")
-            .help(choose("remove it", &solvers()));
+        let diagnostic = Diagnostic::new(message).label("is not solved").help(choose(
+            "remove it",
+            scheme,
+            Scheme::solves_friction,
+        ));
         findings.refuse(&place, diagnostic);
     }
 }
 
-/// The schemes that solve friction.
-fn solvers() -> Vec<&'static str> {
-    Scheme::ALL
-        .iter()
-        .map(|info| info.name)
-        .filter(|name| Scheme::by_name(name).is_some_and(|scheme| scheme.solves_friction()))
-        .collect()
-}
-
-/// What to do about friction, if these schemes solve it.
-fn cure(solvers: &[&str]) -> String {
-    match solvers {
-        [] => "set friction = 0 or remove it; no scheme solves friction yet".to_owned(),
-        solvers => format!(
-            "set friction = 0 or remove it, or choose a scheme that solves friction: {}",
-            suggest::list(solvers.iter().copied())
-        ),
+/// The ways out: `remove` it, a scheme that `solves` it, or another method of this one.
+fn choose(remove: &str, scheme: &Scheme, solves: fn(&Scheme) -> bool) -> String {
+    let can = |name: &&str| Scheme::by_name(name).is_some_and(|scheme| solves(&scheme));
+    let own = scheme.name();
+    let others = Scheme::ALL.iter().map(|info| info.name);
+    let list = suggest::list(others.filter(can).filter(|name| *name != own));
+    let mut text = format!("{remove}, or choose a scheme that solves it: {list}");
+    if can(&own) {
+        text += &format!("; \"{own}\" does with its default `method`");
     }
-}
-
-/// The schemes that solve it, beside another way out.
-fn choose(remove: &str, solvers: &[&str]) -> String {
-    let list = suggest::list(solvers.iter().copied());
-    format!("{remove}, or choose a scheme that solves it: {list}")
+    text
 }
 
 #[cfg(test)]
@@ -113,14 +119,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cure_names_the_schemes_there_are() {
-        assert_eq!(
-            cure(&[]),
-            "set friction = 0 or remove it; no scheme solves friction yet"
+    fn the_cure_names_the_schemes_that_solve_it() {
+        let scheme = |name: &str| Scheme::by_name(name).unwrap_or_else(|| unreachable!());
+        let joints = choose(
+            "remove it",
+            &scheme("splitting"),
+            Scheme::solves_joint_friction,
         );
-        assert_eq!(
-            cure(&["a", "b"]),
-            "set friction = 0 or remove it, or choose a scheme that solves friction: \"a\", \"b\""
+        assert!(joints.contains("\"moreau-jean\"") && !joints.contains("event-driven"));
+        let own = choose(
+            "remove it",
+            &scheme("half-explicit"),
+            Scheme::solves_friction,
+        );
+        assert!(
+            own.contains("\"event-driven\", \"moreau-jean-projected\"; \"half-explicit\" does")
         );
     }
 }
