@@ -1,7 +1,7 @@
 //! `saltus check`: says everything that is wrong with a model, or what it is.
 
 use crate::arguments::ModelArguments;
-use crate::progress::{patiently, unstable};
+use crate::progress::patiently;
 use crate::run::refused;
 use crate::{NOT_WRITTEN, WRONG_INPUT, doubts, print, render, words};
 use saltus_linear::{Dense, MinimumNorm, dot};
@@ -136,12 +136,7 @@ fn stability(model: &Model) -> Option<String> {
         .prepare(&*model.system, &model.initial, step)
         .ok()?;
     let limit = integrator.stable_step()?;
-    Some(unstable(step, limit).unwrap_or_else(|| {
-        format!(
-            "the largest stable step about the start is {} s",
-            general(limit)
-        )
-    }))
+    Some(crate::progress::stability(step, limit))
 }
 
 /// What flexible parts consist of.

@@ -151,15 +151,16 @@ impl Progress {
     }
 }
 
-/// What is to be said of a step \[s\] beyond the largest stable one.
-pub fn unstable(step: f64, limit: f64) -> Option<String> {
-    (step > limit).then(|| {
+/// What is to be said of a step \[s\] and of the largest stable one.
+pub fn stability(step: f64, limit: f64) -> String {
+    let (step_text, limit_text) = (general(step), general(limit));
+    if step > limit {
         format!(
-            "the step of {} s is beyond the limit of the explicit scheme about the start, {} s: the fastest vibration will grow until the run fails; take a smaller `step`, or an implicit scheme",
-            general(step),
-            general(limit)
+            "the step of {step_text} s is beyond the limit of the explicit scheme about the start, {limit_text} s: the fastest vibration will grow until the run fails; take a smaller `step`, or an implicit scheme"
         )
-    })
+    } else {
+        format!("the largest stable step about the start is {limit_text} s")
+    }
 }
 
 impl Observer for Progress {
@@ -167,12 +168,10 @@ impl Observer for Progress {
         self.steps = info.plan.steps();
         let plan = info.plan;
         self.span = info.chooses_step.then_some((plan.begin(), plan.until));
-        if let Some(warning) = info
-            .stable_step
-            .and_then(|limit| unstable(plan.step, limit))
+        if let Some(limit) = info.stable_step
             && !self.quiet
         {
-            crate::render::note(&warning);
+            crate::render::note(&stability(plan.step, limit));
         }
         self.started = Instant::now();
         (self.drawn, self.looked) = (self.started, self.started);

@@ -219,6 +219,71 @@ pub enum DriveError {
     Observer(ObserverError),
 }
 
+/// Energy that the scheme itself has added, beside that of the motion.
+struct Growth {
+    /// Total and potential energy at the last step and at the start \[J\].
+    total: f64,
+    potential: f64,
+    /// What no force and no contact accounts for \[J\].
+    gained: f64,
+    /// Energy of the motion while most of it was accounted for \[J\].
+    size: f64,
+}
+
+impl Growth {
+    /// More than this times the energy of the motion is no error of a scheme that works.
+    const DIVERGED: f64 = 1e12;
+
+    fn new(first: &StepReport) -> Self {
+        let energy = first.energy;
+        Self {
+            total: energy.total(),
+            potential: energy.potential,
+            gained: 0.0,
+            size: energy.kinetic.abs() + energy.potential.abs(),
+        }
+    }
+
+    fn include(&mut self, report: &StepReport) {
+        let energy = report.energy;
+        let change = energy.total() - self.total;
+        self.total = energy.total();
+        self.gained += change - report.work_external - report.work_contact;
+        let present = energy.kinetic.abs() + (energy.potential - self.potential).abs();
+        if self.gained <= 0.5 * present || self.size == 0.0 {
+            self.size = self.size.max(present);
+        }
+    }
+
+    /// A step that is not finite beyond the largest stable one is the end of a motion that has diverged.
+    fn explain(&self, error: StepError, h: f64, limit: Option<f64>) -> StepError {
+        match error {
+            StepError::NotFinite { .. } if limit.is_some_and(|limit| h > limit) => {
+                let (gained, size) = (self.gained, self.size);
+                StepError::Diverged {
+                    gained,
+                    size,
+                    h,
+                    limit,
+                }
+            }
+            other => other,
+        }
+    }
+
+    /// What to say where the motion is the scheme's own, in a step of `h` \[s\].
+    fn diverged(&self, h: f64, limit: Option<f64>) -> Option<StepError> {
+        (self.size > 0.0 && self.gained > Self::DIVERGED * self.size).then_some(
+            StepError::Diverged {
+                gained: self.gained,
+                size: self.size,
+                h,
+                limit,
+            },
+        )
+    }
+}
+
 /// Runs `integrator` on `system` from `state` according to `plan`, showing every step to `observers`.
 ///
 /// `state` holds the last accepted state afterwards. Time is `start + k · step`, not a running sum.
@@ -275,11 +340,17 @@ pub fn drive(
             .map_err(DriveError::Observer)?;
     }
     let steps = plan.steps();
+    let mut growth = Growth::new(&report);
     let mut stop = Stop::EndReached;
     let chooses = integrator.chooses_step();
     let mut k = plan.first;
     loop {
         let t = state.t;
+        if let Some(error) = growth.diverged(plan.step, integrator.stable_step()) {
+            let step = k + 1;
+            stop = Stop::StepFailed { step, t, error };
+            break;
+        }
         let arrived = if chooses {
             plan.until - t <= 1e-9 * plan.step
         } else {
@@ -296,6 +367,8 @@ pub fn drive(
         let report = match step {
             Ok(report) => report,
             Err(error) => {
+                let limit = integrator.stable_step();
+                let error = growth.explain(error, plan.step, limit);
                 stop = Stop::StepFailed {
                     step: k + 1,
                     t,
@@ -314,6 +387,7 @@ pub fn drive(
             memory: Memory(Some(&*integrator)),
         };
         k += 1;
+        growth.include(&report);
         let mut interrupted = false;
         for observer in observers.iter_mut() {
             match observer.frame(&frame) {

@@ -88,6 +88,21 @@ pub enum StepError {
         /// Velocities of the system.
         expected: usize,
     },
+    /// The scheme itself has made the motion: energy without bound.
+    #[error(
+        "the motion has diverged: the scheme itself has added {gained:.3e} J where there were {size:.3e} J; {}",
+        stability_cure(*limit, *h)
+    )]
+    Diverged {
+        /// Energy that no force and no contact accounts for \[J\].
+        gained: f64,
+        /// Energy of the motion before \[J\].
+        size: f64,
+        /// Length of the step \[s\].
+        h: f64,
+        /// Largest stable step about the start \[s\], where it is known.
+        limit: Option<f64>,
+    },
     /// The Newton loop did not reach its tolerance.
     #[error(
         "Newton's method stopped after {} with a residual of {residual:.3e} N·s, above the tolerance of {tolerance:.3e} N·s ({place}); a smaller `step` usually cures it, else a larger `max_iterations` or, where the residual is round-off, a larger `tolerance`",
@@ -343,6 +358,16 @@ pub(crate) fn refuse_laws_of_joints(
             constraint: system.names().bilateral.get(i).cloned().unwrap_or_default(),
             scheme,
         }),
+    }
+}
+
+/// What to do about an unstable step of `h` \[s\].
+fn stability_cure(limit: Option<f64>, h: f64) -> String {
+    match limit {
+        Some(limit) if h > limit => format!(
+            "the step of {h} s is beyond the largest stable one about the start, {limit:.6e} s: take a smaller `step`, or an implicit scheme"
+        ),
+        _ => "take a much smaller `step`, or an implicit scheme".to_owned(),
     }
 }
 
