@@ -56,13 +56,13 @@ pub struct ButcherTableau {
     pub a: Vec<Vec<f64>>,
     /// Weights of the stages in the end of the step, the last > 0; their sum is 1.
     pub b: Vec<f64>,
-    /// The order the coefficients should have on smooth motion, 1 to 4; checked before anything runs.
+    /// The order the coefficients should have on smooth motion with constraints and contacts, 1 to 4; checked before anything runs.
     #[schemars(range(min = 1, max = 4))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<u32>,
 }
 
-/// Parameters of [`HalfExplicit`](super::HalfExplicit).
+/// Parameters of the half-explicit schemes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HalfExplicitOptions {
@@ -143,6 +143,22 @@ impl HalfExplicitOptions {
                 .cure("set the method, or leave `tableau` out"));
             }
             (_, None) => {}
+        }
+        let default = Self::default();
+        if self.method != Method::Reduced {
+            for (option, is_given) in [
+                ("reduction", self.reduction != default.reduction),
+                ("retest", self.retest != default.retest),
+            ] {
+                if is_given {
+                    return Err(OptionsError::new(
+                        option,
+                        "given",
+                        "`method = \"reduced\"` beside it",
+                    )
+                    .cure(format!("set the method, or leave `{option}` out")));
+                }
+            }
         }
         if !(self.reduction > 0.0 && self.reduction <= 1.0) {
             return Err(OptionsError::new(

@@ -83,8 +83,61 @@ impl Tableau {
         }
     }
 
+    /// Order of the method on smooth motion, up to 4: without constraints, and with constraints and closed contacts.
+    pub(super) fn orders(&self) -> (u32, u32) {
+        let free = self.order();
+        (free, self.constrained_order(free))
+    }
+
+    /// `x` with `Â x = y`, where the rows of `Â` are those of the stages after the first and `b`: of integrals over the stages it makes
+    /// rates.
+    fn rate_of(&self, y: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut x: Vec<f64> = Vec::with_capacity(self.stages());
+        for (l, row) in self.rows.iter().enumerate() {
+            let known: f64 = row.iter().zip(&x).map(|(a, x)| a * x).sum();
+            x.push((y(l) - known) / row[l]);
+        }
+        x
+    }
+
+    /// Order with constraints, where that without is `free` (conditions of half-explicit methods for problems of index 2; Brasey,
+    /// Hairer 1993; Hairer, Lubich, Roche 1989).
+    fn constrained_order(&self, free: u32) -> u32 {
+        if free < 3 {
+            return free;
+        }
+        let s = self.stages();
+        let sum = |f: &dyn Fn(usize) -> f64| (0..s).map(|l| self.b(l) * f(l)).sum::<f64>();
+        let inner =
+            |l: usize, f: &dyn Fn(usize) -> f64| (0..l).map(|k| self.a(l, k) * f(k)).sum::<f64>();
+        let holds = |value: f64, expected: f64| (value - expected).abs() < 1e-10;
+        let c = |l: usize| self.c(l);
+        // Time, and the integral of time, at the stage after `l` or the end.
+        let next = |l: usize| self.rows[l].iter().sum::<f64>();
+        let integral = |l: usize| (0..=l).map(|k| self.rows[l][k] * c(k)).sum::<f64>();
+        let square = self.rate_of(|l| next(l).powi(2));
+        if !holds(sum(&|l| c(l) * square[l]), 2.0 / 3.0)
+            || !holds(sum(&|l| square[l].powi(2)), 4.0 / 3.0)
+        {
+            return 2;
+        }
+        let cube = self.rate_of(|l| next(l).powi(3));
+        let product = self.rate_of(|l| next(l) * integral(l));
+        let fourth = holds(sum(&|l| c(l).powi(2) * square[l]), 0.5)
+            && holds(sum(&|l| c(l) * cube[l]), 0.75)
+            && holds(sum(&|l| c(l) * product[l]), 0.375)
+            && holds(sum(&|l| inner(l, &c) * square[l]), 0.25)
+            && holds(sum(&|l| inner(l, &|k| c(k) * square[k])), 1.0 / 6.0)
+            && holds(sum(&|l| inner(l, &|k| square[k].powi(2))), 1.0 / 3.0)
+            && holds(sum(&|l| c(l) * square[l].powi(2)), 1.0)
+            && holds(sum(&|l| square[l].powi(3)), 2.0)
+            && holds(sum(&|l| square[l] * cube[l]), 1.5)
+            && holds(sum(&|l| square[l] * product[l]), 0.75);
+        if fourth { free } else { 3 }
+    }
+
     /// Order of the method on smooth motion without constraints, up to 4 (conditions of Runge and Kutta).
-    pub(super) fn order(&self) -> u32 {
+    fn order(&self) -> u32 {
         let s = self.stages();
         let sum = |f: &dyn Fn(usize) -> f64| (0..s).map(|l| self.b(l) * f(l)).sum::<f64>();
         let inner =
@@ -129,17 +182,25 @@ impl Tableau {
                 );
             }
         }
-        let order = self.order();
-        if order == 0 {
+        let (free, constrained) = self.orders();
+        if free == 0 {
             return fault("inconsistent".to_owned(), "weights `b` whose sum is 1");
         }
-        if let Some(claimed) = claimed
-            && order < claimed
-        {
-            return fault(
-                format!("of order {order}"),
-                &format!("the order {claimed} that `order` claims"),
-            );
+        let Some(claimed) = claimed else {
+            return Ok(());
+        };
+        if !(1..=4).contains(&claimed) {
+            return Err(OptionsError::new("tableau.order", claimed, "1, 2, 3 or 4"));
+        }
+        if constrained < claimed {
+            let value = if free > constrained {
+                format!("of order {constrained} with constraints and contacts ({free} without)")
+            } else {
+                format!("of order {constrained}")
+            };
+            let expected = format!("the order {claimed} that `order` claims");
+            return Err(OptionsError::new("tableau", value, &expected)
+                .cure(format!("claim {constrained}, or leave `order` out")));
         }
         Ok(())
     }
@@ -151,9 +212,20 @@ mod tests {
 
     #[test]
     fn the_tableaux_have_their_orders() {
-        assert_eq!(Tableau::hetr().order(), 2);
-        assert_eq!(Tableau::hem3().order(), 3);
-        assert_eq!(Tableau::hem4().order(), 4);
+        assert_eq!(Tableau::hetr().orders(), (2, 2));
+        assert_eq!(Tableau::hem3().orders(), (3, 3));
+        assert_eq!(Tableau::hem4().orders(), (4, 4));
+        // What is of order 3 or 4 without constraints need not be with them.
+        let sixth = 1.0 / 6.0;
+        let classical = Tableau::new(
+            &[vec![0.5], vec![0.0, 0.5], vec![0.0, 0.0, 1.0]],
+            &[sixth, 2.0 * sixth, 2.0 * sixth, sixth],
+        );
+        assert_eq!(classical.orders(), (4, 2));
+        let kutta = Tableau::new(&[vec![0.5], vec![-1.0, 2.0]], &[sixth, 4.0 * sixth, sixth]);
+        assert_eq!(kutta.orders(), (3, 2));
+        assert!(kutta.validate(Some(3)).is_err() && kutta.validate(Some(2)).is_ok());
+        assert!(kutta.validate(Some(5)).is_err());
     }
 
     #[test]

@@ -208,6 +208,10 @@ impl MoreauJeanOptions {
             ("evaluation", self.evaluation != usual.evaluation),
             ("variant", self.variant != usual.variant),
             ("bilateral", self.bilateral != usual.bilateral),
+            (
+                "max_iterations",
+                self.max_iterations != usual.max_iterations,
+            ),
         ];
         match refused.into_iter().find(|(_, given)| *given) {
             None => Ok(()),

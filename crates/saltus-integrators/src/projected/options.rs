@@ -43,7 +43,7 @@ pub enum Lifted {
     Active,
 }
 
-/// Parameters of [`ProjectedMoreauJean`](super::ProjectedMoreauJean).
+/// Parameters of the projected Moreau–Jean schemes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProjectedMoreauJeanOptions {

@@ -15,7 +15,7 @@ pub enum SplittingContact {
     Impulses,
 }
 
-/// Parameters of [`Splitting`](super::Splitting).
+/// Parameters of the splitting schemes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SplittingOptions {
