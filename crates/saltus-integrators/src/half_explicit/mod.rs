@@ -35,6 +35,7 @@ use crate::kit::{
 };
 use crate::scheme::OptionsError;
 use runge_kutta::RungeKutta;
+use saltus_linear::max_abs;
 use saltus_system::{State, System};
 
 const NAME: &str = "half-explicit";
@@ -57,6 +58,8 @@ struct HalfExplicit {
     stable_step: Option<f64>,
     /// Step \[s\] of the plan.
     nominal: f64,
+    /// Whether the next step is the first one of the motion.
+    is_first: bool,
 }
 
 /// The integrator with the given parameters.
@@ -114,6 +117,7 @@ impl CorridorScheme for HalfExplicit {
             runge_kutta: tableau.map(|t| RungeKutta::new(system, t)),
             stable_step,
             nominal: h,
+            is_first: true,
             step,
         };
         Ok((scheme, report))
@@ -131,14 +135,16 @@ impl CorridorScheme for HalfExplicit {
         self.problem.begin_step();
         self.a0.copy_from_slice(&self.step.start.force);
         self.step.start.mass.solve(&mut self.a0);
-        match options.method {
+        let report = match options.method {
             Method::Trapezoidal => self.trapezoidal(system, state, h, end),
             Method::Acceleration => self.acceleration(system, state, h, end),
             Method::Reduced => self.reduced(system, state, h, options),
             Method::Hetr | Method::Hem3 | Method::Hem4 | Method::Tableau => {
                 self.runge_kutta(system, state, h, end)
             }
-        }
+        }?;
+        self.is_first = false;
+        Ok(report)
     }
 
     fn step(&self) -> &Step {
@@ -156,6 +162,14 @@ impl CorridorScheme for HalfExplicit {
     fn stable_step(&self) -> Option<f64> {
         self.stable_step
     }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        memory.push(f64::from(u8::from(self.is_first)));
+    }
+
+    fn load(&mut self, memory: &[f64]) {
+        self.is_first = memory.first() == Some(&1.0);
+    }
 }
 
 impl HalfExplicit {
@@ -166,13 +180,18 @@ impl HalfExplicit {
         active.extend(gaps.filter(|(_, gap)| **gap <= epsilon).map(|(i, _)| i));
     }
 
-    /// Whether a contact that is open at the start of the step is closed at `stage`.
+    /// Whether a contact hits in the step: it is open at the start and closed at `stage`, or the motion begins with it closed and
+    /// approaching.
     fn closes(&self, stage: &Stage) -> bool {
-        let (before, epsilon) = (&self.step.start.contacts.gap, self.step.epsilon);
-        let pairs = before.iter().zip(&stage.contacts.gap);
-        pairs
-            .into_iter()
-            .any(|(before, now)| *before > epsilon && *now <= epsilon)
+        let (start, epsilon) = (&self.step.start, self.step.epsilon);
+        let set = &start.contacts;
+        let fastest = max_abs(&start.v);
+        (0..set.len()).any(|i| {
+            if set.gap[i] > epsilon {
+                return stage.contacts.gap[i] <= epsilon;
+            }
+            self.is_first && set.normal_velocity(i, &start.v) < -1e-9 * fastest
+        })
     }
 
     /// Impact of all contacts that are closed at the end of the step, which arrives there with `v_free` (eqs. 68, A.11–A.13).
@@ -196,6 +215,7 @@ impl HalfExplicit {
         );
         self.solve_at_end(system)?;
         self.problem.respond(&mut self.step.jump);
+        self.step.arrive(&self.v_free);
         self.step
             .finish(system, state, true, 0, self.problem.redundant)
     }

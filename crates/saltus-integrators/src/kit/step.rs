@@ -33,6 +33,9 @@ pub(crate) struct Step {
     pub(crate) jump: Vec<f64>,
     /// Velocity with which the impulses of the step do their work (nv).
     pub(crate) mean: Vec<f64>,
+    /// Velocity with which the step arrives at an impact at its end, where its law takes that instead of the one at the start (nv).
+    arrival: Vec<f64>,
+    has_arrival: bool,
     work: Vec<f64>,               // (nv)
     bilateral_gap: Vec<f64>,      // g (ng)
     bilateral_velocity: Vec<f64>, // G v + ∂g/∂t (ng)
@@ -80,6 +83,8 @@ impl Step {
             xi: zeros(dims.nv),
             jump: zeros(dims.nv),
             mean: zeros(dims.nv),
+            arrival: zeros(dims.nv),
+            has_arrival: false,
             work: zeros(dims.nv),
             bilateral_gap: zeros(dims.ng),
             bilateral_velocity: zeros(dims.ng),
@@ -140,8 +145,15 @@ impl Step {
         self.row_velocity.resize(set.rate.len(), 0.0);
         self.events.clear();
         self.jump.fill(0.0);
+        self.has_arrival = false;
         self.work_external = None;
         Ok(())
+    }
+
+    /// The impact at the end of the step takes `v` for the velocity before it.
+    pub(crate) fn arrive(&mut self, v: &[f64]) {
+        self.arrival.copy_from_slice(v);
+        self.has_arrival = true;
     }
 
     /// Ends the step at [`end`](Self::end), which is placed: evaluates constraints, contacts and energy there, notes events
@@ -156,11 +168,12 @@ impl Step {
         iterations: u32,
         redundant: u32,
     ) -> Result<StepReport, StepError> {
-        for (mean, (a, b)) in self
-            .mean
-            .iter_mut()
-            .zip(self.start.v.iter().zip(&self.end.v))
-        {
+        let before = if self.has_arrival {
+            &self.arrival
+        } else {
+            &self.start.v
+        };
+        for (mean, (a, b)) in self.mean.iter_mut().zip(before.iter().zip(&self.end.v)) {
             *mean = 0.5 * (a + b);
         }
         self.finish_with_mean(system, state, is_impact, iterations, redundant)
@@ -285,6 +298,7 @@ impl Step {
             self.friction_slip[i] = end.velocity(Row::Friction(i), &end.v);
         }
         let (set, earlier, v) = (&end.contacts, &self.start.contacts, &self.start.v);
+        let arrival = if self.has_arrival { &self.arrival } else { v };
         for i in 0..set.len() {
             self.gap_velocity[i] = set.normal_velocity(i, &end.v);
             if self.reactions.normal[i] <= 0.0 {
@@ -298,9 +312,10 @@ impl Step {
         }
         let normal = &self.reactions.normal;
         certify_gaps(&set.gap, normal, certificate);
-        let turns = !system.structure().linear_contacts && earlier.id == set.id;
+        let turns = !system.structure().linear_contacts || self.has_arrival;
+        let turns = turns && earlier.id == set.id;
         let before = |i: usize| {
-            let along_end = set.normal_velocity(i, v);
+            let along_end = set.normal_velocity(i, arrival);
             let along_start = if turns {
                 earlier.normal_velocity(i, v)
             } else {
@@ -343,11 +358,16 @@ impl Step {
 
     /// Impacts, and changes between open, stick and slip since the last step.
     fn note_events(&mut self, is_impact: bool) {
-        let (start, end, reactions) = (&self.start, &self.end, &self.reactions);
+        let (end, reactions) = (&self.end, &self.reactions);
+        let before = if self.has_arrival {
+            &self.arrival
+        } else {
+            &self.start.v
+        };
         let ends = StepEnds {
             t: end.t,
             contacts: &end.contacts,
-            velocities: (&start.v, &end.v),
+            velocities: (before, &end.v),
             impulse: &reactions.normal,
             row_impulse: &reactions.row,
             state: &reactions.state,

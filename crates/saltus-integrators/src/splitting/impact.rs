@@ -160,6 +160,7 @@ impl Splitting {
         problem.respond(v);
         reactions.take(problem, (&step.end, &step.end), (v_free, &step.end.v), 1.0);
         problem.respond_by_contacts(&mut step.jump);
+        step.arrive(&flow.v);
         Ok(())
     }
 
