@@ -42,8 +42,12 @@ const INTERNAL: i32 = 70;
 
 /// Writes to standard output. That it is closed, as by `head`, is no error; that it is full is one.
 fn print(text: &str) -> Result<(), String> {
-    let mut out = std::io::stdout();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    written(std::io::stdout().write_all(text.as_bytes()))
+}
+
+/// Whether all that was written to standard output has arrived.
+fn written(outcome: std::io::Result<()>) -> Result<(), String> {
+    match outcome.and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(format!("standard output cannot be written: {error}"))
         }
@@ -53,7 +57,11 @@ fn print(text: &str) -> Result<(), String> {
 
 /// Prints the answer of a command.
 fn answer(text: &str) -> ExitCode {
-    match print(text) {
+    told(print(text))
+}
+
+fn told(outcome: Result<(), String>) -> ExitCode {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             render::error(&message);
@@ -64,7 +72,11 @@ fn answer(text: &str) -> ExitCode {
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(fault_of_the_program));
-    match Cli::parse().command {
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => return not_a_command(&error),
+    };
+    match command {
         Command::Init(arguments) => init::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
@@ -76,6 +88,15 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Man(arguments) => completions::manual(&arguments),
     }
+}
+
+/// Prints the help or version that was asked for, or what is wrong with the arguments.
+fn not_a_command(error: &clap::Error) -> ExitCode {
+    let printed = error.print();
+    if error.use_stderr() {
+        return ExitCode::from(WRONG_INPUT);
+    }
+    told(written(printed))
 }
 
 /// The last resort: says what went wrong and where to tell it, in any thread, and ends the program.

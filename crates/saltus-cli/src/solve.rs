@@ -8,18 +8,35 @@ use saltus_problems::batch::{self, BatchError, FolderRequest, Request, Run, Solu
 use saltus_problems::table::format_number;
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
-/// Prints a line. A closed pipe does not make the answer worse, and a file may still be waiting for it.
+/// Why standard output could not be written, the first time.
+static UNTOLD: OnceLock<String> = OnceLock::new();
+
+/// Prints a line. A file may still be waiting for the answer where the line cannot be written.
 macro_rules! say {
     ($($part:tt)*) => {
-        drop(writeln!(std::io::stdout(), $($part)*))
+        if let Err(message) = crate::print(&(format!($($part)*) + "\n")) {
+            UNTOLD.get_or_init(|| message);
+        }
     };
 }
 
 pub fn run(arguments: &SolveArguments) -> ExitCode {
+    let code = answered(arguments);
+    match UNTOLD.get() {
+        Some(message) if code == ExitCode::SUCCESS => not_written(message),
+        Some(message) => {
+            eprintln!("{message}");
+            code
+        }
+        None => code,
+    }
+}
+
+fn answered(arguments: &SolveArguments) -> ExitCode {
     let request = Request {
         tolerance: arguments.tol,
         max_iterations: arguments.max_iterations,

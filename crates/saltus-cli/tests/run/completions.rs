@@ -28,7 +28,22 @@ fn the_summary_is_printed_as_json() {
 fn a_full_standard_output_is_an_error() {
     let folder = Folder::new("stdout");
     let ball = good("ball.toml");
-    for arguments in [&["check", &ball][..], &["run", &ball], &["schemes"]] {
+    let problem = folder.0.join("lcp.json").display().to_string();
+    std::fs::write(
+        &problem,
+        r#"{ "kind": "mlcp", "equalities": 0, "matrix": [[2.0]], "q": [-1.0] }"#,
+    )
+    .unwrap();
+    for arguments in [
+        &["check", &ball][..],
+        &["run", &ball],
+        &["schemes"],
+        &["--help"],
+        &["--version"],
+        &["run", "--help"],
+        &["help", "sweep"],
+        &["solve", &problem],
+    ] {
         let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else {
             return; // not on this system
         };
