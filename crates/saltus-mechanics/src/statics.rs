@@ -3,7 +3,8 @@
 //! Newton's method on all unknowns at once; contacts by the primal-dual active set (Alart and Curnier
 //! 1991): a contact belongs to the set where `r − k gap > 0` with the stiffness `k` met by its node. Increments of rotations are capped,
 //! because a slender beam overshoots in its first step and recovers; the residual is not monotone on
-//! the way and no line search is made on it.
+//! the way and no line search is made on it. Where the iteration does not arrive, the load is applied in steps: a path of equilibria
+//! under growing parts of what is out of balance at the start.
 
 use saltus_linear::{MatrixSink, RowCollector, Shifted, SquareMatrix, max_abs};
 use saltus_system::{ContactSet, Point, Reach, State, System};
@@ -13,7 +14,7 @@ use saltus_system::{ContactSet, Point, Reach, State, System};
 pub struct Options {
     /// Residual that counts as zero, relative to the largest unbalanced force at the start.
     pub tolerance: f64,
-    /// Most Newton iterations.
+    /// Most Newton iterations under all of the load; ten times as many in steps of it.
     pub iterations: u32,
     /// Velocity coordinates that are rotations.
     pub rotations: Vec<usize>,
@@ -35,8 +36,10 @@ impl Default for Options {
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Equilibrium {
-    /// Newton iterations.
+    /// Newton iterations, over all steps of the load.
     pub iterations: u32,
+    /// Steps in which the load was applied: 1 where all of it at once led to equilibrium.
+    pub load_steps: u32,
     /// Largest unbalanced force, relative to that at the start or to the largest reaction.
     pub residual: f64,
     /// Multipliers of the bilateral constraints (ng) \[N\].
@@ -64,11 +67,14 @@ pub enum StaticsError {
     /// The iteration did not arrive.
     #[error(
         "no equilibrium after {iterations} iterations: the force on {coordinate} is out of balance by {residual:.3e} of the largest force; \
-         apply the load in steps, or start closer"
+         steps of the load led up to {:.3} of it: is there an equilibrium beyond, or must the start be closer?",
+        reached
     )]
     NotConverged {
-        /// Iterations made.
+        /// Iterations made with all of the load.
         iterations: u32,
+        /// Part of the load up to which equilibria were found.
+        reached: f64,
         /// Worst coordinate.
         coordinate: String,
         /// Its residual, relative.
@@ -86,42 +92,42 @@ pub fn equilibrium(
     options: &Options,
 ) -> Result<Equilibrium, StaticsError> {
     let mut newton = Newton::new(system, state);
-    let mut previous = f64::INFINITY;
-    for iteration in 0..options.iterations {
-        newton.evaluate(system);
-        let settled = newton.activate() && newton.balanced(options.tolerance);
-        // Once balanced, steps go on as long as they halve: what is left is round-off.
-        if settled && (newton.increment >= 0.5 * previous || newton.increment == 0.0) {
-            return Ok(newton.finish(state, iteration));
-        }
-        previous = if settled {
-            newton.increment
-        } else {
-            f64::INFINITY
-        };
-        newton.step(options).map_err(|source| StaticsError::Loose {
-            iteration,
-            coordinate: coordinate(system, &source),
-            source,
-        })?;
-        newton.retract(system);
+    let failure = match newton.solve(system, options, options.iterations, options.tolerance) {
+        Ok(iterations) => return Ok(newton.finish(state, iterations, 1)),
+        // What meets no resistance at the start, meets none under a part of the load.
+        Err(error @ StaticsError::Loose { iteration: 0, .. }) => return Err(error),
+        Err(error) => error,
+    };
+    let mut newton = Newton::new(system, state);
+    match newton.apply_in_steps(system, options) {
+        Ok((iterations, steps)) => Ok(newton.finish(state, iterations, steps)),
+        Err(part) => Err(match failure {
+            StaticsError::NotConverged {
+                iterations,
+                coordinate,
+                residual,
+                ..
+            } => StaticsError::NotConverged {
+                iterations,
+                reached: part,
+                coordinate,
+                residual,
+            },
+            other => other,
+        }),
     }
-    newton.evaluate(system);
-    let (worst, residual) = newton.worst();
-    if newton.activate() && newton.balanced(options.tolerance) {
-        return Ok(newton.finish(state, options.iterations));
-    }
-    Err(StaticsError::NotConverged {
-        iterations: options.iterations,
-        coordinate: system
-            .names()
-            .velocities
-            .get(worst)
-            .cloned()
-            .unwrap_or_default(),
-        residual,
-    })
 }
+
+/// The first part of the load that is tried, and the smallest by which the part is raised.
+const FIRST_PART: f64 = 0.125;
+const SMALLEST_PART: f64 = 1e-4;
+/// Iterations in a step of the load; fewer than the second allow a longer one.
+const STEP_ITERATIONS: u32 = 40;
+const EASY: u32 = 12;
+/// Iterations of all steps of the load, over those that all of it at once may take.
+const ALL_STEPS: u32 = 10;
+/// Tolerance of a step that others follow.
+const STEP_TOLERANCE: f64 = 1e-6;
 
 /// The name of what a singular matrix is about.
 fn coordinate(system: &dyn System, error: &saltus_linear::LinearError) -> String {
@@ -153,11 +159,110 @@ struct Newton {
     residual: Vec<f64>,
     /// Largest unbalanced force at the start.
     loads: Option<f64>,
+    /// Unbalanced forces at the start (nv), of which `rest_of_load` is held.
+    held: Vec<f64>,
+    rest_of_load: f64,
     step: Vec<f64>,
     increment: f64,
 }
 
 impl Newton {
+    /// Iterates to equilibrium and returns the number of iterations.
+    fn solve(
+        &mut self,
+        system: &dyn System,
+        options: &Options,
+        most: u32,
+        tolerance: f64,
+    ) -> Result<u32, StaticsError> {
+        let mut previous = f64::INFINITY;
+        self.increment = f64::INFINITY;
+        for iteration in 0..most {
+            self.evaluate(system);
+            let settled = self.activate() && self.balanced(tolerance);
+            // Once balanced, steps go on as long as they halve: what is left is round-off.
+            if settled && (self.increment >= 0.5 * previous || self.increment == 0.0) {
+                return Ok(iteration);
+            }
+            previous = if settled {
+                self.increment
+            } else {
+                f64::INFINITY
+            };
+            self.step(options).map_err(|source| StaticsError::Loose {
+                iteration,
+                coordinate: coordinate(system, &source),
+                source,
+            })?;
+            self.retract(system);
+        }
+        self.evaluate(system);
+        let (worst, residual) = self.worst();
+        if self.activate() && self.balanced(tolerance) {
+            return Ok(most);
+        }
+        let mut names = system.names().velocities.into_iter();
+        Err(StaticsError::NotConverged {
+            iterations: most,
+            reached: 0.0,
+            coordinate: names.nth(worst).unwrap_or_default(),
+            residual,
+        })
+    }
+
+    /// Follows the equilibria under growing parts of the load: of what is out of balance at the start the rest is held. Returns the
+    /// numbers of iterations and steps, or the part up to which there were equilibria.
+    fn apply_in_steps(
+        &mut self,
+        system: &dyn System,
+        options: &Options,
+    ) -> Result<(u32, u32), f64> {
+        self.evaluate(system);
+        self.held.copy_from_slice(&self.residual[..self.nv]);
+        let (mut part, mut more) = (0.0_f64, FIRST_PART);
+        let (mut iterations, mut steps) = (0, 0);
+        while part < 1.0 {
+            let next = (part + more).min(1.0);
+            self.rest_of_load = 1.0 - next;
+            let before = (
+                self.q.clone(),
+                self.lambda.clone(),
+                self.force.clone(),
+                self.active.clone(),
+            );
+            let last = next >= 1.0;
+            let tolerance = if last {
+                options.tolerance
+            } else {
+                STEP_TOLERANCE.max(options.tolerance)
+            };
+            let left = (ALL_STEPS.saturating_mul(options.iterations)).saturating_sub(iterations);
+            let most = STEP_ITERATIONS.min(options.iterations).min(left);
+            if most == 0 {
+                return Err(part);
+            }
+            match self.solve(system, options, most, tolerance) {
+                Ok(spent) => {
+                    iterations += spent;
+                    steps += 1;
+                    part = next;
+                    if spent <= EASY {
+                        more *= 2.0;
+                    }
+                }
+                Err(_) => {
+                    iterations += most;
+                    (self.q, self.lambda, self.force, self.active) = before;
+                    more = 0.5 * (next - part);
+                    if more < SMALLEST_PART {
+                        return Err(part);
+                    }
+                }
+            }
+        }
+        Ok((iterations, steps))
+    }
+
     fn new(system: &dyn System, state: &State) -> Self {
         let dims = system.dims();
         let mut set = ContactSet::default();
@@ -179,6 +284,8 @@ impl Newton {
             diagonal: vec![0.0; dims.nv],
             residual: vec![0.0; size],
             loads: None,
+            held: vec![0.0; dims.nv],
+            rest_of_load: 0.0,
             step: vec![0.0; size],
             increment: f64::INFINITY,
         }
@@ -194,6 +301,11 @@ impl Newton {
         let (nv, ng) = (self.nv, self.ng);
         system.force(at, &mut self.residual[..nv]);
         self.loads.get_or_insert(max_abs(&self.residual[..nv]));
+        if self.rest_of_load > 0.0 {
+            for (force, held) in self.residual[..nv].iter_mut().zip(&self.held) {
+                *force -= self.rest_of_load * held;
+            }
+        }
         system.g(self.t, &self.q, &mut self.residual[nv..nv + ng]);
         system.evaluate_contacts(self.t, &self.q, &mut self.set);
 
@@ -272,15 +384,15 @@ impl Newton {
             .max(max_abs(&self.force))
     }
 
-    /// What round-off of total positions leaves of the force at coordinate `i`.
-    fn floor(&self, i: usize) -> f64 {
-        64.0 * f64::EPSILON * self.diagonal[i].abs() * max_abs(&self.q).max(1e-300)
+    /// What round-off of total positions, the largest of which is `length`, leaves of the force at coordinate `i`.
+    fn floor(&self, i: usize, length: f64) -> f64 {
+        64.0 * f64::EPSILON * self.diagonal[i].abs() * length.max(1e-300)
     }
 
     fn balanced(&self, tolerance: f64) -> bool {
-        let loads = tolerance * self.scale();
-        let forces = (0..self.nv).all(|i| self.residual[i].abs() <= loads + self.floor(i));
-        let length = max_abs(&self.q);
+        let (loads, length) = (tolerance * self.scale(), max_abs(&self.q));
+        let balanced = |i: usize| self.residual[i].abs() <= loads + self.floor(i, length);
+        let forces = (0..self.nv).all(balanced);
         forces && max_abs(&self.residual[self.nv..self.nv + self.ng]) <= tolerance * length
     }
 
@@ -353,12 +465,13 @@ impl Newton {
         }
     }
 
-    fn finish(self, state: &mut State, iterations: u32) -> Equilibrium {
+    fn finish(self, state: &mut State, iterations: u32, load_steps: u32) -> Equilibrium {
         let residual = self.worst().1;
         state.q = self.q;
         state.v.fill(0.0);
         Equilibrium {
             iterations,
+            load_steps,
             residual,
             lambda: self.lambda,
             normal_forces: self.force,

@@ -52,8 +52,12 @@ pub(crate) fn equilibrium(
     state.v = velocity;
     match outcome {
         Ok(found) => Some(format!(
-            "the motion starts from static equilibrium, found in {} iterations",
-            found.iterations
+            "the motion starts from static equilibrium, found in {} iterations{}",
+            found.iterations,
+            match found.load_steps {
+                1 => String::new(),
+                n => format!(" and {n} steps of the load, which did not lead there at once"),
+            }
         )),
         Err(error) => {
             let diagnostic = Diagnostic::new(error.to_string()).label("asks for equilibrium");
