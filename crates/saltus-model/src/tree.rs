@@ -329,6 +329,18 @@ pub fn raw_offset(raw: &str, value: &str, offset: usize) -> Option<usize> {
     let double = raw.starts_with('"');
     let single = raw.starts_with('\'');
     let mut at = content_start(raw);
+    // Most texts stand as they are.
+    let plain = |text: &str| !(double && text.contains('\\') || single && text.contains('\''));
+    if let Some(begin) = raw.get(at..at + offset)
+        && value.get(..offset) == Some(begin)
+        && plain(begin)
+    {
+        at += offset;
+        let wanted = value[offset..].chars().next();
+        return wanted
+            .and_then(|wanted| skip_folding(raw, at, wanted))
+            .or(Some(at));
+    }
     let mut decoded = value.char_indices().peekable();
     while let Some(&(position, wanted)) = decoded.peek() {
         if position >= offset {
