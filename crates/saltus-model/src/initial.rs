@@ -97,7 +97,7 @@ pub(crate) fn consistency(
     let initial = &document.initial;
     let mut found = consistent::examine(system, state);
     if !initial.project {
-        bilateral(system, state, &found, findings);
+        bilateral(system, state, &found, document, findings);
     }
     let apart =
         initial.overlap == Overlap::Project && found.gap.iter().any(|&gap| gap < -roundoff(state));
@@ -328,7 +328,13 @@ fn indefinite(matrix: &Dense, singular: bool) -> Option<(usize, f64)> {
 }
 
 /// Positions and velocities of the bilateral constraints.
-fn bilateral(system: &dyn System, state: &State, found: &Consistency, findings: &mut Findings<'_>) {
+fn bilateral(
+    system: &dyn System,
+    state: &State,
+    found: &Consistency,
+    document: &Document,
+    findings: &mut Findings<'_>,
+) {
     if found.position.is_empty() && found.velocity.is_empty() {
         return;
     }
@@ -338,16 +344,16 @@ fn bilateral(system: &dyn System, state: &State, found: &Consistency, findings: 
         &found.position,
         scale(&state.q),
         &names,
-        "q",
-        ("position", "residual", "m"),
+        document,
+        ("q", "position", "residual", "m"),
         findings,
     );
     inconsistent(
         &found.velocity,
         scale(&state.v),
         &names,
-        "v",
-        ("velocity", "rate", "m/s"),
+        document,
+        ("v", "velocity", "rate", "m/s"),
         findings,
     );
 }
@@ -356,24 +362,57 @@ fn inconsistent(
     values: &[f64],
     tolerance: f64,
     names: &[String],
-    key: &str,
-    (level, residual, unit): (&str, &str, &str),
+    document: &Document,
+    (key, level, residual, unit): (&str, &str, &str, &str),
     findings: &mut Findings<'_>,
 ) {
-    for (k, &value) in values.iter().enumerate() {
+    // What one table asks of many nodes is one matter, told by its worst.
+    let mut refused: Vec<(Path, usize, f64, &str)> = Vec::new();
+    for (name, &value) in names.iter().zip(values) {
         // Not-a-number is inconsistent, too.
         if value.abs() <= tolerance {
             continue;
         }
+        let table = table_of_guide(document, name);
+        let place = table.clone().unwrap_or_else(|| path(["initial", key]));
+        match refused.last_mut() {
+            Some((known, count, worst, which)) if table.is_some() && *known == place => {
+                *count += 1;
+                if worst.abs().total_cmp(&value.abs()).is_lt() {
+                    (*worst, *which) = (value, name);
+                }
+            }
+            _ => refused.push((place, 1, value, name)),
+        }
+    }
+    for (place, count, value, name) in refused {
+        let more = match count - 1 {
+            0 => String::new(),
+            1 => "; so does one more node, by less or as much".to_owned(),
+            n => format!("; and {n} more nodes do, by less or as much"),
+        };
         let diagnostic = Diagnostic::new(format!(
-            "the initial {level} violates the bilateral constraint \"{}\": its {residual} is {} {unit}, expected 0",
-            names[k],
+            "the initial {level} violates the bilateral constraint \"{name}\": its {residual} is {} {unit}, expected 0{more}",
             general(value)
         ))
         .label(format!("inconsistent {level}"))
         .help("correct the initial state, or set project = true in [initial] to start from the nearest consistent one");
-        findings.at(&path(["initial", key]), diagnostic);
+        findings.at(&place, diagnostic);
     }
+}
+
+/// The table of the motion or tie that a constraint comes from.
+fn table_of_guide(document: &Document, name: &str) -> Option<Path> {
+    let motion = document.motion.iter().position(|m| is_of(&m.name, name));
+    let tie = document.tie.iter().position(|t| is_of(&t.name, name));
+    let motion = motion.map(|k| path(["motion"]).index(k));
+    motion.or_else(|| tie.map(|k| path(["tie"]).index(k)))
+}
+
+/// Whether `name` is `of`, or one of several of that name, which have numbers behind a point.
+fn is_of(of: &str, name: &str) -> bool {
+    name.strip_prefix(of)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Gaps that are negative at the start: refused, or noted where they are allowed.
@@ -449,11 +488,7 @@ fn place_of_overlap(document: &Document, name: &str) -> Path {
     if !document.initial.parts.is_empty() {
         return path(["initial", "parts"]);
     }
-    // On a set of nodes a contact has a number, too.
-    let is = |contact: &str| {
-        name.strip_prefix(contact)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
+    let is = |contact: &str| is_of(contact, name);
     let formulas = document.system.iter().flat_map(|s| &s.unilateral);
     let of_formulas = formulas.map(|c| &c.name).position(|name| is(name));
     let of_parts = document.contact.iter().position(|c| is(&c.name));

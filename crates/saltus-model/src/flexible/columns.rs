@@ -34,9 +34,23 @@ pub(crate) fn columns(
         None if count <= FEW => return None,
         None => {
             let nodes = notable(flexible);
+            let contacts = flexible.assembly.contact_count();
+            let columns = match nodes.len() {
+                0 => "none becomes a column".to_owned(),
+                1 => "1 becomes columns".to_owned(),
+                n => format!("{n} become columns"),
+            };
+            let which = match (nodes.len(), contacts) {
+                (_, 0..=FEW) => "ends of lines, point masses and nodes of contacts".to_owned(),
+                (0, _) => format!(
+                    "there are no ends of lines and no point masses, and the {contacts} nodes of contacts are many"
+                ),
+                _ => format!(
+                    "ends of lines and point masses, but not the {contacts} nodes of contacts, which are many"
+                ),
+            };
             notes.push(format!(
-                "of {count} nodes, {} become columns: ends of parts, point masses and nodes of contacts; nodes in [output] chooses others, the format \"vtk\" has all",
-                nodes.len()
+                "of {count} nodes, {columns}: {which}; nodes in [output] chooses others, the format \"vtk\" has all"
             ));
             nodes
         }
