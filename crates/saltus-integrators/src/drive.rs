@@ -100,6 +100,10 @@ pub struct RunInfo<'a> {
     pub chooses_step: bool,
     /// Largest stable step \[s\] about the start, of a scheme that has such a limit and knows it.
     pub stable_step: Option<f64>,
+    /// Numbers in force of options of the scheme that are left out and follow from the model.
+    pub resolved_options: &'a [(&'static str, f64)],
+    /// Whether velocities and energies mean nothing in the steps that straddle an impact.
+    pub velocity_lags: bool,
 }
 
 /// One row of a run: a state and how it came about.
@@ -313,6 +317,7 @@ pub fn drive(
     let tangents = tangents(&integrator.reactions());
     let joints = system.joint_friction().iter();
     let joint_tangents: Vec<u8> = joints.map(|element| element.tangents).collect();
+    let resolved_options = integrator.resolved_options();
     let info = RunInfo {
         scheme: integrator.name(),
         names: &names,
@@ -324,6 +329,8 @@ pub fn drive(
         joint_tangents: &joint_tangents,
         chooses_step: integrator.chooses_step(),
         stable_step: integrator.stable_step(),
+        resolved_options: &resolved_options,
+        velocity_lags: integrator.velocity_lags(),
     };
     let first = Frame {
         step: plan.first,
@@ -331,7 +338,7 @@ pub fn drive(
         report: &report,
         reactions: integrator.reactions(),
         events: integrator.events(),
-        counts: Counts::default(),
+        counts: integrator.counts(),
         memory: Memory(Some(&*integrator)),
     };
     for observer in observers.iter_mut() {
@@ -372,7 +379,7 @@ pub fn drive(
                 stop = Stop::StepFailed {
                     step: k + 1,
                     t,
-                    error,
+                    error: error.named(system, t),
                 };
                 break;
             }

@@ -315,6 +315,17 @@ pub trait Integrator: Send {
         None
     }
 
+    /// Whether velocities, and energies with them, mean nothing in the steps that straddle an impact: what such a step gains may only be
+    /// what the one before seemed to lose.
+    fn velocity_lags(&self) -> bool {
+        false
+    }
+
+    /// Numbers in force of options that are left out and follow from the model, by their names, after [`prepare`](Self::prepare).
+    fn resolved_options(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
     /// What must be kept, beside the state, to go on bit for bit: the few hidden variables of the method, overwritten.
     ///
     /// Valid between any two steps after the same `prepare`; cheap.

@@ -20,6 +20,7 @@ mod projected;
 mod round_off;
 mod schatzman_paoli;
 mod scheme;
+mod scheme_options;
 mod splitting;
 mod step_error;
 mod streaming;

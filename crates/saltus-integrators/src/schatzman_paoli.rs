@@ -208,6 +208,10 @@ impl CorridorScheme for SchatzmanPaoli {
         &mut self.step
     }
 
+    fn velocity_lags() -> bool {
+        true
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
         memory.extend([self.scale.get(), self.speed, self.h_k]);
         memory.extend_from_slice(&self.w_k);

@@ -1,6 +1,8 @@
 //! Why a step could not be taken, with the place, the value and the cure.
 
+use crate::kit::velocity_name;
 use saltus_complementarity::ContactData;
+use saltus_linear::LinearError;
 use saltus_system::{ConstraintKind, System};
 
 /// A mixed linear complementarity problem that was not solved: `w = M z + q`, `w = 0` in the first
@@ -63,9 +65,9 @@ pub enum StepError {
         scheme: &'static str,
     },
     /// The formulation has no place for contacts.
-    #[error("scheme `{scheme}` cannot close contact `{contact}`; {cure}")]
+    #[error("with these options scheme `{scheme}` does not solve contact `{contact}`; {cure}")]
     ContactsUnsupported {
-        /// Name of the first contact.
+        /// Name of the first contact that it does not solve.
         contact: String,
         /// Name of the scheme.
         scheme: &'static str,
@@ -196,15 +198,25 @@ pub enum StepError {
     /// The iteration matrix cannot be factored.
     #[error(
         "the iteration matrix of the step is singular ({source}); {}",
-        cure_of_singular(scheme, *mass_is_regular)
+        cure_of_singular(source, scheme, *mass_is_regular)
     )]
     Singular {
         /// The factorisation's complaint.
-        source: saltus_linear::LinearError,
+        source: LinearError,
         /// Name of the scheme.
         scheme: &'static str,
         /// Whether the mass matrix alone can be factored.
         mass_is_regular: bool,
+    },
+    /// A derivative is infinite or no number where the step leads.
+    #[error(
+        "a derivative of the force on `{place}`, or of the mass, is infinite or no number in the step from t = {t} s, as that of sqrt(x) is at 0; write the formula so that it is smooth where the motion leads, or use a scheme that needs no derivatives, such as `half-explicit`"
+    )]
+    DerivativeNotFinite {
+        /// The coordinate.
+        place: String,
+        /// Time at which the step started \[s\].
+        t: f64,
     },
     /// The mass matrix lost its definiteness.
     #[error(
@@ -294,8 +306,10 @@ pub enum StepError {
 }
 
 /// What usually helps where an iteration matrix is singular.
-fn cure_of_singular(scheme: &str, mass_is_regular: bool) -> String {
-    if mass_is_regular {
+fn cure_of_singular(source: &LinearError, scheme: &str, mass_is_regular: bool) -> String {
+    if matches!(source, LinearError::NotFinite { .. }) {
+        "a formula or a derivative of one left its domain".to_owned()
+    } else if mass_is_regular {
         "the mass matrix is regular, but over so long a step a negative stiffness outweighs it, as of a body that buckles: \
          take a smaller `step`"
             .to_owned()
@@ -372,6 +386,20 @@ fn stability_cure(limit: Option<f64>, h: f64) -> String {
 }
 
 impl StepError {
+    /// The same with the name of the coordinate where a derivative is not finite, in a step of `system` from `t` \[s\].
+    pub(crate) fn named(self, system: &dyn System, t: f64) -> Self {
+        match self {
+            Self::Singular {
+                source: LinearError::NotFinite { size, row },
+                ..
+            } if size == system.dims().nv => Self::DerivativeNotFinite {
+                place: velocity_name(&system.names(), row),
+                t,
+            },
+            other => other,
+        }
+    }
+
     /// The complementarity problem of the step, where there is one to be kept and solved by other means.
     #[must_use]
     pub fn problem(&self) -> Option<&FailedProblem> {

@@ -136,7 +136,13 @@ impl Factors {
     pub(crate) fn factorise(&mut self, n: usize, a: &Storage) -> Result<(), LinearError> {
         self.refines = false;
         if a.values().iter().any(|v| !v.is_finite()) {
-            return Err(LinearError::NotFinite { size: n });
+            let mut row = n;
+            a.for_each(n, |i, _, v| {
+                if !v.is_finite() {
+                    row = row.min(i);
+                }
+            });
+            return Err(LinearError::NotFinite { size: n, row });
         }
         match a {
             Storage::Band(band) => self.factorise_band(n, band, a),

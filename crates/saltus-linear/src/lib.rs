@@ -60,9 +60,11 @@ pub enum LinearError {
         value: f64,
     },
     /// An entry is not finite.
-    #[error("matrix of size {size} has an entry that is not finite")]
+    #[error("matrix of size {size} has an entry in row {row} that is not finite")]
     NotFinite {
         /// Number of rows.
         size: usize,
+        /// The first row with such an entry, from 0.
+        row: usize,
     },
 }

@@ -72,7 +72,9 @@ impl Lu {
         self.reciprocals.resize(n, 0.0);
         let largest = max_abs(a.as_slice());
         if !largest.is_finite() {
-            return Err(LinearError::NotFinite { size: n });
+            let place = a.as_slice().iter().position(|x| !x.is_finite());
+            let row = place.unwrap_or(0) / n;
+            return Err(LinearError::NotFinite { size: n, row });
         }
         if n >= BLOCKED {
             return self.factorise_in_blocks(largest);
@@ -89,7 +91,7 @@ impl Lu {
                 }
             }
             if !best.is_finite() {
-                return Err(LinearError::NotFinite { size: n });
+                return Err(LinearError::NotFinite { size: n, row: k });
             }
             // The column is looked at only where the pivot is small against the whole matrix.
             if best <= Self::SINGULAR * largest {
@@ -139,7 +141,10 @@ impl Lu {
         for pivot in 0..n {
             let value = self.factors[(pivot, pivot)];
             if !value.is_finite() {
-                return Err(LinearError::NotFinite { size: n });
+                return Err(LinearError::NotFinite {
+                    size: n,
+                    row: pivot,
+                });
             }
             if value.abs() <= Self::SINGULAR * largest {
                 return Err(LinearError::Singular {

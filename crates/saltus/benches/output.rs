@@ -135,6 +135,8 @@ fn pass(steps: u64, clock: fn() -> f64, observer: &mut dyn Observer) -> (f64, f6
         joint_tangents: &[],
         chooses_step: false,
         stable_step: None,
+        resolved_options: &[],
+        velocity_lags: false,
     };
     let mut frames = Frames::new();
     observer.begin(&info, &frames.frame(0)).unwrap();

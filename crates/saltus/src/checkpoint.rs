@@ -45,7 +45,7 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// The format written by this version.
-    pub const FORMAT: u32 = 3;
+    pub const FORMAT: u32 = 4;
 
     /// Time after `steps` steps of `step` from `start` \[s\].
     #[allow(clippy::cast_precision_loss)]
@@ -221,12 +221,10 @@ impl Identity {
 }
 
 /// The options of a scheme with those that follow from others, without those that are not set; `name` is its name.
-pub(crate) fn options(scheme: &Scheme) -> Value {
-    let mut options = serde_json::to_value(scheme.effective()).unwrap_or(Value::Null);
-    if let Value::Object(map) = &mut options {
-        map.retain(|_, value| !value.is_null());
-    }
-    options
+fn options(scheme: &Scheme) -> Value {
+    let mut options = scheme.options();
+    options.retain(|_, value| !value.is_null());
+    Value::Object(options)
 }
 
 /// A number made of a text, the same for the same text (FNV-1a), in hexadecimal digits.

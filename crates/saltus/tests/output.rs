@@ -265,12 +265,9 @@ fn the_scheme_is_recorded_with_what_follows_from_its_options() {
             .unwrap();
         let summary = summary(&path);
         let options = summary["scheme"].as_object().unwrap();
-        assert!(
-            options.values().all(|value| !value.is_null()),
-            "{options:?}"
-        );
         let html = fs::read_to_string(path.join("report.html")).unwrap();
-        for name in options.keys().filter(|name| *name != "name") {
+        let set = options.iter().filter(|(_, value)| !value.is_null());
+        for (name, _) in set.filter(|(name, _)| *name != "name") {
             let cell = format!("<td><code>{name}</code></td>");
             assert!(html.contains(&cell), "{}: {name} is missing", info.name);
         }

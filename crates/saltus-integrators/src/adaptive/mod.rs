@@ -116,8 +116,7 @@ impl Integrator for AdaptiveMoreauJean {
     ) -> Result<StepReport, StepError> {
         let h_max = self.options.h_max.unwrap_or(h).min(h);
         let h_min = self.options.h_min.unwrap_or(SHORTEST * h_max).min(h_max);
-        let first = self.options.first_step.unwrap_or(1e-3 * h_max);
-        let proposal = first.clamp(h_min, h_max);
+        let proposal = self.options.first_step(h_min, h_max);
         self.whole.prepare(system, state, proposal)?;
         let report = self.half.prepare(system, state, 0.5 * proposal)?;
         let mut half_steps = HalfSteps::default();
@@ -246,6 +245,18 @@ impl Integrator for AdaptiveMoreauJean {
 
     fn chooses_step(&self) -> bool {
         true
+    }
+
+    fn resolved_options(&self) -> Vec<(&'static str, f64)> {
+        let mut resolved = self.half.resolved_options();
+        if let Some(own) = &self.own {
+            resolved.extend([
+                ("first_step", self.options.first_step(own.h_min, own.h_max)),
+                ("h_min", own.h_min),
+                ("h_max", own.h_max),
+            ]);
+        }
+        resolved
     }
 
     fn save(&self, memory: &mut Vec<f64>) {

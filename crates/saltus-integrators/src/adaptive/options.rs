@@ -121,6 +121,12 @@ impl AdaptiveMoreauJeanOptions {
         }
     }
 
+    /// Length of the first attempt among steps of `h_min` to `h_max` \[s\].
+    pub(super) fn first_step(&self, h_min: f64, h_max: f64) -> f64 {
+        let first = self.first_step.unwrap_or(1e-3 * h_max);
+        first.clamp(h_min, h_max)
+    }
+
     /// The same options with `violation_tolerance` written out.
     #[must_use]
     pub fn effective(&self) -> Self {

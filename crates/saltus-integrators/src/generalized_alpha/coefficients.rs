@@ -48,6 +48,45 @@ impl Coefficients {
         }
     }
 
+    /// Why undamped oscillations of some frequency `ω` grow without bound, by the Hurwitz criterion of the characteristic polynomial
+    /// `(z−1)² A(z) + (hω)² F(z) [(z−1)(½−β+βz) + 1−γ+γz]` with `A = (1−α_m) z + α_m`, `F = (1−α_f) z + α_f`; `None` where none does.
+    /// With the `γ` of second order these are the limits `α_m ≤ α_f ≤ ½`, `β ≥ ¼ + (α_f − α_m)/2` of Chung and Hulbert.
+    #[must_use]
+    pub fn instability(&self) -> Option<String> {
+        // What is written with few digits is not blamed for the rounding of sums.
+        let below = |x: f64, least: f64| x < least - 1e-9;
+        let shown = |x: f64| format!("{x:.5e}").parse().unwrap_or(x);
+        let Self {
+            alpha_m,
+            alpha_f,
+            beta,
+            gamma,
+        } = *self;
+        let slow = 0.5 + alpha_f - alpha_m;
+        if below(gamma, slow) {
+            return Some(format!(
+                "gamma = {} is below 1/2 + alpha_f - alpha_m = {}: all oscillations grow",
+                shown(gamma),
+                shown(slow)
+            ));
+        }
+        if below(gamma, 0.5) {
+            return Some(format!(
+                "gamma = {} is below 1/2, with alpha_m = {} and alpha_f = {}: oscillations that are fast for the step grow",
+                shown(gamma),
+                shown(alpha_m),
+                shown(alpha_f)
+            ));
+        }
+        below(2.0 * beta, gamma).then(|| {
+            format!(
+                "beta = {} is below gamma/2 = {}: oscillations that are fast for the step grow",
+                shown(beta),
+                shown(0.5 * gamma)
+            )
+        })
+    }
+
     /// `c_a = ∂a/∂v̇ = (1−α_f)/(1−α_m)`.
     #[must_use]
     pub fn c_a(&self) -> f64 {
@@ -105,9 +144,24 @@ pub(super) struct Given {
 }
 
 /// Spectral radius at infinity where nothing is said.
-const DEFAULT_RHO: f64 = 0.8;
+pub(super) const DEFAULT_RHO: f64 = 0.8;
+/// `α` of the preset `hht` where nothing is said.
+pub(super) const DEFAULT_ALPHA: f64 = 0.1;
 
 impl Given {
+    /// Whether everything is left to the default.
+    pub(super) fn is_nothing(&self) -> bool {
+        let numbers = [
+            self.rho_inf,
+            self.alpha,
+            self.alpha_m,
+            self.alpha_f,
+            self.beta,
+            self.gamma,
+        ];
+        self.preset.is_none() && numbers.iter().all(Option::is_none)
+    }
+
     /// The coefficients.
     ///
     /// # Errors
@@ -144,13 +198,12 @@ impl Given {
             }
             return Ok(c);
         }
-        if self.preset.is_none() && self.alpha.is_none() && by_hand.iter().all(|(_, v)| v.is_none())
-        {
+        if self.is_nothing() {
             return Ok(Coefficients::from_rho(DEFAULT_RHO));
         }
         let base = match (self.preset, self.alpha) {
             (Some(Preset::Hht), alpha) => {
-                let alpha = alpha.unwrap_or(0.1);
+                let alpha = alpha.unwrap_or(DEFAULT_ALPHA);
                 in_range("alpha", alpha, 0.0, 1.0 / 3.0, "a number in [0, 1/3]")?;
                 (0.0, alpha)
             }

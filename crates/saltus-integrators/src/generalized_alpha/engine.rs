@@ -366,6 +366,7 @@ impl Engine {
             Ok(report) => return Ok(report),
             Err(error) => error,
         };
+        let unsolved_at = self.monitor.unsolved_at;
         self.undo_location(system);
         self.impulse.fill(0.0);
         self.work_moving = 0.0;
@@ -392,11 +393,8 @@ impl Engine {
         }
         self.monitor.will_retry = false;
         // The same once more: what could not be solved is in `trial` again.
-        let mut last = self.solve(system, h, end).err().unwrap_or(first);
-        if let StepError::NotConverged { problem, .. } = &mut last {
-            *problem = self.failed_problem(system, h, end).map(Box::new);
-        }
-        Err(last)
+        let last = self.solve(system, h, end).err().unwrap_or(first);
+        Err(self.told(system, last, unsolved_at, (h, end)))
     }
 
     /// What the motion so far says of sizes, and its energy.

@@ -5,9 +5,13 @@ use super::levels::{Functional, Level};
 use super::response::PARTS;
 use super::settings::{Formulation, SmoothRow};
 use crate::integrator::{FailedProblem, StepError};
-use crate::kit::{Convergence, Location, first_not_finite};
+use crate::kit::{Convergence, Location, cure_of_contacts, first_not_finite};
+use saltus_complementarity::{Mlcp, Status};
 use saltus_linear::{Dense, axpy, dot};
 use saltus_system::System;
+
+/// The proof that a problem has no solution is looked for up to this many rows: its time grows with their third power.
+const MOST_PROVEN: usize = 300;
 
 impl Engine {
     pub(super) fn not_finite(&self, system: &dyn System, t: f64) -> StepError {
@@ -50,11 +54,12 @@ impl Engine {
     }
 
     pub(super) fn not_converged(
-        &self,
+        &mut self,
         system: &dyn System,
         iterations: u32,
         worst: Convergence,
     ) -> StepError {
+        self.monitor.unsolved_at = Some(worst.location);
         let tolerance = self.settings.tolerance * self.momentum_scale.scale;
         StepError::NotConverged {
             iterations,
@@ -66,6 +71,54 @@ impl Engine {
                 self.name(system, worst.location)
             },
             problem: None,
+        }
+    }
+
+    /// The failure `error` of a step of length `h` \[s\] that no remedy solved, with its complementarity problem: named, or told as
+    /// one that has no solution where that is proven.
+    pub(super) fn told(
+        &mut self,
+        system: &dyn System,
+        error: StepError,
+        unsolved_at: Option<Location>,
+        (h, end): (f64, f64),
+    ) -> StepError {
+        let StepError::NotConverged {
+            iterations,
+            residual,
+            tolerance,
+            mut place,
+            ..
+        } = error
+        else {
+            return error;
+        };
+        if let Some(location) = unsolved_at.filter(|_| place.is_empty()) {
+            place = self.name(system, location);
+        }
+        let problem = self.failed_problem(system, h, end).map(Box::new);
+        // Where rows turn with the motion, what they ask for at an iterate that went astray proves nothing.
+        let fixed = self.structure.linear_contacts
+            && (self.dims.ng == 0 || self.structure.linear_constraints);
+        let proof = problem.as_deref().filter(|_| fixed).and_then(infeasible);
+        if let (Some(problem), Some((row, residual))) = (&problem, proof) {
+            let bilateral = self.dims.ng;
+            return StepError::ContactProblem {
+                contacts: self.rows.contacts(),
+                bilateral,
+                status: Status::Infeasible.name(),
+                residual,
+                place: self.name(system, self.location(self.levels_of_failure().0[row].1)),
+                cure: cure_of_contacts(bilateral),
+                problem: problem.clone(),
+            };
+        }
+        StepError::NotConverged {
+            iterations,
+            residual,
+            tolerance,
+            place,
+            problem,
         }
     }
 
@@ -212,4 +265,24 @@ impl Engine {
             Level::Velocity => t.imp_star[j],
         }
     }
+}
+
+/// The row that weighs most in the proof that no impulses satisfy all rows of a problem, and the residual without any [m/s]; `None`
+/// where there is no such proof.
+fn infeasible(problem: &FailedProblem) -> Option<(usize, f64)> {
+    let n = problem.q.len();
+    if n > MOST_PROVEN {
+        return None;
+    }
+    let mut matrix = Dense::zeros(n, n);
+    matrix.as_mut_slice().copy_from_slice(&problem.matrix);
+    let posed = Mlcp {
+        equalities: problem.equalities,
+        matrix: &matrix,
+        q: &problem.q,
+    };
+    let proof = posed.infeasibility()?;
+    let weight = |i: &usize| (proof[*i] * problem.q[*i]).abs();
+    let row = (0..n).max_by(|a, b| weight(a).total_cmp(&weight(b)))?;
+    Some((row, posed.residual(&vec![0.0; n])))
 }

@@ -1,6 +1,7 @@
 //! Monitors the active sets of a step: cycles, and the remedies that were needed.
 
 use super::engine::Sets;
+use crate::kit::Location;
 
 /// What was done about a step that did not converge, in the order in which it is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +29,8 @@ const MAX_CHANGES_IF_CHEAP: u32 = 3;
 pub(super) struct SetMonitor {
     /// Whether a step that is not solved will be tried again, so that its failure needs no name.
     pub(super) will_retry: bool,
+    /// Where the residual of the last step that was not solved is largest.
+    pub(super) unsolved_at: Option<Location>,
     /// Hash of each set met, and how often it was.
     visited: Vec<(u64, u32)>,
     last: Option<u64>,
@@ -46,6 +49,7 @@ impl Default for SetMonitor {
     fn default() -> Self {
         Self {
             will_retry: false,
+            unsolved_at: None,
             visited: Vec::with_capacity(64),
             last: None,
             changes: 0,

@@ -1,6 +1,6 @@
 //! Parameters of the schemes of the family.
 
-use super::coefficients::{Coefficients, Given, Preset, in_range};
+use super::coefficients::{Coefficients, DEFAULT_ALPHA, DEFAULT_RHO, Given, Preset, in_range};
 use super::settings::{
     Formulation, Impacts, Inactive, LinearSolve, Location, Prediction, Settings,
 };
@@ -52,7 +52,7 @@ pub struct GeneralizedAlphaOptions {
     /// A named set of coefficients instead of `rho_inf`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
-    /// `α` of the preset `hht`, in [0, 1/3].
+    /// `α` of the preset `hht`, in [0, 1/3]; 0.1 where left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
     /// `α_m` by hand, in [-1, 1/2].
@@ -137,7 +137,7 @@ pub struct NonsmoothGeneralizedAlphaOptions {
     /// A named set of coefficients instead of `rho_inf`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
-    /// `α` of the preset `hht`, in [0, 1/3].
+    /// `α` of the preset `hht`, in [0, 1/3]; 0.1 where left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
     /// `α_m` by hand, in [-1, 1/2].
@@ -274,6 +274,10 @@ macro_rules! coefficients_of {
             /// # Errors
             /// The first parameter out of range.
             pub fn coefficients(&self) -> Result<Coefficients, OptionsError> {
+                self.given().resolve()
+            }
+
+            fn given(&self) -> Given {
                 Given {
                     rho_inf: self.rho_inf,
                     preset: self.preset,
@@ -283,7 +287,6 @@ macro_rules! coefficients_of {
                     beta: self.beta,
                     gamma: self.gamma,
                 }
-                .resolve()
             }
 
             /// The same options with every coefficient written out, where they are in range.
@@ -292,7 +295,10 @@ macro_rules! coefficients_of {
                 let Ok(c) = self.coefficients() else {
                     return self.clone();
                 };
+                let hht = self.preset == Some(Preset::Hht);
                 Self {
+                    rho_inf: self.rho_inf.or(self.given().is_nothing().then_some(DEFAULT_RHO)),
+                    alpha: self.alpha.or(hht.then_some(DEFAULT_ALPHA)),
                     alpha_m: Some(c.alpha_m),
                     alpha_f: Some(c.alpha_f),
                     beta: Some(c.beta),
@@ -343,6 +349,8 @@ impl GeneralizedAlphaOptions {
     }
 }
 
+/// Strategy of `pva` where nothing is said.
+const STRATEGY: u8 = 3;
 /// Most impacts in a step where nothing is said.
 const MAX_IMPACTS: u32 = 6;
 /// Shortest flight in steps where nothing is said.
@@ -361,9 +369,11 @@ impl NonsmoothGeneralizedAlphaOptions {
     #[must_use]
     pub fn effective(&self) -> Self {
         let located = self.impacts == Impacts::Located;
+        let pva = self.formulation == NonsmoothFormulation::Pva;
         Self {
             max_impacts: self.max_impacts.or(located.then_some(MAX_IMPACTS)),
             shortest_flight: self.shortest_flight.or(located.then_some(SHORTEST_FLIGHT)),
+            strategy: self.strategy.or(pva.then_some(STRATEGY)),
             ..self.with_coefficients()
         }
     }
@@ -460,7 +470,7 @@ impl NonsmoothGeneralizedAlphaOptions {
         let formulation = match self.formulation {
             NonsmoothFormulation::Unconstrained => Formulation::Pva(1),
             NonsmoothFormulation::Pvv => Formulation::Pvv,
-            NonsmoothFormulation::Pva => Formulation::Pva(self.strategy.unwrap_or(3)),
+            NonsmoothFormulation::Pva => Formulation::Pva(self.strategy.unwrap_or(STRATEGY)),
         };
         Ok(Settings {
             scheme: "nonsmooth-generalized-alpha",
@@ -516,24 +526,30 @@ impl NonsmoothNewmarkOptions {
     /// The same options with `beta` written out.
     #[must_use]
     pub fn effective(&self) -> Self {
-        let beta = self
-            .settings()
-            .map_or(self.beta, |s| Some(s.coefficients.beta));
+        let beta = self.coefficients().map_or(self.beta, |c| Some(c.beta));
         Self {
             beta,
             ..self.clone()
         }
     }
 
-    pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
-        common(self.tolerance, self.max_iterations, None)?;
+    /// The coefficients that follow from the parameters.
+    ///
+    /// # Errors
+    /// The first parameter out of range.
+    pub fn coefficients(&self) -> Result<Coefficients, OptionsError> {
         in_range("gamma", self.gamma, 0.5, 2.0, "a number in [1/2, 2]")?;
         let given = Given {
             gamma: Some(self.gamma),
             beta: self.beta,
             ..Given::default()
         };
-        let c = given.resolve()?;
+        given.resolve()
+    }
+
+    pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
+        common(self.tolerance, self.max_iterations, None)?;
+        let c = self.coefficients()?;
         Ok(half_step(
             "nonsmooth-newmark",
             c,
@@ -552,14 +568,22 @@ impl NonsmoothHhtOptions {
         self.settings().map(|_| ())
     }
 
-    pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
-        common(self.tolerance, self.max_iterations, None)?;
+    /// The coefficients that follow from the parameters.
+    ///
+    /// # Errors
+    /// The first parameter out of range.
+    pub fn coefficients(&self) -> Result<Coefficients, OptionsError> {
         let given = Given {
             preset: Some(Preset::Hht),
             alpha: Some(self.alpha),
             ..Given::default()
         };
-        let c = given.resolve()?;
+        given.resolve()
+    }
+
+    pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
+        common(self.tolerance, self.max_iterations, None)?;
+        let c = self.coefficients()?;
         Ok(half_step(
             "nonsmooth-hht",
             c,

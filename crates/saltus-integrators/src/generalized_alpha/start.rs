@@ -126,6 +126,15 @@ impl Engine {
     ) -> Result<(), StepError> {
         refuse_laws_of_joints(system, self.settings.scheme)?;
         self.detect(system, state.t, (&state.q, &state.v), h)?;
+        // A contact that is not near yet may close later.
+        if let Some(contact) = system
+            .names()
+            .contacts
+            .first()
+            .filter(|_| self.refuses_contacts())
+        {
+            return Err(self.contacts_unsupported(contact.clone()));
+        }
         self.resize_rows();
         let linear = self.is_linear();
         self.response = Response::new(self.dims.nv, self.mass_is_constant(), linear);
@@ -162,16 +171,24 @@ impl Engine {
                 });
             }
         }
-        let refuses = self.settings.refuses_contacts || !self.settings.formulation.has_contacts();
-        if refuses && !set.is_empty() {
-            return Err(StepError::ContactsUnsupported {
-                contact: name(0),
-                scheme: self.settings.scheme,
-                cure: "use scheme `nonsmooth-generalized-alpha`, or formulation `p` without an impact law",
-            });
+        if !set.is_empty() && self.refuses_contacts() {
+            let contact = system.names().contact(self.rows.set.id[0]);
+            return Err(self.contacts_unsupported(contact));
         }
         self.rows.probe.clone_from(&self.rows.set);
         Ok(())
+    }
+
+    fn refuses_contacts(&self) -> bool {
+        self.settings.refuses_contacts || !self.settings.formulation.has_contacts()
+    }
+
+    fn contacts_unsupported(&self, contact: String) -> StepError {
+        StepError::ContactsUnsupported {
+            contact,
+            scheme: self.settings.scheme,
+            cure: "use scheme `nonsmooth-generalized-alpha`, or formulation `p` without an impact law",
+        }
     }
 
     /// Sizes what has one entry per row.

@@ -139,6 +139,13 @@ impl Integrator for HigherOrder {
         self.stable_step
     }
 
+    fn resolved_options(&self) -> Vec<(&'static str, f64)> {
+        let event_loop = self.event_loop.iter();
+        event_loop
+            .map(|event_loop| ("activation_tolerance", event_loop.step.epsilon))
+            .collect()
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
         let Some(event_loop) = &self.event_loop else {

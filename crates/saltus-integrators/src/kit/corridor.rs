@@ -57,6 +57,16 @@ pub(crate) trait CorridorScheme: Debug + Send + Sized + 'static {
         None
     }
 
+    /// Numbers in force of options that are left out and follow from the model, beyond the tolerance of gaps.
+    fn resolved_options(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// Whether velocities mean nothing in the steps that straddle an impact.
+    fn velocity_lags() -> bool {
+        false
+    }
+
     /// Appends what the scheme remembers beyond the corridor.
     fn save(&self, memory: &mut Vec<f64>) {
         let _ = memory;
@@ -137,6 +147,19 @@ impl<S: CorridorScheme> Integrator for OnCorridor<S> {
 
     fn stable_step(&self) -> Option<f64> {
         self.scheme.as_ref().and_then(S::stable_step)
+    }
+
+    fn resolved_options(&self) -> Vec<(&'static str, f64)> {
+        let scheme = self.scheme.iter();
+        let resolved = scheme.flat_map(|scheme| {
+            let gaps = [("activation_tolerance", scheme.step().epsilon)];
+            gaps.into_iter().chain(scheme.resolved_options())
+        });
+        resolved.collect()
+    }
+
+    fn velocity_lags(&self) -> bool {
+        S::velocity_lags()
     }
 
     fn save(&self, memory: &mut Vec<f64>) {

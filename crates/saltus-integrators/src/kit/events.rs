@@ -8,6 +8,8 @@ use saltus_system::{ContactId, ContactSet};
 
 /// A velocity along a contact below this share of the terms it is made of is none.
 const STILL: f64 = 1e-9;
+/// So is one below this share of the fastest motion of the run: rounding of a body that has come to rest.
+const AT_REST: f64 = 1e-12;
 
 /// A step as far as events depend on it.
 #[derive(Debug, Clone, Copy)]
@@ -37,8 +39,9 @@ impl StepEnds<'_> {
         }
     }
 
-    /// A normal velocity of contact `i` that counts as none: of the sum of its terms, or of the `fastest` coordinate.
-    fn tolerance(&self, i: usize, fastest: f64) -> f64 {
+    /// What the normal velocity of contact `i` may amount to: the sum of its terms, or the fastest coordinate, `now` and in the run
+    /// so far.
+    fn tolerance(&self, i: usize, (now, ever): (f64, f64)) -> f64 {
         let (set, v) = (self.contacts, self.velocities.0);
         let row = set.first_row[i];
         let terms = set
@@ -47,7 +50,7 @@ impl StepEnds<'_> {
             .iter()
             .zip(set.directions.values(row));
         let sum: f64 = terms.map(|(&j, w)| (w * v[j]).abs()).sum();
-        STILL * sum.max(fastest)
+        (STILL * sum.max(now)).max(AT_REST * ever)
     }
 
     /// What happened to contact `i` in the step.
@@ -104,29 +107,37 @@ pub(crate) fn normal_event(
     }
 }
 
-/// What the contacts did at the end of the last step, by id, where they carried something.
+/// What the contacts did at the end of the last step, and how fast the motion was.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ContactHistory(Vec<(ContactId, ContactState)>);
+pub(crate) struct ContactHistory {
+    /// By id, where they carried something.
+    carried: Vec<(ContactId, ContactState)>,
+    /// Largest velocity so far.
+    fastest: f64,
+}
 
 impl ContactHistory {
     pub(crate) fn reserve(&mut self, contacts: usize) {
-        self.0.reserve(contacts);
+        self.carried.reserve(contacts);
     }
 
     /// Takes over another history; allocates only beyond the largest one seen.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        self.0.clone_from(&other.0);
+        self.carried.clone_from(&other.carried);
+        self.fastest = other.fastest;
     }
 
     fn earlier(&self, id: ContactId) -> ContactState {
-        let found = self.0.binary_search_by_key(&id, |(id, _)| *id);
-        found.map_or(ContactState::Open, |k| self.0[k].1)
+        let found = self.carried.binary_search_by_key(&id, |(id, _)| *id);
+        found.map_or(ContactState::Open, |k| self.carried[k].1)
     }
 
     /// Appends the events of a step and remembers what its contacts do.
     pub(crate) fn note(&mut self, step: &StepEnds<'_>, events: &mut Vec<Event>) {
         let (set, (before, after)) = (step.contacts, step.velocities);
-        let fastest = max_abs(before);
+        let now = if set.is_empty() { 0.0 } else { max_abs(before) };
+        self.fastest = self.fastest.max(now);
+        let fastest = (now, self.fastest);
         for i in 0..set.len() {
             let earlier = self.earlier(set.id[i]);
             if earlier == ContactState::Open
@@ -158,7 +169,7 @@ impl ContactHistory {
             };
             events.extend(kind.map(|kind| step.event(i, kind)));
         }
-        self.0.clear();
+        self.carried.clear();
         for i in 0..set.len() {
             let state = step.state(i);
             if state == ContactState::Open {
@@ -166,15 +177,15 @@ impl ContactHistory {
             }
             let rebounds = set.normal_velocity(i, after) > step.tolerance(i, fastest);
             if !rebounds {
-                self.0.push((set.id[i], state));
+                self.carried.push((set.id[i], state));
             }
         }
     }
 
     /// Appends what a run that goes on needs.
     pub(crate) fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(self.0.len() as f64);
-        for (id, state) in &self.0 {
+        memory.extend([self.fastest, self.carried.len() as f64]);
+        for (id, state) in &self.carried {
             memory.extend(halves(*id));
             memory.push(match state {
                 ContactState::Open => 0.0,
@@ -187,10 +198,11 @@ impl ContactHistory {
 
     /// Takes up what [`save`](Self::save) appended; what follows it is returned.
     pub(crate) fn load<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.0.clear();
-        let [count, rest @ ..] = memory else {
+        self.carried.clear();
+        let [fastest, count, rest @ ..] = memory else {
             return &[];
         };
+        self.fastest = *fastest;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let numbers = 3 * (*count as usize);
         if rest.len() < numbers {
@@ -203,7 +215,7 @@ impl ContactHistory {
                 3.0 => ContactState::Slip,
                 _ => ContactState::Open,
             };
-            self.0.push((whole([entry[0], entry[1]]), state));
+            self.carried.push((whole([entry[0], entry[1]]), state));
         }
         &rest[numbers..]
     }

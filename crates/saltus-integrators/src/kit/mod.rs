@@ -27,7 +27,7 @@ pub(crate) use corridor::{CorridorScheme, integrator};
 pub(crate) use energy::{check_kinetic, energy_not_finite, energy_of};
 pub(crate) use events::{ContactHistory, StepEnds, contact_event, normal_event};
 pub(crate) use failure::{
-    Location, cure_of_contacts, first_not_finite, friction_problem, row_name,
+    Location, cure_of_contacts, first_not_finite, friction_problem, row_name, velocity_name,
 };
 pub(crate) use problem::{Active, Duration, Proof, StepProblem};
 pub(crate) use projection::{Gap, Projection, Unprojected};

@@ -432,6 +432,10 @@ impl Integrator for MoreauJean {
         }
     }
 
+    fn resolved_options(&self) -> Vec<(&'static str, f64)> {
+        vec![("activation_tolerance", self.epsilon)]
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
         memory.extend([self.epsilon, self.momentum_scale.scale, self.impulse_scale]);

@@ -41,7 +41,8 @@ pub enum Variant {
     /// `q_{k+1} = q_k ⊕ h v_{k+θ}`.
     #[default]
     Standard,
-    /// `q_{k+1} = q_k ⊕ h v_{k+1/2}`, forces at `k+θ`: dissipative for every `θ ≥ 1/2` (Acary, eq. 87).
+    /// `q_{k+1} = q_k ⊕ h v_{k+1/2}`, forces at `k+θ`: dissipative for every `θ ≥ 1/2` as long as contacts that carry an impulse
+    /// were approaching (Acary, eq. 87).
     Dissipative,
 }
 
@@ -62,7 +63,7 @@ pub enum Bilateral {
 #[serde(default, deny_unknown_fields)]
 pub struct MoreauJeanOptions {
     /// Weight of the end of the step, in (0, 1]; 1/2 unless `rho_inf` is given.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1.0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theta: Option<f64>,
     /// Gives `theta = 1 / (1 + rho_inf)`; in [0, 1]. Not together with `theta`.
@@ -114,13 +115,18 @@ impl Default for MoreauJeanOptions {
     }
 }
 
+/// θ of a spectral radius at infinite frequency.
+fn of_rho(rho_inf: f64) -> f64 {
+    1.0 / (1.0 + rho_inf)
+}
+
 impl MoreauJeanOptions {
     /// θ, from whichever of `theta` and `rho_inf` is given.
     #[must_use]
     pub fn theta(&self) -> f64 {
         match (self.theta, self.rho_inf) {
             (Some(theta), _) => theta,
-            (None, Some(rho)) => 1.0 / (1.0 + rho),
+            (None, Some(rho)) => of_rho(rho),
             (None, None) => 0.5,
         }
     }
@@ -154,11 +160,14 @@ impl MoreauJeanOptions {
                 Err(OptionsError::new(option, value, expected))
             }
         };
-        if let (Some(theta), Some(_)) = (self.theta, self.rho_inf) {
+        if let (Some(theta), Some(rho)) = (self.theta, self.rho_inf)
+            // A summary writes both.
+            && (theta - of_rho(rho)).abs() > 1e-12
+        {
             return Err(OptionsError::new(
                 "theta",
                 theta,
-                "either `theta` or `rho_inf`, not both",
+                "either `theta` or `rho_inf`, or the value that follows from it",
             ));
         }
         if let Some(explicit) = self.explicit {

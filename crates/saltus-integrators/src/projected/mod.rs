@@ -193,6 +193,10 @@ impl CorridorScheme for ProjectedMoreauJean {
         &mut self.step
     }
 
+    fn resolved_options(&self) -> Vec<(&'static str, f64)> {
+        vec![("position_tolerance", self.tolerance)]
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
         let count = self.earlier.len() as f64;
         memory.extend([self.scale.get(), self.tolerance, count]);

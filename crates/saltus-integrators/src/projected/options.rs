@@ -50,7 +50,7 @@ pub struct ProjectedMoreauJeanOptions {
     /// How positions and velocities are brought together.
     pub method: ProjectionMethod,
     /// Weight of the end of the step, in (0, 1].
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1.0))]
     pub theta: f64,
     /// Length of the extrapolation in the forecast of `direct`, in steps, ≥ 0.
     #[schemars(range(min = 0.0))]

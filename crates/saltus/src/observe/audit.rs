@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 /// Gains of energy at impacts below this fraction of the largest kinetic energy are not noted: the error of
 /// the smooth motion is of that size, and so is what filtered accelerations give back.
 pub const NOTICED: f64 = 1e-4;
+/// So are those below this fraction of the largest energy that was at work, where little of it is kinetic at the ends of steps:
+/// rounding.
+const ROUND_OFF: f64 = 1e-12;
 /// Steps after an impact in which a gain is the impact's: a scheme that filters accelerations can give back
 /// later what it took.
 pub const RINGING: u64 = 10;
@@ -71,7 +74,7 @@ impl EnergyAudit {
 }
 
 /// Work of contacts and constraints that move by themselves \[J\].
-fn work_moving(reactions: &Reactions<'_>) -> f64 {
+pub(crate) fn work_moving(reactions: &Reactions<'_>) -> f64 {
     if let Some(work) = reactions.work_moving {
         return work;
     }
@@ -135,8 +138,12 @@ pub struct Outcome {
     pub counts: Vec<(String, u64)>,
     /// Lengths of the steps, where the scheme chooses them and took any; `plan.step` is then the largest that it may take.
     pub step_range: Option<StepRange>,
+    /// Length of the last step \[s\].
+    pub last_step: Option<f64>,
     /// Largest stable step \[s\] about the start, of a scheme that has such a limit and knows it.
     pub stable_step: Option<f64>,
+    /// Numbers in force of options of the scheme that are left out and follow from the model.
+    pub resolved_options: Vec<(&'static str, f64)>,
     /// Time reached \[s\].
     pub t_end: f64,
     /// Wall time of the run, observers included.
@@ -207,6 +214,10 @@ pub struct Audit {
     chooses_step: bool,
     stable_step: Option<f64>,
     #[serde(skip)]
+    resolved_options: Vec<(&'static str, f64)>,
+    #[serde(skip)]
+    velocity_lags: bool,
+    #[serde(skip)]
     before: Option<Vec<u64>>,
     log: EventLog,
     rest: RestWatch,
@@ -238,6 +249,9 @@ pub struct Audit {
     /// Largest gain of a step away from impacts \[J\].
     #[serde(with = "crate::exact")]
     smooth_gain: f64,
+    /// What steps with an impact seemed to lose and later ones may give back, where velocities lag; at most 0 \[J\].
+    #[serde(with = "crate::exact")]
+    owed: f64,
     h: Option<f64>,
     #[serde(skip)]
     stop: Option<Stop>,
@@ -338,13 +352,35 @@ impl Audit {
     }
 
     fn count(&mut self, counts: Counts) {
-        if self.counts.len() < counts.names.len() {
-            let names = counts.names.iter();
-            self.counts = names.map(|name| ((*name).to_owned(), 0)).collect();
-        }
         for ((_, sum), (_, n)) in self.counts.iter_mut().zip(counts.iter()) {
             *sum += n;
         }
+    }
+
+    /// The gain of a step about an impact without what only comes back.
+    fn beyond_what_is_owed(&mut self, gain: f64) -> f64 {
+        if !self.velocity_lags {
+            return gain;
+        }
+        let balance = self.owed + gain;
+        self.owed = balance.min(0.0);
+        balance
+    }
+
+    /// Gain of a step with an impact above which it is noted \[J\].
+    fn noticed(&self) -> f64 {
+        let energy = &self.energy;
+        let moved = (energy.last.potential - energy.initial.potential).abs();
+        let size = [
+            energy.work_external,
+            energy.work_contact,
+            energy.work_moving,
+        ];
+        let size = size.iter().fold(moved, |size, work| size.max(work.abs()));
+        let size = size.max(energy.initial.potential.abs());
+        self.smooth_gain
+            .max(NOTICED * self.liveliest)
+            .max(ROUND_OFF * size)
     }
 
     fn wall_so_far(&self) -> Duration {
@@ -391,7 +427,9 @@ impl Audit {
             rejected: self.rejected,
             counts: self.counts,
             step_range: range.filter(|_| self.chooses_step),
+            last_step: self.h,
             stable_step: self.stable_step,
+            resolved_options: self.resolved_options,
             t_end: self.t,
             wall: self.wall,
             iterations: self.iterations,
@@ -411,6 +449,8 @@ impl Observer for Audit {
         if std::mem::take(&mut self.goes_on) {
             self.info = Some((info.scheme, self.plan(info.plan), info.guarantees));
             self.chooses_step = info.chooses_step;
+            self.resolved_options = info.resolved_options.to_vec();
+            self.velocity_lags = info.velocity_lags;
             self.started = Some(Instant::now());
             return Ok(());
         }
@@ -421,7 +461,11 @@ impl Observer for Audit {
         };
         self.info = Some((info.scheme, info.plan, info.guarantees));
         self.chooses_step = info.chooses_step;
+        self.resolved_options = info.resolved_options.to_vec();
+        self.velocity_lags = info.velocity_lags;
         self.stable_step = info.stable_step;
+        let names = first.counts.names.iter();
+        self.counts = names.map(|name| ((*name).to_owned(), 0)).collect();
         self.log.begin(info, first, self.before.as_deref());
         self.rest.begin(first);
         let energy = first.report.energy;
@@ -478,10 +522,14 @@ impl Observer for Audit {
         self.liveliest = self.liveliest.max(report.energy.kinetic);
         if self.quiet.is_none_or(|steps| steps > RINGING) {
             self.smooth_gain = self.smooth_gain.max(gain);
-        } else if gain > self.smooth_gain.max(NOTICED * self.liveliest) {
-            self.energy.impacts_that_gain += 1;
-            if gain > self.energy.impact_gain {
-                (self.energy.impact_gain, self.energy.impact_gain_at) = (gain, self.t);
+            self.owed = 0.0;
+        } else {
+            let gain = self.beyond_what_is_owed(gain);
+            if gain > self.noticed() {
+                self.energy.impacts_that_gain += 1;
+                if gain > self.energy.impact_gain {
+                    (self.energy.impact_gain, self.energy.impact_gain_at) = (gain, self.t);
+                }
             }
         }
         self.rest.update(frame);

@@ -21,5 +21,6 @@ pub use saltus_integrators::EventKind;
 pub use stop_flag::StopFlag;
 pub use stop_when::StopWhen;
 
+pub(crate) use audit::work_moving;
 pub(crate) use closures::Closures;
 pub(crate) use thinning::Thinning;

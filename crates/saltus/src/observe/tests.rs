@@ -99,6 +99,8 @@ fn reported(names: usize, frames: &[(&[Contact], &[saltus_integrators::Event])])
         joint_tangents: &[],
         chooses_step: false,
         stable_step: None,
+        resolved_options: &[],
+        velocity_lags: false,
     };
     let reports = frames.iter().any(|(_, reported)| !reported.is_empty());
     let mut log = EventLog::default();

@@ -2,7 +2,8 @@
 //!
 //! A run of a result directory writes `checkpoint.json` at its end, and every so often where that is asked for. It holds the
 //! state and the memory of the scheme, and what the result consists of at that moment: bytes of `trajectory.csv` and
-//! `events.csv`, counts, certificate, energies. A run that goes on cuts the files there and appends.
+//! `events.csv`, counts, certificate, energies. A run that goes on cuts the files there and appends. Without `trajectory.csv` it
+//! holds the state alone, from which another result can begin.
 
 use crate::checkpoint::{Checkpoint, Identity, fingerprint};
 use crate::observe::Audit;
@@ -36,6 +37,9 @@ pub struct SavedRun {
     pub checkpoint: Checkpoint,
     /// The books of the result, in a checkpoint of a result directory.
     pub result: Option<SavedResult>,
+    /// The state at the end of a run whose last step was made to end there: a longer run goes on from the state before it, a result of
+    /// its own begins here.
+    pub end: Option<Checkpoint>,
 }
 
 /// The books of a result at the time of a checkpoint.
@@ -113,7 +117,14 @@ impl SavedRun {
         Self {
             checkpoint,
             result: None,
+            end: None,
         }
+    }
+
+    /// The last state that the run reached, for a result of its own.
+    #[must_use]
+    pub fn last(&self) -> &Checkpoint {
+        self.end.as_ref().unwrap_or(&self.checkpoint)
     }
 
     /// The checkpoint of the result in `directory`.
@@ -154,6 +165,7 @@ impl SavedRun {
             ));
         }
         let result = content.shift_remove("result");
+        let end = content.shift_remove("end");
         let unfit = |e: serde_json::Error| damaged(format!("its content does not fit ({e})"));
         Ok(Self {
             checkpoint: serde_json::from_value(Value::Object(content)).map_err(unfit)?,
@@ -161,6 +173,7 @@ impl SavedRun {
                 .map(serde_json::from_value)
                 .transpose()
                 .map_err(unfit)?,
+            end: end.map(serde_json::from_value).transpose().map_err(unfit)?,
         })
     }
 
@@ -177,6 +190,10 @@ impl SavedRun {
         if let Some(result) = &self.result {
             let result = serde_json::to_value(result).map_err(encode)?;
             content.insert("result".to_owned(), result);
+        }
+        if let Some(end) = &self.end {
+            let end = serde_json::to_value(end).map_err(encode)?;
+            content.insert("end".to_owned(), end);
         }
         let sum = checksum(&content);
         content.insert("checksum".to_owned(), sum.into());
@@ -256,7 +273,7 @@ impl Keeper {
     }
 
     /// Puts the state of a frame aside, with the books of that moment.
-    pub(super) fn put(&mut self, frame: &Frame<'_>, closed: Vec<u64>, result: SavedResult) {
+    pub(super) fn put(&mut self, frame: &Frame<'_>, closed: Vec<u64>, result: Option<SavedResult>) {
         let mut memory = Vec::new();
         frame.memory.save(&mut memory);
         let mut checkpoint = Checkpoint {
@@ -277,8 +294,14 @@ impl Keeper {
         }
         self.latest = Some(SavedRun {
             checkpoint,
-            result: Some(result),
+            result,
+            end: None,
         });
+    }
+
+    /// Hands over the last state that was put aside.
+    pub(super) fn take_latest(&mut self) -> Option<SavedRun> {
+        self.latest.take()
     }
 
     /// The last state that was put aside.

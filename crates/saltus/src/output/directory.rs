@@ -43,6 +43,7 @@ pub struct ResultDirectory {
     pub(super) shapes: Option<Arc<Assembly>>,
     pub(super) keeper: Option<(Identity, Value, Resumption)>,
     pub(super) saved: Option<SavedResult>,
+    pub(super) closed: Option<Vec<u64>>,
 }
 
 impl ResultDirectory {
@@ -60,6 +61,7 @@ impl ResultDirectory {
             shapes: None,
             keeper: None,
             saved: None,
+            closed: None,
         }
     }
 
@@ -108,7 +110,8 @@ impl ResultDirectory {
     }
 
     /// Writes `checkpoint.json` at the end of the run, and meanwhile where `resumption` says so; with `identity`, what is run,
-    /// and `request`, what was asked for in the terms of the program that runs. Needs the format [`Format::Csv`].
+    /// and `request`, what was asked for in the terms of the program that runs. The run can go on in this directory with the format
+    /// [`Format::Csv`] only; without it the checkpoint is one for another result.
     #[must_use]
     pub fn checkpoints(
         mut self,
@@ -124,6 +127,14 @@ impl ResultDirectory {
     #[must_use]
     pub fn go_on(mut self, saved: SavedResult) -> Self {
         self.saved = Some(saved);
+        self
+    }
+
+    /// Begins where contacts were `closed` in the step before, by their identities as in
+    /// [`Checkpoint::closed`](crate::Checkpoint::closed): they do not hit again.
+    #[must_use]
+    pub fn closed(mut self, closed: Vec<u64>) -> Self {
+        self.closed = Some(closed);
         self
     }
 

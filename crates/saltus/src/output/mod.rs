@@ -24,6 +24,7 @@ pub use files::write_whole;
 pub use lock::DirectoryLock;
 pub use rows::{Header, RowSink, RowStream};
 pub use spool::SpooledWriter;
+pub(crate) use summary::in_force;
 pub use summary::{RunCard, SUMMARY_FORMAT, summary};
 pub use vtk::write_shapes;
 pub use writer::ResultWriter;

@@ -5,8 +5,8 @@
 //! | `format`, `saltus` | version of this format; version of the program |
 //! | `model`, `title`, `parameters` | what was simulated |
 //! | `notes` | what was changed or noticed before the run, where there is something to say |
-//! | `scheme` | its `name` and all its parameters |
-//! | `step`, `start`, `steps`, `t_end` | step \[s\], start \[s\], number of steps, time reached \[s\] |
+//! | `scheme` | its `name` and every option by its name with the value in force; null: not in use, or left out and from the model with one value for each contact or step |
+//! | `step`, `start`, `steps`, `last_step`, `t_end` | step \[s\], start \[s\], number of steps, length of the last one \[s\] (less than `step` where it was shortened to end with the run), time reached \[s\] |
 //! | `step_range`, `rejected` | of a scheme that chooses its step, for which `step` is the longest allowed: `shortest` and `longest` step \[s\] but for the last one, which ends with the run; number of rejected attempts |
 //! | `wall_s`, `step_us` | wall time, observers included, of the run \[s\] and of a step \[µs\] |
 //! | `iterations_mean`, `iterations_max` | correction solves of a step |
@@ -24,7 +24,7 @@
 //! first step: everything down to `start`, and no `steps`; so it does where `stop` is `not-written`.
 
 use crate::observe::Outcome;
-use saltus_integrators::{Entry, Plan, Scheme, Stop};
+use saltus_integrators::{Entry, Plan, RunInfo, Scheme, Stop};
 use serde_json::{Map, Value, json};
 
 /// Version of the format of `summary.json`.
@@ -50,12 +50,12 @@ pub struct RunCard {
 }
 
 impl RunCard {
-    /// A card with the name or path of the model and the scheme, without the options that are not set.
+    /// A card with the name or path of the model and the scheme, with all options.
     #[must_use]
     pub fn new(model: impl Into<String>, scheme: &Scheme) -> Self {
         Self {
             model: model.into(),
-            scheme: crate::checkpoint::options(scheme),
+            scheme: Value::Object(scheme.options()),
             ..Self::default()
         }
     }
@@ -64,9 +64,15 @@ impl RunCard {
 /// The content of `summary.json`; `files` are the names of the files written beside it.
 #[must_use]
 pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
-    let mut root = head(card, outcome.scheme, outcome.plan);
+    let mut root = head(
+        card,
+        outcome.scheme,
+        &outcome.resolved_options,
+        outcome.plan,
+    );
     let body = json!({
         "steps": outcome.steps,
+        "last_step": outcome.last_step,
         "t_end": outcome.t_end,
         "wall_s": outcome.wall.as_secs_f64(),
         "step_us": outcome.step_us(),
@@ -105,8 +111,8 @@ pub fn summary(card: &RunCard, outcome: &Outcome, files: &[String]) -> Value {
 }
 
 /// The content of `summary.json` while a run goes on.
-pub(crate) fn running(card: &RunCard, scheme: &str, plan: Plan) -> Value {
-    let mut root = head(card, scheme, plan);
+pub(crate) fn running(card: &RunCard, info: &RunInfo<'_>, plan: Plan) -> Value {
+    let mut root = head(card, info.scheme, info.resolved_options, plan);
     root.insert("stop".into(), json!("running"));
     Value::Object(root)
 }
@@ -128,7 +134,7 @@ pub(crate) fn model(text: &str) -> Option<String> {
 }
 
 /// What is known before the first step.
-fn head(card: &RunCard, scheme: &str, plan: Plan) -> Map<String, Value> {
+fn head(card: &RunCard, scheme: &str, resolved: &[(&str, f64)], plan: Plan) -> Map<String, Value> {
     let mut root = Map::new();
     let mut insert = |key: &str, value: Value| root.insert(key.to_owned(), value);
     insert("format", json!(SUMMARY_FORMAT));
@@ -145,14 +151,24 @@ fn head(card: &RunCard, scheme: &str, plan: Plan) -> Map<String, Value> {
     if !card.notes.is_empty() {
         insert("notes", json!(card.notes));
     }
-    let scheme = match &card.scheme {
-        Value::Null => json!({ "name": scheme }),
-        scheme => scheme.clone(),
-    };
-    insert("scheme", scheme);
+    insert("scheme", in_force(card, scheme, resolved));
     insert("step", json!(plan.step));
     insert("start", json!(plan.begin()));
     root
+}
+
+/// The name and the options of a scheme with the numbers that the model gives to those left out.
+pub(crate) fn in_force(card: &RunCard, scheme: &str, resolved: &[(&str, f64)]) -> Value {
+    let mut options = match &card.scheme {
+        Value::Null => json!({ "name": scheme }),
+        options => options.clone(),
+    };
+    for (name, value) in resolved {
+        if let Some(left_out) = options.get_mut(name).filter(|value| value.is_null()) {
+            *left_out = json!(value);
+        }
+    }
+    options
 }
 
 /// The word of `summary.json` for how a run ended.

@@ -43,8 +43,8 @@ pub struct ResultWriter {
     keeper: Option<Keeper>,
     /// The result that the run goes on with.
     saved: Option<SavedResult>,
-    /// The books when the run was stopped.
-    stopped: Option<SavedResult>,
+    /// Whether the run was stopped where a longer one would have gone on, and the books then.
+    stopped: Option<Option<SavedResult>>,
     shape: Shape,
     /// What is added to the number of a step of this run to have that of the whole one.
     offset: u64,
@@ -65,6 +65,7 @@ impl ResultWriter {
             shapes,
             keeper,
             saved,
+            closed,
             ..
         } = plan;
         let at_nodes = selection.fields.is_some();
@@ -87,8 +88,6 @@ impl ResultWriter {
             rows = rows.to(SpooledWriter::new(spooled));
         }
         let report = report.then(Report::new);
-        // A run goes on from its table.
-        let keeper = keeper.filter(|_| formats.contains(&Format::Csv));
         Self {
             events: EventWriter::new(path.join(EVENTS)),
             path,
@@ -97,7 +96,7 @@ impl ResultWriter {
             every,
             rows,
             drawing,
-            audit: Audit::new(),
+            audit: closed.map_or_else(Audit::new, Audit::resumed),
             report,
             files: Vec::new(),
             outcome: None,
@@ -154,21 +153,29 @@ impl ResultWriter {
         Some(summary(&self.card, outcome, &self.files))
     }
 
-    /// Writes the checkpoint of a run that was stopped, or of which a step failed, where the directory has checkpoints.
+    /// Writes the last state of a run, or the one before a step that failed, where the directory has checkpoints.
     ///
     /// # Errors
     /// Where it cannot be written.
     pub fn keep(&mut self, checkpoint: Option<Checkpoint>) -> Result<(), OutputError> {
         let path = self.path.join(CHECKPOINT);
-        let latest = self.keeper.as_ref().and_then(Keeper::latest);
-        match (checkpoint, self.stopped.take()) {
+        let stopped = self.stopped.take();
+        let Some(latest) = self.keeper.as_mut().and_then(Keeper::take_latest) else {
+            return Ok(());
+        };
+        match (checkpoint, stopped) {
             (Some(checkpoint), Some(result)) => SavedRun {
-                checkpoint,
-                result: Some(result),
+                result,
+                ..SavedRun::of(checkpoint)
+            }
+            .write(&path),
+            (Some(end), None) if self.outcome.is_some() => SavedRun {
+                end: Some(end),
+                ..latest
             }
             .write(&path),
             // Where the last state is not to be trusted, an earlier one is.
-            (None, Some(_)) => latest.map_or(Ok(()), |saved| saved.write(&path)),
+            (None, Some(_)) => latest.write(&path),
             _ => Ok(()),
         }
     }
@@ -177,7 +184,7 @@ impl ResultWriter {
     /// directory that the next one may use, and removes the files of an earlier result: what a run leaves
     /// behind belongs together. A run that goes on keeps what it goes on with.
     fn claim(&mut self, info: &RunInfo<'_>, plan: Plan, goes_on: bool) -> Result<(), OutputError> {
-        self.running = running(&self.card, info.scheme, plan);
+        self.running = running(&self.card, info, plan);
         (self.outcome, self.failure, self.stopped) = (None, None, None);
         self.write_summary(&self.running)?;
         let kept = |file: &Path| {
@@ -269,6 +276,10 @@ impl ResultWriter {
 
     /// What the result consists of now.
     fn books(&mut self) -> Option<SavedResult> {
+        // A result goes on from its table.
+        if !self.formats.contains(&Format::Csv) {
+            return None;
+        }
         let request = self.keeper.as_ref()?.request.clone();
         let (rows, pending) = self.rows.so_far()?;
         Some(SavedResult {
@@ -289,9 +300,12 @@ impl ResultWriter {
     /// Puts aside the state of `frame`, the last one, and writes it where asked to.
     #[cold]
     fn put(&mut self, frame: &Frame<'_>, write: bool) -> Result<(), OutputError> {
+        if self.keeper.is_none() {
+            return Ok(());
+        }
         let books = self.books();
         let closed = self.audit.log().closed().map(|id| id.0).collect();
-        let (Some(keeper), Some(books)) = (&mut self.keeper, books) else {
+        let Some(keeper) = &mut self.keeper else {
             return Ok(());
         };
         keeper.put(frame, closed, books);
@@ -436,7 +450,7 @@ impl Observer for ResultWriter {
             self.give_up(&error);
             return Ok(());
         }
-        self.stopped = self.books();
+        self.stopped = Some(self.books());
         self.audit.end(stop)?;
         let written = self.complete().and_then(|()| self.conclude());
         if let Err(error) = &written {

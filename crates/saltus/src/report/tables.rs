@@ -1,7 +1,7 @@
 //! The tables of a report.
 
 use crate::observe::{EventKind, Outcome};
-use crate::output::RunCard;
+use crate::output::{RunCard, in_force};
 use crate::report::number::{count, digits, duration, significant};
 use crate::report::page::escape;
 use saltus_integrators::{Entry, PROOF};
@@ -263,7 +263,8 @@ pub(crate) fn parameters(card: &RunCard, outcome: &Outcome) -> String {
         exact(outcome.plan.begin()),
         exact(outcome.plan.until),
     );
-    flatten("", &card.scheme, &mut |name, value| {
+    let options = in_force(card, outcome.scheme, &outcome.resolved_options);
+    flatten("", &options, &mut |name, value| {
         if name != "name" {
             let _ = write!(
                 scheme,

@@ -467,6 +467,8 @@ mod tests {
             joint_tangents: &[],
             chooses_step: false,
             stable_step: None,
+            resolved_options: &[],
+            velocity_lags: false,
         };
         let mut set = ContactSet::default();
         for i in 0..contacts {
