@@ -34,11 +34,10 @@ impl Plot {
             );
         }
         for (k, lines) in self.curves.iter().enumerate() {
-            if self.stems {
-                draw_stems(&mut html, lines, k + 1, &x, &y);
-            } else {
-                draw_lines(&mut html, lines, k + 1, &x, &y);
-            }
+            let stem = |line: &&Vec<_>| self.stems && line.len() == 1;
+            let (stems, lines): (Vec<_>, Vec<_>) = lines.iter().partition(stem);
+            draw_lines(&mut html, &lines, k + 1, &x, &y);
+            draw_stems(&mut html, &stems, k + 1, &x, &y);
         }
         html.push_str("</svg>");
         for tick in &y.ticks {
@@ -90,7 +89,7 @@ pub(crate) fn scale(time: (f64, f64)) -> String {
     html
 }
 
-fn draw_lines(html: &mut String, lines: &[Vec<(f64, f64)>], class: usize, x: &Axis, y: &Axis) {
+fn draw_lines(html: &mut String, lines: &[&Vec<(f64, f64)>], class: usize, x: &Axis, y: &Axis) {
     for line in lines {
         let _ = write!(html, "<polyline class=\"c{class}\" points=\"");
         let mut last = String::new();
@@ -106,9 +105,9 @@ fn draw_lines(html: &mut String, lines: &[Vec<(f64, f64)>], class: usize, x: &Ax
 }
 
 /// A line from zero to every value.
-fn draw_stems(html: &mut String, lines: &[Vec<(f64, f64)>], class: usize, x: &Axis, y: &Axis) {
+fn draw_stems(html: &mut String, lines: &[&Vec<(f64, f64)>], class: usize, x: &Axis, y: &Axis) {
     let mut path = String::new();
-    for (t, value) in lines.iter().flatten() {
+    for (t, value) in lines.iter().copied().flatten() {
         let _ = write!(
             path,
             "M{:.0} {:.0}V{:.0}",
@@ -149,6 +148,12 @@ mod tests {
             "{html}"
         );
         assert!(!html.contains("<polyline"));
+        // What lasts is a line.
+        let html = plot(true, false, vec![(1.0, 0.0), (1.0, 3.0), (2.0, 0.0)]).html();
+        assert!(
+            !html.contains("stem") && html.contains("<polyline"),
+            "{html}"
+        );
     }
 
     #[test]

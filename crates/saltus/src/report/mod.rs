@@ -15,7 +15,7 @@ mod timeline;
 mod words;
 
 use crate::columns::{Column, Quantity};
-use crate::observe::Outcome;
+use crate::observe::{Outcome, work_moving};
 use crate::output::RunCard;
 pub use diagram::Diagram;
 use plot::Plot;
@@ -79,7 +79,7 @@ enum Mark {
     Jumping,
     /// A value that holds over the step that ends at the time of its row: a force, a count.
     Steps,
-    /// A line from zero: an impulse.
+    /// A line from zero for what does not last: an impulse.
     Stems,
 }
 
@@ -200,7 +200,8 @@ impl Report {
         }
     }
 
-    /// Takes what the impacts of a step lost: as the scheme reports them, else what the contacts took in the step.
+    /// Takes what the impacts of a step lost: as the scheme reports them, else what the contacts took in the step beyond what those
+    /// that move by themselves brought in.
     #[cold]
     fn take_losses(&mut self, frame: &Frame<'_>, t: f64) {
         let lost = self.lost.get_or_insert_with(Curve::new);
@@ -210,7 +211,8 @@ impl Report {
             lost.pulse(event.t, event.energy_lost);
         }
         if !reported {
-            lost.pulse(t, -frame.report.work_contact);
+            let moving = work_moving(&frame.reactions);
+            lost.pulse(t, moving - frame.report.work_contact);
         }
     }
 
@@ -376,7 +378,7 @@ impl Report {
             range: curve.range()?,
             stems: true,
             whole: false,
-            curves: vec![vec![curve.stems()]],
+            curves: vec![curve.stems()],
         };
         Some(Figure {
             heading: plot.heading(),
@@ -405,7 +407,7 @@ impl Report {
             curves: traces
                 .iter()
                 .map(|t| match stems {
-                    true => vec![t.curve.stems()],
+                    true => t.curve.pulses(),
                     false => t.curve.lines(),
                 })
                 .collect(),

@@ -31,7 +31,7 @@ pub(crate) struct Plot {
     pub(crate) time: (f64, f64),
     /// Lowest and highest value.
     pub(crate) range: (f64, f64),
-    /// Values are drawn as lines from zero, at their times.
+    /// Lines of one value are drawn from zero, at their times.
     pub(crate) stems: bool,
     /// Values are counts.
     pub(crate) whole: bool,

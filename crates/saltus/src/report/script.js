@@ -92,7 +92,7 @@
       }
       for (const stem of plot.querySelectorAll(".stem")) {
         const k = Number(stem.getAttribute("class").match(/c(\d)/)[1]) - 1;
-        list[k] = { stems: [...stem.getAttribute("d").matchAll(/M(\S+) \S+?V(-?\d+)/g)].map((m) => [Number(m[1]), Number(m[2])]) };
+        (list[k] ??= { lines: [] }).stems = [...stem.getAttribute("d").matchAll(/M(\S+) \S+?V(-?\d+)/g)].map((m) => [Number(m[1]), Number(m[2])]);
       }
       curves.set(plot, list);
     }
@@ -104,7 +104,7 @@
       for (const s of curve.stems) {
         if (Math.abs(s[0] - x) <= reach && (best === null || Math.abs(s[0] - x) < Math.abs(best[0] - x))) best = s;
       }
-      return best && best[1];
+      if (best) return best[1];
     }
     for (const p of curve.lines) {
       if (x < p[0] || x > p[p.length - 2]) continue;
@@ -128,7 +128,6 @@
       if (curve.stems) {
         take(size * top / (top - bottom));
         for (const [x, y] of curve.stems) if (x >= from && x <= to) take(y);
-        continue;
       }
       for (const p of curve.lines) {
         for (let i = 0; i < p.length; i += 2) if (p[i] >= from && p[i] <= to) take(p[i + 1]);

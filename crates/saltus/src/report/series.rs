@@ -42,9 +42,11 @@ struct Bucket {
     low: Sample,
     high: Sample,
     last: Sample,
+    /// Some of its samples are zero.
+    idle: bool,
 }
 
-/// A bucket in numbers: how it starts (0, 1 or 2), the size of its jump, and its samples.
+/// A bucket in numbers: how it starts (0, 1 or 2), the size of its jump, its samples, and 1 where some are zero.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]
 struct Packed(#[serde(with = "crate::exact::list")] Vec<f64>);
@@ -60,6 +62,7 @@ impl From<Bucket> for Packed {
         for (t, y) in [bucket.first, bucket.low, bucket.high, bucket.last] {
             numbers.extend([t, y]);
         }
+        numbers.push(f64::from(u8::from(bucket.idle)));
         Self(numbers)
     }
 }
@@ -68,8 +71,8 @@ impl TryFrom<Packed> for Bucket {
     type Error = &'static str;
 
     fn try_from(packed: Packed) -> Result<Self, Self::Error> {
-        let [kind, size, a, b, c, d, e, f, g, h] = packed.0[..] else {
-            return Err("a bucket has ten numbers");
+        let [kind, size, a, b, c, d, e, f, g, h, idle] = packed.0[..] else {
+            return Err("a bucket has eleven numbers");
         };
         Ok(Self {
             start: match kind {
@@ -81,6 +84,7 @@ impl TryFrom<Packed> for Bucket {
             low: (c, d),
             high: (e, f),
             last: (g, h),
+            idle: idle == 1.0,
         })
     }
 }
@@ -93,6 +97,7 @@ impl Bucket {
             low: sample,
             high: sample,
             last: sample,
+            idle: sample.1 == 0.0,
         }
     }
 
@@ -105,6 +110,7 @@ impl Bucket {
             self.high = sample;
         }
         self.last = sample;
+        self.idle |= sample.1 == 0.0;
     }
 
     fn merge(&mut self, next: &Self) {
@@ -115,7 +121,32 @@ impl Bucket {
             self.high = next.high;
         }
         self.last = next.last;
+        self.idle |= next.idle;
     }
+
+    /// The samples that are kept, in the order of time.
+    fn kept(&self) -> Vec<Sample> {
+        let mut samples = vec![self.first, self.low, self.high, self.last];
+        samples.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        samples.dedup();
+        samples
+    }
+}
+
+/// Samples in a row that are not zero from which on they are drawn as one line.
+const LASTING: usize = 3;
+
+/// Moves the samples of `run` to `lines`: as one where they last, else one by one.
+fn end_run(run: &mut Vec<Sample>, lines: &mut Vec<Vec<Sample>>) {
+    if let (Some((begin, _)), Some((end, _))) = (run.first().copied(), run.last().copied())
+        && run.len() >= LASTING
+    {
+        let mut line = vec![(begin, 0.0)];
+        line.append(run);
+        line.push((end, 0.0));
+        lines.push(line);
+    }
+    lines.extend(run.drain(..).map(|sample| vec![sample]));
 }
 
 /// A curve in time.
@@ -216,14 +247,28 @@ impl Curve {
         lines
     }
 
-    /// The samples that are not zero, of those that are kept.
-    pub(crate) fn stems(&self) -> Vec<Sample> {
-        let kept = |b: &Bucket| [b.first, b.low, b.high, b.last];
-        let mut samples: Vec<Sample> = self.buckets.iter().flat_map(kept).collect();
-        samples.retain(|(_, y)| *y != 0.0);
-        samples.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        samples.dedup();
-        samples
+    /// The samples that are not zero, of those that are kept, each as a line of its own.
+    pub(crate) fn stems(&self) -> Vec<Vec<Sample>> {
+        let kept = self.buckets.iter().flat_map(Bucket::kept);
+        kept.filter(|(_, y)| *y != 0.0).map(|s| vec![s]).collect()
+    }
+
+    /// The same, with [`LASTING`] samples or more in a row as one line, from zero and to zero: what lasts is no series of pulses.
+    pub(crate) fn pulses(&self) -> Vec<Vec<Sample>> {
+        let (mut lines, mut run) = (Vec::new(), Vec::new());
+        for bucket in &self.buckets {
+            if bucket.idle || bucket.start == Start::Break {
+                end_run(&mut run, &mut lines);
+            }
+            if bucket.idle {
+                let carried = bucket.kept().into_iter().filter(|(_, y)| *y != 0.0);
+                lines.extend(carried.map(|sample| vec![sample]));
+            } else {
+                run.extend(bucket.kept());
+            }
+        }
+        end_run(&mut run, &mut lines);
+        lines
     }
 
     #[cold]
@@ -289,7 +334,7 @@ impl Curve {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
 
     fn points(curve: &Curve) -> usize {
@@ -375,10 +420,35 @@ mod tests {
         }
         let expected: Vec<_> = (0..100)
             .map(|k| 2000.0 * f64::from(k) + 1000.0)
-            .map(|t| (t, 1.0 + 1e-6 * t))
+            .map(|t| vec![(t, 1.0 + 1e-6 * t)])
             .collect();
         assert_eq!(curve.stems(), expected);
+        assert_eq!(curve.pulses(), expected);
         assert!(curve.buckets.len() <= CAPACITY);
+    }
+
+    #[test]
+    fn a_contact_that_lasts_is_one_line() {
+        // Open, an impact, closed until 40 000, an impact alone, open.
+        let mut curve = Curve::new();
+        for k in 0..50_000 {
+            let t = f64::from(k);
+            match k {
+                10_000 | 45_000 => curve.pulse(t, 7.0),
+                10_001..40_000 => curve.push(t, 0.5),
+                _ => curve.push(t, 0.0),
+            }
+        }
+        let lines = curve.pulses();
+        let lasting: Vec<_> = lines.iter().filter(|line| line.len() > 1).collect();
+        let [line] = lasting[..] else {
+            panic!("{lines:?}");
+        };
+        assert!(line[0].1 == 0.0 && line.last().unwrap().1 == 0.0);
+        assert!(line[1].0 - 10_000.0 < 500.0 && 40_000.0 - line.last().unwrap().0 < 500.0);
+        assert!(lines.contains(&vec![(45_000.0, 7.0)]));
+        // What is left beside it are the ends of the contact.
+        assert!(lines.len() < 10, "{lines:?}");
     }
 
     #[test]
