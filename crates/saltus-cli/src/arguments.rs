@@ -287,8 +287,8 @@ pub struct RunArguments {
     pub out: Option<PathBuf>,
 
     /// Format of the trajectory: csv (where none is asked for), npz or hdf5; and vtk, for flexible parts, beside them;
-    /// may be repeated. Without csv a run cannot be resumed
-    #[arg(long, short, value_name = "FORMAT")]
+    /// may be repeated or separated by commas. Without csv a run cannot be resumed
+    #[arg(long, short, value_name = "FORMAT", value_delimiter = ',')]
     pub format: Vec<String>,
 
     /// Write every N-th step only; steps with impacts are always written
@@ -366,7 +366,8 @@ pub struct SweepArguments {
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
 
-    /// What varies: PATH=a:b:n for n values from a to b, PATH=[x,y] for those, and PATH=VALUE for one in all runs; several
+    /// What varies: PATH=a:b:n for n values from a to b, PATH=[x,y] for those, and PATH=VALUE for one in all runs, texts with
+    /// quotes or without; several
     /// give every combination, the last one fastest
     #[arg(long, value_name = "PATH=VALUES", allow_hyphen_values = true)]
     pub set: Vec<String>,
@@ -397,7 +398,7 @@ pub struct SweepArguments {
 
     /// A number that is collected of each run, instead of the last coordinates, certificate, energies and impacts: a column of
     /// trajectory.csv (its last value), max.COLUMN, min.COLUMN, or a path in summary.json such as events.impacts or
-    /// certificate.penetration; may be repeated
+    /// certificate.penetration; a * stands for any text, as in counts.*; may be repeated
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub collect: Vec<String>,
 
@@ -405,8 +406,8 @@ pub struct SweepArguments {
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Another format of the table beside csv, of its numbers: npz or hdf5; may be repeated
-    #[arg(long, short, value_name = "FORMAT")]
+    /// Another format of the table beside csv, of its numbers: npz or hdf5; may be repeated or separated by commas
+    #[arg(long, short, value_name = "FORMAT", value_delimiter = ',')]
     pub format: Vec<String>,
 
     /// Print nothing but errors

@@ -123,15 +123,42 @@ fn round(value: f64) -> f64 {
     format!("{value:.14e}").parse().unwrap_or(value)
 }
 
-/// The items of a list, each as it is written.
+/// The items of a list, each as it is written; texts need no quotes, as behind `--set` of one run.
 fn list(text: &str) -> Option<Values> {
-    let node = tree::parse_value(text, 0, 0)?;
-    let Value::List(items) = &node.value else {
-        return None;
+    let items = match tree::parse_value(text, 0, 0).map(|node| node.value) {
+        Some(Value::List(items)) => {
+            let written = |item: &tree::Node| text.get(item.location.range()).map(str::to_owned);
+            items.iter().map(written).collect()
+        }
+        Some(_) => None,
+        None => bare_items(text),
     };
-    let written = |item: &tree::Node| text.get(item.location.range()).map(str::to_owned);
-    let items: Option<Vec<String>> = items.iter().map(written).collect();
     items.filter(|items| !items.is_empty()).map(Values::List)
+}
+
+/// What stands between the outermost commas of `[x, y, …]`, where nothing is empty and every bracket is closed.
+fn bare_items(text: &str) -> Option<Vec<String>> {
+    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let (mut depth, mut from) = (0_i32, 0);
+    let mut items = Vec::new();
+    for (at, c) in inner.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                items.push(inner.get(from..at)?);
+                from = at + 1;
+            }
+            '"' | '\'' => return None,
+            _ => {}
+        }
+        if depth < 0 {
+            return None;
+        }
+    }
+    items.push(inner.get(from..)?);
+    let items: Vec<String> = items.iter().map(|item| item.trim().to_owned()).collect();
+    (depth == 0 && items.iter().all(|item| !item.is_empty())).then_some(items)
 }
 
 /// `a:b` or `a:b:n`; `None` where that is something else.
@@ -186,6 +213,13 @@ mod tests {
     }
 
     #[test]
+    fn texts_in_a_list_need_no_quotes() {
+        let schemes = "simulation.scheme=[moreau-jean, nonsmooth-hht]";
+        assert_eq!(values(schemes), ["moreau-jean", "nonsmooth-hht"]);
+        assert_eq!(values("k=[2*m,atan2(1, 2)]"), ["2*m", "atan2(1, 2)"]);
+    }
+
+    #[test]
     fn what_is_wrong_is_told() {
         for (text, reason) in [
             ("k", "sets nothing"),
@@ -193,6 +227,9 @@ mod tests {
             ("k=1:2:1", "at least 2"),
             ("k=[1", "expected a list"),
             ("k=[]", "expected a list"),
+            ("k=[a,]", "expected a list"),
+            ("k=[a, b)]", "expected a list"),
+            ("k=[a, \"b]", "expected a list"),
         ] {
             let error = Axis::parse(text).unwrap_err();
             assert!(error.contains(reason), "{error}");

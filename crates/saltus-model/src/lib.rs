@@ -53,5 +53,6 @@ pub use formula_system::FormulaSystem;
 pub use model::Model;
 pub use quantities::{Condition, Quantity};
 pub use set::Override;
+pub use suggest::did_you_mean;
 pub use template::Template;
 pub use tree::Format;

@@ -18,11 +18,9 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// `, did you mean "x"?`, or nothing.
-pub(crate) fn did_you_mean<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> String {
+/// `, did you mean "x"?`, or nothing where no candidate is like `name`.
+#[must_use]
+pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, candidates).map_or_else(String::new, |c| format!(", did you mean \"{c}\"?"))
 }
 

@@ -4,7 +4,7 @@ use crate::columns::{selection, stop_when};
 use saltus::observe::{Audit, ExtremesWatch, Outcome, StopFlag};
 use saltus::output::{RunCard, summary};
 use saltus::{Column, Entry, Observer, Quantity, RunError, Selection, Simulation, Stop};
-use saltus_model::Model;
+use saltus_model::{Model, did_you_mean};
 use serde_json::Value;
 
 /// Coordinates are collected unasked up to this many.
@@ -60,27 +60,23 @@ impl Collection {
         if names.is_empty() {
             return Ok(Self::unasked(&columns, model));
         }
-        let known = |name: &str| columns.iter().any(|c| c.name() == name);
-        let source = |name: &String| {
-            if known(name) {
-                return Ok(Source::Last(name.clone()));
+        let known: Vec<(String, Source)> = sources(&columns, &begun).collect();
+        let mut found: Vec<(String, Source)> = Vec::new();
+        for pattern in names {
+            let mut fitting = known.iter().filter(|(name, _)| matches(pattern, name));
+            let first = fitting.next().ok_or_else(|| unknown(pattern, &known))?;
+            if pattern.contains('*') {
+                for number in std::iter::once(first).chain(fitting) {
+                    if !found.contains(number) {
+                        found.push(number.clone());
+                    }
+                }
+            } else {
+                found.push(first.clone());
             }
-            match name.split_once('.') {
-                Some(("max", column)) if known(column) => return Ok(Source::Max(column.into())),
-                Some(("min", column)) if known(column) => return Ok(Source::Min(column.into())),
-                _ => {}
-            }
-            let entry = name.strip_prefix("certificate.");
-            let entry = entry.is_some_and(|e| Entry::ALL.iter().any(|entry| entry.name() == e));
-            if entry || find(&begun, name).is_some_and(|v| v.is_number() || v.is_null()) {
-                return Ok(Source::Summary(name.clone()));
-            }
-            Err(unknown(name, &columns, &begun))
-        };
-        Ok(Self {
-            sources: names.iter().map(source).collect::<Result<_, _>>()?,
-            names: names.to_vec(),
-        })
+        }
+        let (names, sources) = found.into_iter().unzip();
+        Ok(Self { names, sources })
     }
 
     fn unasked(columns: &[Column], model: &Model) -> Self {
@@ -224,29 +220,64 @@ fn find<'a>(summary: &'a Value, path: &str) -> Option<&'a Value> {
     }
 }
 
-fn unknown(name: &str, columns: &[Column], summary: &Value) -> String {
-    let mut known: Vec<String> = columns.iter().map(|c| c.name().to_owned()).collect();
+/// Every number that can be collected: columns, their extremes, and what a summary has.
+fn sources(columns: &[Column], summary: &Value) -> impl Iterator<Item = (String, Source)> {
+    let columns = || columns.iter().map(|c| c.name().to_owned());
+    let last = columns().map(|name| (name.clone(), Source::Last(name)));
+    let max = columns().map(|name| (format!("max.{name}"), Source::Max(name)));
+    let min = columns().map(|name| (format!("min.{name}"), Source::Min(name)));
+    let entries = Entry::ALL.iter();
+    let entries = entries.map(|entry| format!("certificate.{}", entry.name()));
+    let told = numbers(summary).into_iter().chain(entries);
+    let told = told.map(|name| (name.clone(), Source::Summary(name)));
+    let mut sources: Vec<_> = last.chain(told).collect();
+    sources.extend(max.chain(min));
+    sources.into_iter()
+}
+
+/// The paths of the numbers of a summary, but for its certificate.
+fn numbers(summary: &Value) -> Vec<String> {
+    const GROUPS: [&str; 5] = ["events", "rest", "energy", "constraints", "counts"];
+    let mut known = Vec::new();
     for (key, value) in summary.as_object().into_iter().flatten() {
         match value {
-            Value::Number(_) => known.push(key.clone()),
-            Value::Object(inner)
-                if ["events", "rest", "energy", "constraints"].contains(&key.as_str()) =>
-            {
+            Value::Number(_) if key != "format" => known.push(key.clone()),
+            Value::Object(inner) if GROUPS.contains(&key.as_str()) => {
                 let numbers = inner.iter().filter(|(_, v)| v.is_number() || v.is_null());
                 known.extend(numbers.map(|(k, _)| format!("{key}.{k}")));
             }
             _ => {}
         }
     }
-    known.retain(|name| name != "format");
-    known.extend(
-        Entry::ALL
-            .iter()
-            .map(|e| format!("certificate.{}", e.name())),
-    );
+    known
+}
+
+/// Whether `name` is `pattern`, in which a `*` stands for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((begin, rest)) => name.strip_prefix(begin).is_some_and(|name| {
+            let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            ends.into_iter().any(|at| matches(rest, &name[at..]))
+        }),
+    }
+}
+
+fn unknown(pattern: &str, known: &[(String, Source)]) -> String {
+    let names = known.iter().map(|(name, _)| name.as_str());
+    let hint = did_you_mean(pattern, names);
+    let told = known
+        .iter()
+        .filter(|(_, source)| matches!(source, Source::Last(_) | Source::Summary(_)));
+    let told: Vec<&str> = told.map(|(name, _)| name.as_str()).collect();
+    let counts = known.iter().any(|(name, _)| name.starts_with("counts."));
+    let counted = match pattern.starts_with("counts") && !counts {
+        true => " (this scheme counts nothing of its own)",
+        false => "",
+    };
     format!(
-        "--collect {name}: there is no such number; there are {}, and max. and min. of every column",
-        known.join(", ")
+        "--collect {pattern}: there is no such number{hint}{counted}; there are {}, and max. and min. of every column; a * stands for any text, as in energy.*",
+        told.join(", ")
     )
 }
 

@@ -200,7 +200,7 @@ fn random_values_are_those_of_their_seed() {
 fn a_sweep_that_makes_no_sense_runs_nothing() {
     let folder = Folder::new("no-sweep");
     let ball = good("ball.toml");
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 10] = [
         (&["--set", "parameters.e=0:1"], "--random N"),
         (&["--set", "parameters.E=0:1:3"], "did you mean"),
         (&["--set", "parameters.e=0:1:x"], "no number of values"),
@@ -209,7 +209,15 @@ fn a_sweep_that_makes_no_sense_runs_nothing() {
             &["--set", "parameters.e=[1", "--collect", "steps"],
             "expected a list",
         ),
-        (&["--collect", "energy.finale"], "energy.final"),
+        (
+            &["--collect", "energy.finale"],
+            "did you mean \"energy.final\"?",
+        ),
+        (&["--collect", "energies.*"], "a * stands for any text"),
+        (
+            &["--collect", "counts.*"],
+            "this scheme counts nothing of its own",
+        ),
         (&["--format", "vtk"], "csv, npz and hdf5"),
         (
             &["--set", "parameters.e=0:1:2", "--set", "parameters.e=1"],
@@ -236,4 +244,37 @@ fn a_sweep_that_makes_no_sense_runs_nothing() {
     );
     assert_eq!(sweep("4", &["--force"]).0, Some(0));
     assert_eq!(folder.runs("same").len(), 5);
+}
+
+#[test]
+fn a_star_collects_whatever_fits_and_texts_need_no_quotes() {
+    let folder = Folder::new("patterns");
+    let ball = good("ball.toml");
+    let sweep = |more: &[&str], out: &str| {
+        let fixed = ["sweep", &ball, "--until", "0.5", "-q", "-o", out];
+        let (code, _, err) = folder.saltus(&[&fixed[..], more].concat());
+        assert_eq!((code, err.as_str()), (Some(0), ""));
+        folder.runs(out)
+    };
+    let scheme = "simulation.scheme=[moreau-jean, nonsmooth-hht]";
+    let rows = sweep(&["--set", scheme, "--collect", "energy.work_*"], "schemes");
+    assert_eq!(column(&rows, "simulation.scheme")[1], "nonsmooth-hht");
+    assert_eq!(
+        rows[0][3..6],
+        [
+            "energy.work_external",
+            "energy.work_contact",
+            "energy.work_moving"
+        ]
+    );
+    // What only a scheme counts is known before its first step.
+    let adaptive = [
+        "--scheme",
+        "adaptive-moreau-jean",
+        "--collect",
+        "counts.*,max.q.*",
+    ];
+    let rows = sweep(&adaptive, "counts");
+    assert_eq!(column(&rows, "counts.accepted_at_shortest_step").len(), 1);
+    assert_eq!(numbers(&column(&rows, "max.q.y")).len(), 1);
 }
