@@ -387,12 +387,47 @@ pub enum OutputFormat {
     Vtk,
 }
 
-/// The JSON schema of a model file.
+/// The JSON schema of a model file, for editors: what may be left out is not told as an alternative, so that a mistake inside of it is
+/// told as what it is.
 #[must_use]
 pub fn schema() -> serde_json::Value {
+    let mut schema = checked_schema();
+    without_alternatives_to_nothing(&mut schema);
+    schema
+}
+
+/// The same as the code checks with.
+pub(crate) fn checked_schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Document).to_value();
     unescape(&mut schema);
     schema
+}
+
+/// Makes `X` of `X or null`, but for the options of schemes, where a summary writes null.
+fn without_alternatives_to_nothing(schema: &mut serde_json::Value) {
+    match schema {
+        serde_json::Value::Object(entries) => {
+            let kind = |item: &serde_json::Value| item.get("type") == Some(&"null".into());
+            let first = match entries.get("anyOf").and_then(|list| list.as_array()) {
+                Some(list) => match list.as_slice() {
+                    [first, null] if kind(null) => first.as_object().cloned(),
+                    _ => None,
+                },
+                None => None,
+            };
+            if let Some(first) = first {
+                entries.shift_remove("anyOf");
+                entries.retain(|key, value| !(key == "default" && value.is_null()));
+                entries.extend(first);
+            }
+            let outside = entries.iter_mut().filter(|(key, _)| *key != "Scheme");
+            outside.for_each(|(_, value)| without_alternatives_to_nothing(value));
+        }
+        serde_json::Value::Array(items) => {
+            items.iter_mut().for_each(without_alternatives_to_nothing);
+        }
+        _ => {}
+    }
 }
 
 /// Descriptions come from comments, where brackets are escaped for rustdoc.

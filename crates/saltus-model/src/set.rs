@@ -149,7 +149,7 @@ fn elsewhere(tree: &Node, path: &Path) -> Option<Diagnostic> {
     if tree.entry(first).is_some() {
         return None;
     }
-    let schema = document::schema();
+    let schema = document::checked_schema();
     let keys = &schema["properties"];
     if keys.get(first).is_some() {
         return None;

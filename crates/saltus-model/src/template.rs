@@ -114,7 +114,7 @@ impl Template {
             tree,
             diagnostics: found,
             mended,
-        } = validate::validate(&root, SCHEMA.get_or_init(document::schema));
+        } = validate::validate(&root, SCHEMA.get_or_init(document::checked_schema));
         diagnostics.extend(found);
         let document: Document = match serde_json::from_value(tree.to_json()) {
             Ok(document) => document,
