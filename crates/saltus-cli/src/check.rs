@@ -254,12 +254,13 @@ fn contacts<'a>(model: &'a Model, names: &'a Names) -> impl Iterator<Item = Stri
         } else {
             String::new()
         };
-        let (gap, rate) = (
-            general(set.gap[i]),
-            general(set.normal_velocity(i, &state.v)),
-        );
+        let rate = match set.normal_velocity(i, &state.v) {
+            rate if rate.is_finite() => format!("rate {} m/s", general(rate)),
+            _ => "rate undefined".to_owned(),
+        };
+        let gap = general(set.gap[i]);
         format!(
-            "{name}: gap {gap} m, rate {rate} m/s, e = {}{friction}",
+            "{name}: gap {gap} m, {rate}, e = {}{friction}",
             general(law.e_n)
         )
     })
@@ -337,10 +338,19 @@ fn counted(names: &[String]) -> String {
 
 /// The scheme, and whether it was tried.
 fn scheme(model: &Model) -> String {
-    let name = model.scheme.name();
+    let mut name = model.scheme.name().to_owned();
+    if let Some(c) = model.scheme.coefficients() {
+        let shown = |x: f64| general(format!("{x:.5e}").parse().unwrap_or(x));
+        let (alpha_m, alpha_f) = (shown(c.alpha_m), shown(c.alpha_f));
+        let (beta, gamma) = (shown(c.beta), shown(c.gamma));
+        let _ = write!(
+            name,
+            " with alpha_m = {alpha_m}, alpha_f = {alpha_f}, beta = {beta}, gamma = {gamma}"
+        );
+    }
     let n = model.system.dims().nv;
     if n <= MOST_TRIED {
-        name.to_owned()
+        name
     } else {
         format!("{name}, not tried on {n} unknowns, which takes as long as the start of a run")
     }

@@ -2,6 +2,7 @@
 
 use crate::arguments::{Changes, RunArguments};
 use crate::foreign;
+use saltus::Checkpoint;
 use saltus::output::{OutputError, SavedResult, SavedRun};
 use saltus_model::Override;
 use serde::{Deserialize, Serialize};
@@ -156,6 +157,16 @@ impl Begin {
         })
     }
 
+    /// The state that the run goes on from: in a result of its own, the last one of the run before.
+    pub fn checkpoint(&self) -> Option<&Checkpoint> {
+        let (path, saved) = self.from.as_ref()?;
+        Some(if path.is_dir() {
+            &saved.checkpoint
+        } else {
+            saved.last()
+        })
+    }
+
     /// The result that the run goes on with.
     pub fn result(&self) -> Option<(&Path, &SavedResult)> {
         let (path, saved) = self.from.as_ref()?;
@@ -168,13 +179,13 @@ fn in_directory(path: &Path) -> Result<SavedRun, String> {
     match SavedRun::read_in(path) {
         Err(OutputError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             Err(format!(
-                "{} has no checkpoint.json: it holds no result, or its run was killed before it wrote one (--checkpoint-every SECONDS writes them on the way), or has no trajectory.csv, without which none is written; run the model again without --resume",
+                "{} has no checkpoint.json: it holds no result, or its run was killed before it wrote one (--checkpoint-every SECONDS writes them on the way); run the model again without --resume",
                 path.display()
             ))
         }
         Err(error) => Err(error.to_string()),
         Ok(saved) if saved.result.is_none() => Err(format!(
-            "{}: its checkpoint.json is of no result that could go on; begin one of its own with --resume {0}/checkpoint.json --out DIR",
+            "{}: its checkpoint.json is of no result that could go on, as one without trajectory.csv is not; begin one of its own with --resume {0}/checkpoint.json --out DIR",
             path.display()
         )),
         Ok(saved) => Ok(saved),

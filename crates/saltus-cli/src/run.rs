@@ -4,8 +4,8 @@ use crate::arguments::RunArguments;
 use crate::progress::{Progress, patiently};
 use crate::request::{self, Begin, Request};
 use crate::{
-    INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, columns, foreign, print, render, signals,
-    words,
+    INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, columns, doubts, foreign, print, render,
+    signals, words,
 };
 use saltus::output::{
     Format, OutputError, ResultDirectory, ResultWriter, Resumption, RunCard, SavedRun,
@@ -37,10 +37,10 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
         }
     };
     if !quiet {
-        model.notes.iter().for_each(|note| render::note(note));
+        notes(&model).iter().for_each(|note| render::note(note));
     }
-    if let Some((path, saved)) = &begin.from
-        && let Err(message) = fits(path, &saved.checkpoint, &model, arguments.allow_changes)
+    if let (Some((path, _)), Some(checkpoint)) = (&begin.from, begin.checkpoint())
+        && let Err(message) = fits(path, checkpoint, &model, arguments.allow_changes)
     {
         return refused_with(&message);
     }
@@ -55,8 +55,8 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
         .allow_changes(arguments.allow_changes)
         .step(model.plan.step)
         .until(model.plan.until);
-    let simulation = match &begin.from {
-        Some((_, saved)) => simulation.resume(saved.checkpoint.clone()),
+    let simulation = match begin.checkpoint() {
+        Some(checkpoint) => simulation.resume(checkpoint.clone()),
         None => simulation.start(model.initial.clone()),
     };
     let mut progress = Progress::new(quiet);
@@ -105,6 +105,21 @@ fn tell(arguments: &RunArguments, model: &Model, files: &ResultWriter) -> Result
     print(&(text + "\n"))
 }
 
+/// What was changed or noticed before the run.
+fn notes(model: &Model) -> Vec<String> {
+    let mut notes = model.notes.clone();
+    notes.extend(doubts::instability(model));
+    let formats = &model.output.formats;
+    let table = |format| formats.contains(&format);
+    if (table(OutputFormat::Npz) || table(OutputFormat::Hdf5)) && !table(OutputFormat::Csv) {
+        notes.push(
+            "without trajectory.csv this result cannot be gone on with; --format csv beside the others writes it"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
 /// Says what is wrong with a model, or what the file is where it is none.
 pub fn refused(path: &Path, errors: &ModelErrors) {
     match foreign::instead_of_a_model(path) {
@@ -149,7 +164,7 @@ fn directory(
         description: model.description.clone(),
         parameters: model.parameters.clone(),
         command: Some(command),
-        notes: model.notes.clone(),
+        notes: notes(model),
         ..RunCard::new(&model.name, &model.scheme)
     };
     let format = |format: &OutputFormat| match format {
@@ -188,6 +203,8 @@ fn directory(
         .force(arguments.force);
     if let Some((_, saved)) = goes_on {
         plan = plan.go_on(saved.clone());
+    } else if let Some(checkpoint) = begin.checkpoint() {
+        plan = plan.closed(checkpoint.closed.clone());
     }
     plan = plan.select(columns::selection(model));
     if let Some(assembly) = &model.assembly {

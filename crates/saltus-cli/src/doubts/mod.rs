@@ -3,12 +3,12 @@
 mod grid;
 mod shape;
 
-use saltus_linear::SquareMatrix;
+use saltus_linear::{Dense, SquareMatrix};
 use saltus_mechanics::flexible::Probe;
 use saltus_model::Model;
 use saltus_model::document::OutputFormat;
 use saltus_model::number::general;
-use saltus_system::{ContactSet, Point, Reach};
+use saltus_system::{ContactSet, Names, Point, Reach};
 use shape::Shape;
 use std::collections::HashMap;
 
@@ -20,6 +20,9 @@ const LARGE: f64 = 1e9;
 /// A step that is longer than so many radians of the fastest motion resolves nothing of it.
 const MANY_RADIANS: f64 = 300.0;
 
+/// Gradients of constraints are looked at with up to this many coordinates or constraints.
+const MOST_DENSE: usize = 1000;
+
 /// Shapes are looked at in models of up to this many nodes.
 const MOST_NODES: usize = 300_000;
 
@@ -27,6 +30,7 @@ const MOST_NODES: usize = 300_000;
 pub fn doubts(model: &Model) -> Vec<String> {
     let mut doubts = Vec::new();
     doubts.extend(long_step(model));
+    doubts.extend(instability(model));
     doubts.extend(large_output(model));
     doubts.extend(outside_of_domains(model));
     doubts.extend(stop_at_once(model));
@@ -52,6 +56,13 @@ pub fn doubts(model: &Model) -> Vec<String> {
         doubts.extend(shape.overlaps());
     }
     doubts
+}
+
+/// Coefficients with which a scheme is stable at no step.
+pub fn instability(model: &Model) -> Option<String> {
+    let why = model.scheme.instability()?;
+    let name = model.scheme.name();
+    Some(format!("scheme {name} is unstable: {why}"))
 }
 
 fn long_step(model: &Model) -> Option<String> {
@@ -152,12 +163,51 @@ fn outside_of_domains(model: &Model) -> Vec<String> {
     for i in (0..set.len()).filter(|&i| !set.gap[i].is_finite()) {
         told(format!("the gap \"{}\"", names.contact(set.id[i])));
     }
+    let place = || place(&names, &state.q);
+    for i in (0..set.len()).filter(|&i| set.gap[i].is_finite()) {
+        let row = set.first_row[i];
+        if set.directions.values(row).iter().any(|w| !w.is_finite()) {
+            let contact = names.contact(set.id[i]);
+            told(format!(
+                "the gradient of the gap \"{contact}\", at {},",
+                place()
+            ));
+        }
+    }
+    if system.dims().ng.max(system.dims().nv) <= MOST_DENSE {
+        let mut gradients = Dense::zeros(system.dims().ng, system.dims().nv);
+        system.g_jacobian(state.t, &state.q, &mut gradients);
+        for (i, name) in names.bilateral.iter().enumerate() {
+            if g[i].is_finite() && gradients.row(i).iter().any(|w| !w.is_finite()) {
+                told(format!(
+                    "the gradient of the constraint \"{name}\", at {},",
+                    place()
+                ));
+            }
+        }
+    }
     for (name, value) in quantities(model) {
         if value.is_some_and(|value| !value.is_finite()) {
             told(format!("the quantity \"{name}\""));
         }
     }
     doubts
+}
+
+/// The first coordinates with their values.
+fn place(names: &Names, q: &[f64]) -> String {
+    const MOST: usize = 6;
+    let mut values: Vec<String> = names
+        .positions
+        .iter()
+        .zip(q)
+        .take(MOST)
+        .map(|(name, value)| format!("{name} = {}", general(*value)))
+        .collect();
+    if q.len() > MOST {
+        values.push("…".to_owned());
+    }
+    values.join(", ")
 }
 
 /// The quantities at the start, and the condition last; none where one depends on what only a step knows.

@@ -5,6 +5,7 @@ mod completions;
 mod directory;
 mod resume;
 mod sweep;
+mod words;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
