@@ -191,6 +191,17 @@ until = 3
 }
 
 #[test]
+fn a_failed_step_with_located_impacts_names_its_place() {
+    let folder = Folder::new("located");
+    let whip = case("whip");
+    let scheme =
+        "simulation.scheme={ name = \"nonsmooth-generalized-alpha\", impacts = \"located\" }";
+    let (code, _, err) = folder.saltus(&["run", &whip, "--set", scheme, "--step", "5e-3"]);
+    assert_eq!(code, Some(3), "{err}");
+    assert!(err.contains("(beam.") && !err.contains("()"), "{err}");
+}
+
+#[test]
 fn a_motion_of_a_set_that_does_not_fit_is_one_error_at_its_table() {
     let folder = Folder::new("misfit");
     let block = folder.model(

@@ -41,6 +41,9 @@ pub(crate) fn columns(
                 n => format!("{n} become columns"),
             };
             let which = match (nodes.len(), contacts) {
+                (0, 0..=FEW) => {
+                    "there are no ends of lines, no point masses and no contacts".to_owned()
+                }
                 (_, 0..=FEW) => "ends of lines, point masses and nodes of contacts".to_owned(),
                 (0, _) => format!(
                     "there are no ends of lines and no point masses, and the {contacts} nodes of contacts are many"
