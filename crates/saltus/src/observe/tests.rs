@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::observe::rest::RestWatch;
-use crate::observe::{EventKind, EventLog, Events, Rest};
+use crate::observe::{Audit, EventKind, EventLog, Events, Rest};
 use saltus_integrators::{
-    Certificate, Energy, Frame, Guarantees, Memory, Plan, Reactions, RunInfo, StepReport,
+    Certificate, Energy, Frame, Guarantees, Memory, Observer, Plan, Reactions, RunInfo, StepReport,
+    Stop,
 };
 use saltus_system::{ContactId, ContactLaw, ContactSet, Names, State};
 
@@ -82,17 +83,12 @@ fn events(names: usize, frames: &[&[Contact]]) -> Events {
     reported(names, &frames)
 }
 
-/// The events of a run whose scheme reports some of them.
-fn reported(names: usize, frames: &[(&[Contact], &[saltus_integrators::Event])]) -> Events {
-    let names = Names {
-        contacts: (0..names).map(|i| format!("c{i}")).collect(),
-        ..Names::default()
-    };
-    let plan = Plan::new(0.0, H, 100.0);
-    let info = RunInfo {
+/// What every run here is.
+fn info(names: &Names, velocity_lags: bool) -> RunInfo<'_> {
+    RunInfo {
         scheme: "test",
-        names: &names,
-        plan,
+        names,
+        plan: Plan::new(0.0, H, 100.0),
         guarantees: Guarantees::default(),
         has_forces: false,
         tangents: &[],
@@ -100,8 +96,17 @@ fn reported(names: usize, frames: &[(&[Contact], &[saltus_integrators::Event])])
         chooses_step: false,
         stable_step: None,
         resolved_options: &[],
-        velocity_lags: false,
+        velocity_lags,
+    }
+}
+
+/// The events of a run whose scheme reports some of them.
+fn reported(names: usize, frames: &[(&[Contact], &[saltus_integrators::Event])]) -> Events {
+    let names = Names {
+        contacts: (0..names).map(|i| format!("c{i}")).collect(),
+        ..Names::default()
     };
+    let info = info(&names, false);
     let reports = frames.iter().any(|(_, reported)| !reported.is_empty());
     let mut log = EventLog::default();
     for (k, (contacts, reported)) in frames.iter().enumerate() {
@@ -368,4 +373,42 @@ fn what_has_no_mass_may_move() {
         with_energy(k, 1.0, Energy::default(), &[(0, 0.0, 0.0, 1.0)], look);
     }
     assert_eq!(watch.rest(), Rest::default());
+}
+
+/// Steps with an impact that gain energy, in a run of these kinetic and potential energies at the ends of its steps \[J\]; in every
+/// other step the contact closes.
+fn gains(energies: &[(f64, f64)], velocity_lags: bool) -> u64 {
+    let names = Names::default();
+    let info = info(&names, velocity_lags);
+    let mut audit = Audit::new();
+    for (k, (kinetic, potential)) in energies.iter().enumerate() {
+        let energy = Energy {
+            kinetic: *kinetic,
+            potential: *potential,
+        };
+        let contact = [(0, 0.0, 0.0, (k % 2) as f64)];
+        with_energy(k as u64, 1.0, energy, &contact, |frame| match k {
+            0 => audit.begin(&info, frame).unwrap(),
+            _ => drop(audit.frame(frame).unwrap()),
+        });
+    }
+    audit.end(&Stop::EndReached).unwrap();
+    audit.outcome().unwrap().energy.impacts_that_gain
+}
+
+#[test]
+fn rounding_of_an_energy_that_is_not_kinetic_is_no_gain() {
+    // A body that sinks by a joule and comes to rest between any two looks at it.
+    let still = [(0.0, 1.0), (0.0, 0.0), (0.0, 0.0), (8e-19, 0.0)];
+    assert_eq!(gains(&still, false), 0);
+    let gained = [(0.0, 1.0), (0.0, 0.0), (0.0, 0.0), (1e-3, 0.0)];
+    assert_eq!(gains(&gained, false), 1);
+}
+
+#[test]
+fn what_a_lagging_velocity_hides_is_no_gain_when_it_comes_back() {
+    let hidden = [(9.0, 0.0), (1.0, 0.0), (4.0, 0.0), (4.0, 0.0)];
+    assert_eq!((gains(&hidden, false), gains(&hidden, true)), (1, 0));
+    let gained = [(9.0, 0.0), (1.0, 0.0), (4.0, 0.0), (10.0, 0.0)];
+    assert_eq!(gains(&gained, true), 1);
 }
