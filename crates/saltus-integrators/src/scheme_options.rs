@@ -177,6 +177,9 @@ mod tests {
                 if now > 1e100 {
                     return f64::INFINITY;
                 }
+                if now < 1e-100 {
+                    break;
+                }
                 if n + 1 == steps {
                     worst = worst.max(now / size);
                 }

@@ -210,6 +210,7 @@ pub struct NonsmoothNewmarkOptions {
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 5e-2))]
     pub tolerance: f64,
     /// Most corrections in a step, ≥ 1.
+    #[schemars(range(min = 1))]
     pub max_iterations: u32,
 }
 
@@ -234,6 +235,7 @@ pub struct NonsmoothHhtOptions {
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 5e-2))]
     pub tolerance: f64,
     /// Most corrections in a step, ≥ 1.
+    #[schemars(range(min = 1))]
     pub max_iterations: u32,
 }
 

@@ -386,7 +386,7 @@ fn gains(energies: &[(f64, f64)], velocity_lags: bool) -> u64 {
             kinetic: *kinetic,
             potential: *potential,
         };
-        let contact = [(0, 0.0, 0.0, (k % 2) as f64)];
+        let contact = [(0, 0.0, -1.0, (k % 2) as f64)];
         with_energy(k as u64, 1.0, energy, &contact, |frame| match k {
             0 => audit.begin(&info, frame).unwrap(),
             _ => drop(audit.frame(frame).unwrap()),
