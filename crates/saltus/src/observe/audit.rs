@@ -427,7 +427,11 @@ impl Audit {
             rejected: self.rejected,
             counts: self.counts,
             step_range: range.filter(|_| self.chooses_step),
-            last_step: self.h,
+            // The difference of two times has the round-off of both.
+            last_step: self.h.map(|h| {
+                let whole = (h - plan.step).abs() <= 1e-9 * plan.step;
+                if whole { plan.step } else { h }
+            }),
             stable_step: self.stable_step,
             resolved_options: self.resolved_options,
             t_end: self.t,
