@@ -1,9 +1,10 @@
 //! The books of a run: certificate, energy, iterations, events, rest, wall time.
 
+use crate::observe::moving::MovingRates;
 use crate::observe::rest::RestWatch;
 use crate::observe::{EventLog, Events, Rest};
 use saltus_integrators::{
-    Counts, Energy, Frame, Guarantees, Observer, ObserverError, Plan, Reactions, RunInfo, Stop,
+    Counts, Energy, Frame, Guarantees, Observer, ObserverError, Plan, RunInfo, Stop,
     WorstCertificate,
 };
 use serde::{Deserialize, Serialize};
@@ -71,26 +72,6 @@ impl EnergyAudit {
     pub fn dissipated(&self) -> f64 {
         self.work_contact - self.work_moving
     }
-}
-
-/// Work of contacts and constraints that move by themselves \[J\].
-pub(crate) fn work_moving(reactions: &Reactions<'_>) -> f64 {
-    if let Some(work) = reactions.work_moving {
-        return work;
-    }
-    let contacts = reactions.contacts;
-    let mut work = 0.0;
-    if contacts.rate.iter().any(|rate| *rate != 0.0) {
-        for (i, &row) in contacts.first_row.iter().enumerate() {
-            work -= reactions.impulse[i] * contacts.rate[row];
-            for k in row + 1..=row + usize::from(contacts.law[i].tangents) {
-                work -= reactions.row_impulse.get(k).unwrap_or(&0.0) * contacts.rate[k];
-            }
-        }
-    }
-    let rows = reactions.bilateral_impulse.iter();
-    let rates = rows.zip(reactions.bilateral_rate);
-    work - rates.map(|(p, rate)| p * rate).sum::<f64>()
 }
 
 /// Correction solves of the Newton loop.
@@ -242,6 +223,11 @@ pub struct Audit {
     wall: Duration,
     #[serde(skip)]
     impact: bool,
+    /// Rates of what moves by itself, and its work in the last step \[J\].
+    #[serde(skip)]
+    moving: MovingRates,
+    #[serde(skip)]
+    latest_moving: f64,
     /// Steps since the last impact.
     quiet: Option<u64>,
     #[serde(with = "crate::exact")]
@@ -399,6 +385,11 @@ impl Audit {
         self.impact
     }
 
+    /// Work of what moves by itself in the last step \[J\].
+    pub(crate) fn latest_moving(&self) -> f64 {
+        self.latest_moving
+    }
+
     /// Length of the last step \[s\].
     pub(crate) fn last_step(&self) -> Option<f64> {
         self.h
@@ -456,6 +447,7 @@ impl Observer for Audit {
             self.resolved_options = info.resolved_options.to_vec();
             self.velocity_lags = info.velocity_lags;
             self.started = Some(Instant::now());
+            self.moving.keep(&first.reactions);
             return Ok(());
         }
         *self = Self {
@@ -471,6 +463,7 @@ impl Observer for Audit {
         let names = first.counts.names.iter();
         self.counts = names.map(|name| ((*name).to_owned(), 0)).collect();
         self.log.begin(info, first, self.before.as_deref());
+        self.moving.keep(&first.reactions);
         self.rest.begin(first);
         let energy = first.report.energy;
         self.energy = EnergyAudit {
@@ -503,7 +496,9 @@ impl Observer for Audit {
         self.max_redundant = self.max_redundant.max(report.redundant);
         self.remedied += u64::from(report.remedies > 0);
         let total = report.energy.total();
-        let moving = work_moving(&frame.reactions);
+        let moving = self.moving.work(&frame.reactions);
+        self.moving.keep(&frame.reactions);
+        self.latest_moving = moving;
         let gain = total - self.total - report.work_external - moving;
         let numerical = total - self.total - report.work_external - report.work_contact;
         if gain > self.energy.max_gain {

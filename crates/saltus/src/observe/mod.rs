@@ -4,6 +4,7 @@ mod audit;
 mod closures;
 mod events;
 mod extremes;
+mod moving;
 mod recorder;
 mod rest;
 mod stop_flag;
@@ -21,6 +22,5 @@ pub use saltus_integrators::EventKind;
 pub use stop_flag::StopFlag;
 pub use stop_when::StopWhen;
 
-pub(crate) use audit::work_moving;
 pub(crate) use closures::Closures;
 pub(crate) use thinning::Thinning;

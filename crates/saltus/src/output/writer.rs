@@ -391,7 +391,8 @@ impl ResultWriter {
         }
         if let Some(report) = &mut self.report {
             let impacts = self.audit.log().latest_impacts();
-            report.push(frame, self.rows.last_row(), impact, impacts);
+            let moving = self.audit.latest_moving();
+            report.push(frame, self.rows.last_row(), impact, impacts, moving);
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ mod timeline;
 mod words;
 
 use crate::columns::{Column, Quantity};
-use crate::observe::{Outcome, work_moving};
+use crate::observe::Outcome;
 use crate::output::RunCard;
 pub use diagram::Diagram;
 use plot::Plot;
@@ -165,7 +165,8 @@ impl Report {
         }
     }
 
-    /// Takes a frame and its row; `impact` says whether a contact closed in it, `impacts` which and when.
+    /// Takes a frame and its row; `impact` says whether a contact closed in it, `impacts` which and when, `moving` \[J\] what work those that
+    /// move by themselves did.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -173,6 +174,7 @@ impl Report {
         row: &[f64],
         impact: bool,
         impacts: &[(ContactId, f64)],
+        moving: f64,
     ) {
         self.contacts.take(frame, impacts);
         let (before, t) = (self.time.1, row[0]);
@@ -196,14 +198,14 @@ impl Report {
         }
         self.struck = impact;
         if !impacts.is_empty() {
-            self.take_losses(frame, t);
+            self.take_losses(frame, t, moving);
         }
     }
 
     /// Takes what the impacts of a step lost: as the scheme reports them, else what the contacts took in the step beyond what those
     /// that move by themselves brought in.
     #[cold]
-    fn take_losses(&mut self, frame: &Frame<'_>, t: f64) {
+    fn take_losses(&mut self, frame: &Frame<'_>, t: f64, moving: f64) {
         let lost = self.lost.get_or_insert_with(Curve::new);
         let mut reported = false;
         for event in frame.events.iter().filter(|e| e.kind == EventKind::Impact) {
@@ -211,7 +213,6 @@ impl Report {
             lost.pulse(event.t, event.energy_lost);
         }
         if !reported {
-            let moving = work_moving(&frame.reactions);
             lost.pulse(t, moving - frame.report.work_contact);
         }
     }

@@ -194,22 +194,100 @@ scheme = { name = "nonsmooth-generalized-alpha", formulation = "pva", impacts = 
 step = 0.1
 until = 3
 "#;
-    let model = saltus_model::Model::parse(
-        "wall",
-        "wall",
-        text.to_owned(),
-        saltus_model::Format::Toml,
-        &[],
-    )
-    .unwrap_or_else(|errors| panic!("{errors}"));
-    let run = saltus::Simulation::new(&*model.system, model.scheme.clone())
+    let energy = outcome_of(text).energy;
+    let change = energy.last.total() - energy.initial.total();
+    assert!(change.abs() > 0.1, "{change}");
+    assert!((energy.work_moving - change).abs() < 1e-12, "{energy:?}");
+}
+
+/// A constraint drives a mass: all its work is that of what moves by itself, to second order in the step.
+#[test]
+fn what_drives_a_mass_does_all_its_work() {
+    for scheme in [
+        "moreau-jean",
+        "half-explicit",
+        "moreau-jean-projected",
+        "higher-order",
+    ] {
+        let text = format!(
+            r#"
+saltus = 1
+[system]
+coordinates = ["x"]
+mass = [1]
+force = ["0"]
+[[system.bilateral]]
+name = "drive"
+g = "x - 0.3*sin(5*t)"
+[initial]
+v = {{ x = 1.5 }}
+[simulation]
+scheme = "{scheme}"
+step = 1e-2
+until = 2
+"#
+        );
+        let energy = outcome_of(&text).energy;
+        let work = 0.5 * ((1.5 * 10.0_f64.cos()).powi(2) - 1.5_f64.powi(2));
+        assert!(
+            (energy.work_moving - work).abs() < 5e-3,
+            "{scheme}: {energy:?}"
+        );
+        let dissipated = energy.work_contact - energy.work_moving;
+        assert!(dissipated.abs() < 5e-3, "{scheme}: {energy:?}");
+    }
+}
+
+/// What begins closed and approaching hits at once, with its restitution.
+#[test]
+fn a_motion_that_begins_with_an_impact_rebounds() {
+    for method in [
+        "trapezoidal",
+        "acceleration",
+        "reduced",
+        "hetr",
+        "hem3",
+        "hem4",
+    ] {
+        let text = format!(
+            r#"
+saltus = 1
+[system]
+coordinates = ["y"]
+mass = [1]
+potential = "10*y"
+[[system.unilateral]]
+name = "floor"
+gap = "y"
+restitution = 0.5
+[initial]
+v = {{ y = -1 }}
+[simulation]
+scheme = {{ name = "half-explicit", method = "{method}" }}
+step = 1e-3
+until = 0.05
+"#
+        );
+        let run = recorded(&text);
+        let y = run.column("q.y").unwrap().last().unwrap();
+        // 0.5 t − 5 t² at 0.05 s.
+        assert!((y - 0.0125).abs() < 2e-3, "{method}: {y}");
+        assert_eq!(run.outcome().unwrap().events.impacts, 1, "{method}");
+    }
+}
+
+fn recorded(text: &str) -> saltus::Trajectory {
+    let format = saltus_model::Format::Toml;
+    let model = saltus_model::Model::parse("text", "text", text.to_owned(), format, &[])
+        .unwrap_or_else(|errors| panic!("{errors}"));
+    saltus::Simulation::new(&*model.system, model.scheme.clone())
         .start(model.initial.clone())
         .step(model.plan.step)
         .until(model.plan.until)
         .record()
-        .unwrap();
-    let energy = &run.outcome().unwrap().energy;
-    let change = energy.last.total() - energy.initial.total();
-    assert!(change.abs() > 0.1, "{change}");
-    assert!((energy.work_moving - change).abs() < 1e-12, "{energy:?}");
+        .unwrap()
+}
+
+fn outcome_of(text: &str) -> saltus::Outcome {
+    recorded(text).outcome().unwrap().clone()
 }
