@@ -44,7 +44,7 @@ fn table() -> String {
         );
     }
     text.push_str(
-        "\nThe order is that on smooth motion with default options; across impacts, that in the L1 norm.\n\
+        "\nThe order is that on smooth motion with default options, and with bilateral constraints where it says so; across impacts, that in the L1 norm.\n\
          Options and their defaults: saltus schemes NAME.\n",
     );
     text

@@ -110,7 +110,7 @@ impl Scheme {
     pub const ALL: &'static [SchemeInfo] = &[
         SchemeInfo {
             name: "moreau-jean",
-            order: "2, across impacts 1",
+            order: "2, with constraints and across impacts 1",
             summary: "Moreau–Jean θ-scheme: contact at velocity level, robust with many contacts",
         },
         SchemeInfo {
@@ -125,12 +125,12 @@ impl Scheme {
         },
         SchemeInfo {
             name: "nonsmooth-newmark",
-            order: "2, across impacts 1",
+            order: "2, with constraints and across impacts 1",
             summary: "nonsmooth Newmark: contact at velocity level as Moreau–Jean, Newmark's rule for the smooth motion",
         },
         SchemeInfo {
             name: "nonsmooth-hht",
-            order: "2, across impacts 1",
+            order: "2, with constraints and across impacts 1",
             summary: "nonsmooth HHT: as nonsmooth-newmark, with numerical damping of high frequencies by alpha",
         },
         SchemeInfo {
@@ -145,7 +145,7 @@ impl Scheme {
         },
         SchemeInfo {
             name: "adaptive-moreau-jean",
-            order: "2, across impacts 1",
+            order: "2, with constraints and across impacts 1",
             summary: "Moreau–Jean θ-scheme with steps chosen by the error and by how deep contacts penetrate, friction included",
         },
         SchemeInfo {
@@ -160,7 +160,7 @@ impl Scheme {
         },
         SchemeInfo {
             name: "moreau-jean-projected",
-            order: "2, across impacts 1",
+            order: "2, with constraints and across impacts 1",
             summary: "Moreau–Jean with projected positions: no penetration and no drift, friction included",
         },
         SchemeInfo {

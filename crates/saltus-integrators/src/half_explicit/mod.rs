@@ -102,7 +102,7 @@ impl CorridorScheme for HalfExplicit {
         let zeros = || vec![0.0; step.dims.nv];
         let (a0, a1, v_free, v1, response) = (zeros(), zeros(), zeros(), zeros(), zeros());
         let tableau = options.tableau();
-        let stable_step = options.method.largest_step(system, state, &step);
+        let stable_step = options.largest_step(system, state, &step);
         let report = step.initial_report(system, h);
         let active = Vec::with_capacity(step.start.contacts.len());
         let scheme = Self {

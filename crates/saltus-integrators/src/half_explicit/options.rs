@@ -1,7 +1,7 @@
 //! Parameters of the half-explicit schemes.
 
 use super::tableaux::Tableau;
-use crate::kit::{Mode, Step, highest_mode};
+use crate::kit::{Mode, Step, largest_step};
 use crate::scheme::{OptionsError, check_tolerance};
 use saltus_system::{State, System};
 use schemars::JsonSchema;
@@ -28,25 +28,8 @@ pub enum Method {
     Tableau,
 }
 
-impl Method {
-    /// Largest stable step \[s\] about the start of `step`; `None` where nothing vibrates, or the method has no such limit that is known.
-    pub(super) fn largest_step(
-        self,
-        system: &dyn System,
-        state: &State,
-        step: &Step,
-    ) -> Option<f64> {
-        let mode = || highest_mode(system, state, step);
-        match self {
-            Self::Trapezoidal | Self::Acceleration | Self::Reduced => {
-                mode().map(Mode::verlet_limit)
-            }
-            Self::Hem3 => mode().map(|m| m.imaginary_limit(3.0_f64.sqrt())),
-            Self::Hem4 => mode().map(|m| m.imaginary_limit(3.275_8)),
-            Self::Hetr | Self::Tableau => None,
-        }
-    }
-}
+/// Growth of a vibration in a step that is round-off.
+const GROWTH: f64 = 1.0 + 1e-9;
 
 /// Coefficients of an explicit Runge–Kutta method.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,6 +85,20 @@ impl HalfExplicitOptions {
     #[must_use]
     pub fn solves_friction(&self) -> bool {
         self.method != Method::Acceleration
+    }
+
+    /// Largest stable step \[s\] about the start of `step`; `None` where nothing vibrates and nothing is damped.
+    pub(super) fn largest_step(
+        &self,
+        system: &dyn System,
+        state: &State,
+        step: &Step,
+    ) -> Option<f64> {
+        let tableau = self.tableau();
+        largest_step(system, state, step, |mode: Mode| match &tableau {
+            None => mode.verlet_limit(),
+            Some(tableau) => mode.runge_kutta_limit(GROWTH, tableau.stages(), |l| tableau.stage(l)),
+        })
     }
 
     /// The Runge–Kutta method, where it is one.

@@ -60,6 +60,11 @@ impl Tableau {
         &self.rows[l]
     }
 
+    /// Weights of the stages before it in stage `l`; of the end of the step where `l` is the number of stages.
+    pub(super) fn stage(&self, l: usize) -> &[f64] {
+        l.checked_sub(1).map_or(&[], |row| &self.rows[row])
+    }
+
     /// Weight of stage `l` in the end of the step.
     pub(super) fn b(&self, l: usize) -> f64 {
         self.rows[self.rows.len() - 1][l]

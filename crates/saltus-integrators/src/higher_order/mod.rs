@@ -97,7 +97,7 @@ impl Integrator for HigherOrder {
         let mut step = Step::new(NAME, system, state, self.options.activation_tolerance, h)?;
         refuse_friction(NAME, system, &step)?;
         refuse_laws_of_joints(system, NAME)?;
-        let stable_step = self.options.method.stable_step(system, state, &step);
+        let stable_step = self.options.stable_step(system, state, &step);
         let report = step.initial_report(system, h);
         let mut event_loop = Box::new(EventLoop::new(system, step, &self.options, h));
         event_loop.find_closed(system, &self.options)?;

@@ -1,7 +1,7 @@
 //! Parameters of the higher-order schemes.
 
 use super::tableaux::Tableau;
-use crate::kit::{Step, highest_mode};
+use crate::kit::{Step, largest_step};
 use crate::scheme::{OptionsError, check_tolerance};
 use saltus_system::{State, System};
 use schemars::JsonSchema;
@@ -26,25 +26,6 @@ pub enum Method {
     Rk4,
     /// The method of Dormand and Prince: explicit, order 5.
     Dopri5,
-}
-
-impl Method {
-    /// Largest step \[s\] that is stable on the vibrations about `state`, the start of `step`, where the method has such a limit and it
-    /// is known.
-    pub(super) fn stable_step(
-        self,
-        system: &dyn System,
-        state: &State,
-        step: &Step,
-    ) -> Option<f64> {
-        let limit = match self {
-            Self::Kutta3 => 3.0_f64.sqrt(),
-            Self::Rk4 => 8.0_f64.sqrt(),
-            Self::Dopri5 => 0.99,
-            Self::Gauss | Self::Radau3 | Self::Radau5 | Self::Midpoint => return None,
-        };
-        highest_mode(system, state, step).map(|mode| mode.imaginary_limit(limit))
-    }
 }
 
 /// Parameters of [`HigherOrder`](super::HigherOrder).
@@ -92,7 +73,33 @@ impl Default for HigherOrderOptions {
     }
 }
 
+/// What an explicit method may add to an undamped vibration in a step: that of Dormand and Prince is unstable for all of them, by less
+/// than this up to `ω h = 0.99`.
+const GROWTH: f64 = 1.0 + 1e-4;
+
 impl HigherOrderOptions {
+    /// Largest step \[s\] that is stable about `state`, the start of `step`; `None` of implicit methods and where nothing vibrates and
+    /// nothing is damped.
+    pub(super) fn stable_step(
+        &self,
+        system: &dyn System,
+        state: &State,
+        step: &Step,
+    ) -> Option<f64> {
+        let tableau = self.tableau();
+        tableau.is_explicit.then_some(())?;
+        largest_step(system, state, step, |mode| {
+            let weights = |l: usize| {
+                if l < tableau.stages() {
+                    &tableau.a(l)[..l]
+                } else {
+                    tableau.b()
+                }
+            };
+            mode.runge_kutta_limit(GROWTH, tableau.stages(), weights)
+        })
+    }
+
     pub(super) fn tableau(&self) -> Tableau {
         match self.method {
             Method::Gauss => Tableau::gauss(),

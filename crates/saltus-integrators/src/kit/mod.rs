@@ -34,7 +34,7 @@ pub(crate) use projection::{Gap, Projection, Unprojected};
 pub(crate) use reactions::{StepReactions, restitution};
 pub(crate) use row::Row;
 pub(crate) use runge_kutta::{TangentRate, combine};
-pub(crate) use stability::{Mode, highest_mode};
+pub(crate) use stability::{Mode, largest_step};
 pub(crate) use stage::{Stage, check_force};
 pub(crate) use start::{augment_force, augment_matrix, length_scale};
 pub(crate) use step::{Step, energy_at, halves, not_finite, whole};

@@ -7,6 +7,11 @@ use saltus_system::{State, System};
 /// Power iterations, and the change of the estimate that ends them.
 const ITERATIONS: usize = 200;
 const SETTLED: f64 = 1e-6;
+/// Step lengths at which a Runge–Kutta method is looked at, over the time scale of the motion, and how many.
+const SCAN: f64 = 1e-2;
+const FARTHEST: u32 = 800;
+/// Most stages of a method that is looked at.
+const MOST_STAGES: usize = 16;
 
 /// A vibration: `ω²` [1/s²] and `2 ξ ω` [1/s].
 #[derive(Debug, Clone, Copy)]
@@ -16,14 +21,78 @@ pub(crate) struct Mode {
 }
 
 impl Mode {
-    /// Largest step \[s\] of an explicit scheme whose limit on the imaginary axis is `ω h ≤ limit`; damping is not looked at.
-    pub(crate) fn imaginary_limit(self, limit: f64) -> f64 {
-        limit / self.square.sqrt()
-    }
-
     /// Largest step \[s\] of the velocity Verlet scheme (Schindler et al. 2015).
     pub(crate) fn verlet_limit(self) -> f64 {
         verlet_limit(self.square, self.damping)
+    }
+
+    /// Largest step \[s\] of the symplectic Euler scheme with forces at the velocity before: `c ≤ 2` and `z² + 2c ≤ 4`.
+    pub(crate) fn symplectic_limit(self) -> f64 {
+        let (k, d) = (self.square, self.damping);
+        let limit = 4.0 / (d + (d * d + 4.0 * k).sqrt());
+        limit.min(2.0 / d)
+    }
+
+    /// Largest step \[s\] up to which no step of the explicit Runge–Kutta method makes the vibration more than `growth` times as large;
+    /// `weights(l)` are those of the stages before in stage `l` of `stages`, and `weights(stages)` those of the end. 0 where every step
+    /// does.
+    pub(crate) fn runge_kutta_limit<'a>(
+        self,
+        growth: f64,
+        stages: usize,
+        weights: impl Fn(usize) -> &'a [f64],
+    ) -> f64 {
+        let unit = self.square.sqrt().max(self.damping);
+        let is_stable = |s: f64| self.amplification(s / unit, stages, &weights) <= growth;
+        let Some(first) = (1..=FARTHEST).find(|&k| !is_stable(SCAN * f64::from(k))) else {
+            return SCAN * f64::from(FARTHEST) / unit;
+        };
+        let (mut low, mut high) = (SCAN * f64::from(first - 1), SCAN * f64::from(first));
+        while high - low > 1e-6 * high {
+            let middle = 0.5 * (low + high);
+            if is_stable(middle) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        // Growth that a short step hides in the tolerance is growth.
+        if first == 1 { 0.0 } else { low / unit }
+    }
+
+    /// Largest amplification of `ẍ + d ẋ + k x = 0` in a step of length `h` \[s\].
+    pub(crate) fn amplification<'a>(
+        self,
+        h: f64,
+        stages: usize,
+        weights: &impl Fn(usize) -> &'a [f64],
+    ) -> f64 {
+        // The columns of the matrix of the step are the motions from (1, 0) and (0, 1), velocities over the unit of frequency.
+        let unit = self.square.sqrt().max(self.damping);
+        let (z, k, d) = (h * unit, self.square / (unit * unit), self.damping / unit);
+        let column = |start: [f64; 2]| {
+            let mut rates = [[0.0; 2]; MOST_STAGES];
+            let after = |rates: &[[f64; 2]], weights: &[f64]| {
+                let mut x = start;
+                for (w, rate) in weights.iter().zip(rates) {
+                    x = [x[0] + z * w * rate[0], x[1] + z * w * rate[1]];
+                }
+                x
+            };
+            for l in 0..stages {
+                let x = after(&rates[..l], weights(l));
+                rates[l] = [x[1], -k * x[0] - d * x[1]];
+            }
+            after(&rates[..stages], weights(stages))
+        };
+        let (a, b) = (column([1.0, 0.0]), column([0.0, 1.0]));
+        let (half_trace, det) = (0.5 * (a[0] + b[1]), a[0] * b[1] - a[1] * b[0]);
+        let discriminant = half_trace * half_trace - det;
+        if discriminant < 0.0 {
+            det.sqrt()
+        } else {
+            half_trace.abs() + discriminant.sqrt()
+        }
     }
 }
 
@@ -44,29 +113,51 @@ fn verlet_limit(square: f64, damping: f64) -> f64 {
     }
 }
 
-/// The mode with the highest frequency about `state`, the start of `step`, by power iterations on `M⁻¹ K`; `None` where nothing
-/// vibrates.
-pub(crate) fn highest_mode(system: &dyn System, state: &State, step: &Step) -> Option<Mode> {
+/// The smallest of what `limit` \[s\] says of the vibration with the highest frequency about `state`, the start of `step`, and of the
+/// motion that is damped most; `None` where nothing vibrates and nothing is damped.
+pub(crate) fn largest_step(
+    system: &dyn System,
+    state: &State,
+    step: &Step,
+    limit: impl Fn(Mode) -> f64,
+) -> Option<f64> {
     let n = step.dims.nv;
+    if n == 0 {
+        return None;
+    }
     let mut stiffness = SquareMatrix::new(n);
     let mut damping = SquareMatrix::new(n);
     system.stiffness(state.point(), &mut stiffness);
     system.damping(state.point(), &mut damping);
     stiffness.finish();
     damping.finish();
-    if n == 0 || stiffness.is_zero() {
+    let mass = &step.start.mass;
+    let fastest = [&stiffness, &damping].map(|matrix| {
+        let x = largest_eigenvector(matrix, mass, n)?;
+        let of = |matrix: &SquareMatrix| matrix.form(&x, &x) / mass.form(&x, &x);
+        let mode = Mode {
+            square: of(&stiffness).max(0.0),
+            damping: of(&damping).max(0.0),
+        };
+        (mode.square > 0.0 || mode.damping > 0.0).then(|| limit(mode))
+    });
+    fastest.into_iter().flatten().reduce(f64::min)
+}
+
+/// The eigenvector of `M⁻¹ A` with the largest eigenvalue, by power iterations.
+fn largest_eigenvector(matrix: &SquareMatrix, mass: &SquareMatrix, n: usize) -> Option<Vec<f64>> {
+    if matrix.is_zero() {
         return None;
     }
-    let mass = &step.start.mass;
     // Signs that alternate are close to the mode of a mesh with the highest frequency.
     #[allow(clippy::cast_precision_loss)]
     let mut x: Vec<f64> = (0..n)
         .map(|i| (if i % 2 == 0 { 1.0 } else { -1.0 }) * (1.0 + 0.1 * (i as f64).sin()))
         .collect();
     let mut y = vec![0.0; n];
-    let mut square = 0.0_f64;
+    let mut value = 0.0_f64;
     for _ in 0..ITERATIONS {
-        stiffness.apply(&x, &mut y);
+        matrix.apply(&x, &mut y);
         mass.solve(&mut y);
         let size = mass.form(&y, &y).sqrt();
         if !(size > 0.0 && size.is_finite()) {
@@ -74,22 +165,18 @@ pub(crate) fn highest_mode(system: &dyn System, state: &State, step: &Step) -> O
         }
         let estimate = mass.form(&x, &y) / mass.form(&x, &x);
         x.iter_mut().zip(&y).for_each(|(x, y)| *x = y / size);
-        let settled = (estimate - square).abs() <= SETTLED * estimate.abs();
-        square = estimate;
+        let settled = (estimate - value).abs() <= SETTLED * estimate.abs();
+        value = estimate;
         if settled {
             break;
         }
     }
-    let damped = damping.form(&x, &x) / mass.form(&x, &x);
-    (square > 0.0).then_some(Mode {
-        square,
-        damping: damped.max(0.0),
-    })
+    Some(x)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::verlet_limit;
+    use super::{Mode, verlet_limit};
 
     #[test]
     fn the_limit_with_damping_is_that_of_the_source() {
@@ -102,5 +189,46 @@ mod tests {
             let found = verlet_limit(1.0, 2.0 * xi);
             assert!((found - limit).abs() < 2e-3, "{xi}: {found}");
         }
+    }
+
+    #[test]
+    fn limits_of_runge_kutta_methods_depend_on_damping() {
+        let kutta: [&[f64]; 4] = [
+            &[],
+            &[0.5],
+            &[-1.0, 2.0],
+            &[1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0],
+        ];
+        let heun: [&[f64]; 3] = [&[], &[1.0], &[0.5, 0.5]];
+        let euler: [&[f64]; 2] = [&[], &[1.0]];
+        let mode = |xi: f64| Mode {
+            square: 4.0,
+            damping: 4.0 * xi,
+        };
+        let close = |found: f64, expected: f64| {
+            assert!((found - expected).abs() < 1e-4, "{found} {expected}");
+        };
+        close(
+            mode(0.0).runge_kutta_limit(1.0 + 1e-9, 3, |l| kutta[l]),
+            0.5 * 3.0_f64.sqrt(),
+        );
+        close(mode(0.0).runge_kutta_limit(1.0 + 1e-9, 2, |l| heun[l]), 0.0);
+        close(mode(1.0).runge_kutta_limit(1.0 + 1e-9, 2, |l| heun[l]), 1.0);
+        close(
+            mode(0.0).runge_kutta_limit(1.0 + 1e-9, 1, |l| euler[l]),
+            0.0,
+        );
+        close(
+            mode(0.5).runge_kutta_limit(1.0 + 1e-9, 1, |l| euler[l]),
+            0.5,
+        );
+        close(mode(0.0).symplectic_limit(), 1.0);
+        close(mode(1.0).symplectic_limit(), 0.5 * (8.0_f64.sqrt() - 2.0));
+        let damped = Mode {
+            square: 0.0,
+            damping: 10.0,
+        };
+        close(damped.verlet_limit(), 0.2);
+        close(damped.runge_kutta_limit(1.0 + 1e-9, 1, |l| euler[l]), 0.2);
     }
 }

@@ -14,7 +14,7 @@ use super::options::MoreauJeanOptions;
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{StepError, StepReport};
 use crate::kit::{
-    Active, CorridorScheme, Duration, Row, Step, StepProblem, highest_mode, restitution,
+    Active, CorridorScheme, Duration, Row, Step, StepProblem, largest_step, restitution,
 };
 use saltus_system::{State, System};
 use schemars::JsonSchema;
@@ -33,6 +33,9 @@ pub enum Explicit {
     /// Everything at `q_{k+1}`: symplectic Euler.
     Symplectic,
 }
+
+/// Weights of the explicit Euler method.
+const EULER: [f64; 1] = [1.0];
 
 /// The scheme with its buffers.
 #[derive(Debug)]
@@ -80,12 +83,11 @@ impl CorridorScheme for ExplicitMoreauJean {
             active: Vec::with_capacity(step.start.contacts.len()),
             v_free: vec![0.0; step.dims.nv],
             v_start: vec![0.0; step.dims.nv],
-            stable_step: match variant {
-                Explicit::Symplectic => {
-                    highest_mode(system, state, &step).map(|m| m.imaginary_limit(2.0))
-                }
-                _ => None,
-            },
+            stable_step: largest_step(system, state, &step, |mode| match variant {
+                Explicit::Symplectic => mode.symplectic_limit(),
+                // The explicit Euler method between impacts.
+                _ => mode.runge_kutta_limit(1.0 + 1e-9, 1, |l| &EULER[..l]),
+            }),
             step,
         };
         Ok((scheme, report))

@@ -26,7 +26,7 @@ pub use options::{SplittingContact, SplittingOptions};
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{Integrator, StepError, StepReport};
 use crate::kit::{
-    Active, CorridorScheme, MomentumScale, Step, StepProblem, highest_mode, integrator,
+    Active, CorridorScheme, MomentumScale, Step, StepProblem, integrator, largest_step,
     refuse_friction,
 };
 use crate::scheme::OptionsError;
@@ -97,10 +97,10 @@ impl CorridorScheme for Splitting {
     ) -> Result<(Self, StepReport), StepError> {
         let mut step = Step::new(NAME, system, state, options.activation_tolerance, h)?;
         refuse_friction(NAME, system, &step)?;
-        let mode = if options.adaptive {
+        let stable_step = if options.adaptive {
             None
         } else {
-            highest_mode(system, state, &step)
+            largest_step(system, state, &step, flow::stable_step)
         };
         let report = step.initial_report(system, h);
         let zeros = || vec![0.0; step.dims.nv];
@@ -123,7 +123,7 @@ impl CorridorScheme for Splitting {
             size: 0.0,
             length: step.length_scale(state, h),
             next: h,
-            stable_step: mode.map(flow::stable_step),
+            stable_step,
             step,
         };
         scheme.include_start(h);
