@@ -354,6 +354,7 @@ fn ends<'a>(reactions: &Reactions<'a>, start: &'a State, end: &'a State) -> Step
         t: end.t,
         contacts: reactions.contacts,
         velocities: (&start.v, &end.v),
+        arrival: &start.v,
         impulse: reactions.impulse,
         row_impulse: reactions.row_impulse,
         state: reactions.state,

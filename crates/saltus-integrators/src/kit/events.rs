@@ -20,6 +20,8 @@ pub(crate) struct StepEnds<'a> {
     pub(crate) contacts: &'a ContactSet,
     /// Velocities at its start and at its end (nv).
     pub(crate) velocities: (&'a [f64], &'a [f64]),
+    /// Velocity just before an impact, where its law takes it: at the start, or where the step arrives (nv).
+    pub(crate) arrival: &'a [f64],
     /// Normal impulses over the step [N·s] (contacts).
     pub(crate) impulse: &'a [f64],
     /// Impulses of all rows [N·s] (rows of the set); may be empty where no contact has friction.
@@ -61,7 +63,8 @@ impl StepEnds<'_> {
             None if row == first => self.impulse[i],
             None => 0.0,
         };
-        contact_event(self.contacts, i, (kind, self.t), self.velocities, impulse)
+        let velocities = (self.arrival, self.velocities.1);
+        contact_event(self.contacts, i, (kind, self.t), velocities, impulse)
     }
 }
 

@@ -358,16 +358,17 @@ impl Step {
 
     /// Impacts, and changes between open, stick and slip since the last step.
     fn note_events(&mut self, is_impact: bool) {
-        let (end, reactions) = (&self.end, &self.reactions);
-        let before = if self.has_arrival {
+        let (start, end, reactions) = (&self.start, &self.end, &self.reactions);
+        let arrival = if self.has_arrival {
             &self.arrival
         } else {
-            &self.start.v
+            &start.v
         };
         let ends = StepEnds {
             t: end.t,
             contacts: &end.contacts,
-            velocities: (before, &end.v),
+            velocities: (&start.v, &end.v),
+            arrival,
             impulse: &reactions.normal,
             row_impulse: &reactions.row,
             state: &reactions.state,
