@@ -1,5 +1,5 @@
-//! The method that chooses: several methods, each from its own point, and most of the work for the one that seems nearest to the
-//! end.
+//! Portfolio of methods, each with its own iterate, run in alternation; most of the work goes to the one with the least predicted
+//! remaining work.
 //!
 //! Nothing here looks at a clock: the same problem takes the same path everywhere.
 
@@ -42,7 +42,7 @@ fn one_contact<const D: usize>(search: &mut Search<'_, D>) -> Option<Stop> {
     search.stop().or(refuted.then_some(Stop::Refuted))
 }
 
-/// A method with what it remembers beside its point.
+/// A method with its state beside the iterate.
 enum Method<const D: usize> {
     Sweeps(Sweeper),
     Gradient(Box<Gradient<D>>),
@@ -59,7 +59,7 @@ const WEIGHTS: [f64; 3] = [1e-2, 1.0, 1e-4];
 const RUNAWAY: f64 = 1e20;
 /// Bursts without progress after which a method is restarted elsewhere.
 const PATIENCE: u32 = 4;
-/// What the rate of all bursts of a method counts beside that of the last.
+/// The convergence rate of a method is at least this fraction of its rate over all bursts.
 const MEMORY: f64 = 0.25;
 /// Each method has at least this share of the work.
 const LEAST_SHARE: f64 = 0.05;
@@ -75,7 +75,7 @@ struct Arm<const D: usize> {
     since: f64,
     /// Bursts without progress, one after the other.
     idle: u32,
-    /// Operations that seem to be left; before the first burst those of it.
+    /// Predicted remaining operations; before the first burst those of it.
     remaining: f64,
     /// How often it was restarted because it made no progress.
     restarts: usize,
@@ -131,7 +131,7 @@ impl<const D: usize> Portfolio<D> {
         }
     }
 
-    /// One burst of the method that seems nearest to the end, or of one that has had less than its share.
+    /// One burst of the method with the least predicted work, or of one that has had less than its share.
     fn next(&mut self, search: &mut Search<'_, D>) {
         let total: f64 = self.arms.iter().map(|arm| arm.spent).sum();
         let below_share = |arm: &&mut Arm<D>| arm.spent.max(arm.unit) < LEAST_SHARE * total;

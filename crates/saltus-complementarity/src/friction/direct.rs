@@ -1,4 +1,4 @@
-//! The first sweeps of Gauss–Seidel, on the data as they are given and in the place where the answer goes.
+//! Initial Gauss–Seidel sweeps of `auto`, on the unscaled data and in place.
 //!
 //! Most problems of a few contacts, and many easy ones of any size, need no more. Nothing is scaled, copied or set up for
 //! them: the exact solution of one contact does not depend on the unit of its impulse.
@@ -15,7 +15,7 @@ const PATIENCE: f64 = 60.0;
 /// Sweeps up to the second check: where Newton's method costs no more, it is tried at the first.
 const EARLY: f64 = 5.0;
 
-/// What the sweeps did.
+/// Outcome of the sweeps.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Direct {
     pub sweeps: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Direct {
     pub solved: Option<Residual>,
 }
 
-/// Sweeps from `r` as long as they are about to end soon; where Newton's method on a few contacts costs less, that.
+/// Sweeps from `r` as long as they are predicted to converge soon; where Newton's method on a few contacts costs less, that.
 pub(crate) fn sweeps<const D: usize>(
     problem: &FrictionContact,
     measure: &Measure,

@@ -15,13 +15,13 @@ use crate::cone::norm;
 /// Smallest coefficient of friction that is used: at 0 the cone has no interior.
 const LEAST_FRICTION: f64 = 1e-6;
 
-/// Steps to the central path after which rounding must be what keeps the point beside it.
+/// Consecutive centring steps after which the point is accepted as central; what remains is rounding.
 const CENTRING: u32 = 3;
 
 /// A step shorter than this has run into the boundary of a cone.
 const SHORT: f64 = 0.1;
 
-/// So many of them in a row lead nowhere.
+/// Short steps in a row after which the method has stalled.
 const JAMMED: u32 = 10;
 
 /// A point of a Lorentz cone; the last component is 0 in two dimensions.
@@ -247,8 +247,8 @@ fn moved<const D: usize>(base: &[[f64; D]], d: &[[f64; D]], alpha: f64) -> Vec<[
     out
 }
 
-/// Interior point from the middle of the cones. The law is not that of a convex problem: where the correction of second order
-/// leads to the boundary, the way is gone once more without.
+/// Interior point from the middle of the cones. The law is not that of a convex problem: if the run with the
+/// second-order correction stalls, it is repeated without.
 pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
     if let Some(stop) = search.stop() {
         return stop;
@@ -377,8 +377,8 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, second_order: bool) -> Sto
         let alpha = steps(&dx, &dy, 0.999);
         let now = gap(&flat_x, &flat_y);
         let after = gap(&moved(&flat_x, &dx, alpha), &moved(&flat_y, &dy, alpha));
-        // Beside the central path reactions and velocities of sliding contacts are aligned to √gap only. Once the gap is
-        // small, and after a short step, the point goes to the path before it goes on along it.
+        // Off the central path reactions and velocities of sliding contacts are aligned to the root of the measure only.
+        // Once that is small, and after a short step, the point is recentred before the next reduction.
         let central = centred >= CENTRING
             || flat_x.iter().zip(&flat_y).all(|(x, y)| {
                 let product = jordan(x, y);

@@ -125,7 +125,7 @@ impl Measure {
         self.sized(problem, r, |i| u_blocks[i])
     }
 
-    /// Block row by block row: no velocity is kept.
+    /// The residual with `u = W r + q` formed block row by block row, without storage for `u`.
     pub(crate) fn computed<const D: usize>(
         &self,
         problem: &FrictionContact,
@@ -193,14 +193,13 @@ impl Measure {
     }
 }
 
-/// Reactions this many times as large as the data lose eight digits or more of what they miss.
+/// Reactions this many times as large as the data lose eight digits or more of their residual.
 const RUNAWAY: f64 = 1e6;
 
-/// Coefficients above this make the natural map blind: with `μ` large, `e_n` of a contact at rest that penetrates goes with
-/// `1/μ²`.
+/// Coefficient of friction above which penetration is measured separately: `e_n` of the natural map decreases as `1/μ²`.
 const STIFF: f64 = 10.0;
 
-/// How much a contact with velocity `u` misses Coulomb's law, in impulses: [`defect`] of the De Saxcé velocity, and with
+/// Residual of Coulomb's law of a contact with velocity `u`, in impulses: [`defect`] of the De Saxcé velocity, and with
 /// coefficients above 10 at least `ρ min(u_n, 0)`, which every solution makes zero.
 #[inline]
 pub(crate) fn law_residual<const D: usize>(

@@ -18,7 +18,7 @@ use super::solve::{FrictionSolver, solve};
 use crate::cone::{norm, project};
 use saltus_linear::{Dense, axpy, dot};
 
-/// Where the reaction of a contact may lie once the velocities are known.
+/// The face of the friction cone in which the reaction of a contact lies, given its velocity.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ConeFace<const D: usize> {
     Zero,
@@ -144,8 +144,8 @@ const NEWTON_LIMIT: usize = 2000;
 /// Largest number of its steps.
 const NEWTON_STEPS: u32 = 60;
 
-/// Velocities below these, relative to `√d |q|_D`, count as zero, the first that works: how well velocities are known is not
-/// told by the residual alone.
+/// Thresholds below which velocities count as zero, relative to `√d |q|_D`, tried in this order: the residual alone does not bound
+/// the error of the velocities.
 const SMALL: [f64; 3] = [1e-8, 1e-6, 1e-4];
 
 /// A square of the norm that is smaller by less than this share is not worth digits of the residual.
@@ -157,11 +157,11 @@ const DEPENDENT: f64 = 1e-10;
 /// Residuals below this are rounding.
 const ROUND_OFF: f64 = 1e-14;
 
-/// Velocities of a point with a larger residual may be too uncertain to tell what slides, and the point is made better first:
-/// the residual says little of them where `W` is ill-conditioned.
+/// Largest residual at which velocities are accurate enough to tell sliding from sticking; a point with a larger one is refined
+/// first, because the residual says little of velocities where `W` is ill-conditioned.
 const CERTAIN: f64 = 1e-11;
 
-/// Operations that are spent on that: where rounding keeps the residual above it, more of them do not help.
+/// Counted operations spent on that refinement; where rounding limits the residual, more do not help.
 const CERTAIN_WORK: f64 = 1e9;
 /// Residuals that the projections onto the reactions with the same velocities reach, whatever is asked.
 const REACHED: f64 = 1e-9;
@@ -182,7 +182,7 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
         return false;
     }
     let problem = &*problem.assembled();
-    // The projections reach this whatever is asked; what is missing then is made up for from there.
+    // The projections reach this accuracy; a tighter tolerance is met from there by `sharpened`.
     let reached = tolerance.max(REACHED);
     let least = |r: &mut [f64]| {
         let found = match problem.dimension() {
@@ -473,7 +473,7 @@ fn splitting<const D: usize>(
             }
         }
         if iteration % 500 == 499 {
-            // So slow that it would not arrive, or rounding allows no more.
+            // Too slow to converge, or limited by rounding.
             if moved.sqrt() > 0.1 * earlier {
                 break;
             }

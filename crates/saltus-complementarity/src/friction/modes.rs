@@ -209,7 +209,7 @@ fn polished(a: f64, at: &impl Fn(f64) -> (f64, [f64; 2]), mu: f64) -> f64 {
     let (mut f0, mut f1) = (excess(x0), excess(x1));
     for _ in 0..6 {
         let next = x1 - f1 * (x1 - x0) / (f1 - f0);
-        // A root belongs to the place where the polynomial has it.
+        // A secant step away from the root of the polynomial is rejected.
         if !next.is_finite() || (next - a).abs() > 1e-4 * a {
             break;
         }

@@ -17,7 +17,7 @@ pub enum Order {
     Symmetric,
 }
 
-/// What a sweep needs to know of a problem, scaled or not.
+/// Data of a problem for a sweep, scaled or not.
 #[derive(Clone, Copy)]
 pub(crate) struct Contacts<'a, const D: usize> {
     pub w: &'a BlockMatrix,

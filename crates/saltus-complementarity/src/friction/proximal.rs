@@ -302,7 +302,7 @@ impl<const D: usize> Newton<D> {
     }
 }
 
-/// The weight `s` of the proximal term and the memory that keeps it from swinging between two decades.
+/// The weight `s` of the proximal term and the state that keeps it from oscillating between two decades.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weight {
     s: f64,

@@ -1,4 +1,4 @@
-//! What every iterative solver keeps: the problem, its limits, the best point and the bill.
+//! State of an iterative solver: problem, limits, best iterate, iterations and counted work.
 
 use super::diagnosis::{PROOF_LIMIT, frictionless_proof, proof_work};
 use super::modes;
@@ -38,7 +38,7 @@ impl Limits<'_> {
     }
 }
 
-/// Why a search went no further.
+/// Why a solver stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     Solved,
@@ -51,7 +51,7 @@ pub(crate) enum Stop {
     Refuted,
 }
 
-/// The state of a search.
+/// The state of an iterative solver.
 #[derive(Debug)]
 pub(crate) struct Search<'a, const D: usize> {
     pub p: &'a Scaled<D>,
@@ -63,12 +63,12 @@ pub(crate) struct Search<'a, const D: usize> {
     pub best_eta: f64,
     pub iterations: u64,
     pub work: f64,
-    /// Work from which on the proof is looked for that there is nothing to be found.
+    /// Counted work after which a certificate of infeasibility is sought.
     proof_due: Cell<f64>,
     proven: Cell<bool>,
 }
 
-/// A proof by multipliers is looked for, once, when this many times its work is spent.
+/// A certificate by multipliers is sought, once, when this many times its work is spent.
 const PROOF_SHARE: f64 = 20.0;
 
 impl<'a, const D: usize> Search<'a, D> {
@@ -121,7 +121,7 @@ impl<'a, const D: usize> Search<'a, D> {
         self.limits.max_iterations.saturating_sub(self.iterations)
     }
 
-    /// Whether to go no further, and why.
+    /// Whether to stop, and why.
     pub fn stop(&self) -> Option<Stop> {
         if self.solved() {
             Some(Stop::Solved)
@@ -138,7 +138,7 @@ impl<'a, const D: usize> Search<'a, D> {
         }
     }
 
-    /// Looks for the proof that there is nothing to be found. A problem of several parts goes on for the sake of the others.
+    /// Seeks a certificate of infeasibility. A problem of several parts goes on for the sake of the others.
     fn is_refuted(&self) -> bool {
         self.proof_due.set(f64::INFINITY);
         let p = self.p;

@@ -21,7 +21,8 @@ pub(crate) fn predicted<const D: usize>(contacts: usize) -> Option<f64> {
     (D * contacts <= SIZE).then_some(4.0 * (0.7 * n * n * n + 2.0 * D as f64 * n * n + 100.0 * n))
 }
 
-/// Newton's method from `r`, where a solution goes, in at most `limit` steps; otherwise `r` stays as it was. Second: the steps.
+/// Newton's method from `r`, at most `limit` steps; `r` becomes the solution or is unchanged. Returns the residual, if solved,
+/// and the number of steps.
 pub(crate) fn solve<const D: usize>(
     problem: &FrictionContact,
     measure: &Measure,

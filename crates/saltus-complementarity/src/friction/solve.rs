@@ -1,4 +1,4 @@
-//! The door to all solvers of frictional contact.
+//! Entry point of all solvers of frictional contact: scaling, choice of method, status of the result.
 
 use super::auto;
 use super::diagnosis::is_infeasible;
@@ -221,7 +221,7 @@ fn solve_sized<const D: usize>(
 /// Why a method stopped, its iterations, its work and its best point.
 type End<const D: usize> = (Stop, u64, f64, Vec<[f64; D]>);
 
-/// Scales `problem` and the guess `r`, runs `method`, leaves its best point in `r` and judges that.
+/// Scales `problem` and the guess `r`, runs `method`, leaves its best point in `r` and evaluates that.
 fn in_scaled_unknowns<const D: usize>(
     problem: &FrictionContact,
     measure: &Measure,
@@ -265,7 +265,7 @@ fn in_scaled_unknowns<const D: usize>(
     )
 }
 
-/// The word for how a search ended; the residual decides, not the method.
+/// Status of the result: solved or not is decided by the residual, and the reason for stopping names the failure.
 fn judge(
     stop: Stop,
     residual: Residual,
@@ -304,7 +304,7 @@ fn judge(
     }
 }
 
-/// Newton's methods end beside the cones by their residual; puts the point into them unless that costs the tolerance.
+/// Projects the point onto the friction cones unless `eta` would then exceed both the tolerance and its former value.
 fn into_cones<const D: usize>(p: &Scaled<D>, tolerance: f64, best: &mut Vec<[f64; D]>) {
     let inside: Vec<[f64; D]> = best
         .iter()

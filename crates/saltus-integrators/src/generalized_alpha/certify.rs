@@ -27,7 +27,7 @@ impl Engine {
         if positions {
             g = g.with(Entry::BilateralPosition, tolerance);
         }
-        // Printed as it is, the position of a contact is held to `ν* − r g` with the memory of the filter in it.
+        // Printed as it is, the position of a contact is held to `ν* − r g` with the filter history in it.
         let literal = formulation.has_memory() && !star;
         if positions && !literal {
             g = g.with(Entry::Penetration, gap);
@@ -131,7 +131,7 @@ impl Engine {
         certificate.set(Entry::ImpactLaw, law);
     }
 
-    /// What contact row `j` lacks to Newton's law, in a part of a step without rebounds.
+    /// Residual of Newton's law at contact row `j`, in a part of a step without rebounds.
     fn newton_defect(&self, j: usize) -> f64 {
         let e = self.rows.set.law[j - self.dims.ng].e_n;
         let before = self.start.velocity[j];
@@ -157,7 +157,7 @@ impl Engine {
         }
     }
 
-    /// The part of it by contacts and constraints that move by themselves.
+    /// Work of rheonomic constraints and moving obstacles (`∂g/∂t ≠ 0`) in this part of the step \[J\].
     pub(super) fn work_of_rates(&self) -> f64 {
         let rates = self.start.rate.iter().zip(&self.rows.rate);
         let terms = self.along.iter().zip(rates);
@@ -179,7 +179,7 @@ impl Engine {
     }
 
     /// Work of the forces without a potential along the displacement of the step, with the weights they have in it:
-    /// `(1−γ) f̄_n + γ f̄_{n+1}`, where `f̄` is filtered as `v̇` is to become `a`. Any other rule goes astray where damping
+    /// `(1−γ) f̄_n + γ f̄_{n+1}`, where `f̄` is filtered as `v̇` is to become `a`. Other rules give wrong works where damping
     /// is stiff. Leaves the forces in `start`.
     pub(super) fn work_of_forces(&mut self, system: &dyn System, end: f64) -> f64 {
         let c = &self.settings.coefficients;
@@ -287,7 +287,7 @@ impl Engine {
         Ok(StepReport::at_rest(h, self.energy, certificate))
     }
 
-    /// A report of nothing.
+    /// A report with an empty certificate.
     pub(super) fn still(&self, h: f64) -> StepReport {
         StepReport::at_rest(h, self.energy, Certificate::EMPTY)
     }

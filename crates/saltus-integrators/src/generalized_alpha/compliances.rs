@@ -1,6 +1,6 @@
-//! Corrections of large systems, through what their rows answer to unit multipliers.
+//! Newton corrections of large systems from the compliances (Delassus entries) of their constraint rows.
 //!
-//! Where rows do not turn and nothing but forces couples the levels, all columns are made of three:
+//! If constraint gradients are constant and only `K` and `C` couple the levels, every column is a combination of three:
 //! `s = S⁻¹Gᵀ`, `m = M⁻¹Gᵀ` and, with damping, `y = S⁻¹C M⁻¹Gᵀ`, because `κK = S − M − ϱC`:
 //!
 //! ```text
@@ -10,8 +10,8 @@
 //! Λ           −y               −κ y       m − ϱ y
 //! ```
 //!
-//! What the rows make of them, `A = G s`, `B = G m`, `E = G y`, is small, and for a constant matrix made once per step
-//! length. With `p = ν + κλ` the system then falls into symmetric ones, one per level:
+//! The products `A = G s`, `B = G m`, `E = G y` are small and, for constant matrices, computed once per step size. With
+//! `p = ν + κλ` the condensed system separates into symmetric ones, one per level:
 //!
 //! ```text
 //! A p = r₁ − E s̄         B s̄ = ϱ r₁ − κ r₃        (only with damping, closed positions and velocities being the same)
@@ -29,7 +29,7 @@ use super::response::{CHI, Form, Response, V, X};
 use super::settings::SmoothRow;
 use saltus_linear::{Cholesky, DENSE_LIMIT, Dense, LinearError, Schur, axpy};
 
-/// What the rows answer, and the factors of the answers of the active ones.
+/// Compliances of the rows, and the Cholesky factors of those of the active rows.
 #[derive(Debug)]
 pub(super) struct Compliances {
     pub(super) mass: Schur,   // B
@@ -122,7 +122,7 @@ impl Factored {
     }
 }
 
-/// What a row is divided by so that its compliance is of order one.
+/// Divisor of a row that makes its compliance of order one.
 fn scale(reach: f64) -> f64 {
     if reach > 0.0 { reach } else { 1.0 }
 }
@@ -153,7 +153,7 @@ impl Compliances {
     }
 }
 
-/// What a row makes of the column of a multiplier: the row of `x`, `ξ` and `v` in the table above.
+/// Changes of `x`, `ξ` and `v` along a constraint row per unit multiplier of a level: a row of the table above.
 pub(super) fn motion(
     (a, b, e): (f64, f64, f64),
     level: Level,
@@ -174,7 +174,7 @@ pub(super) fn motion(
 }
 
 impl Engine {
-    /// Whether the columns of `form` are made of those above.
+    /// Whether every column of `form` is a combination of those above.
     pub(super) fn is_plain(&self, form: Form) -> bool {
         let rows = &self.rows;
         let turns = [
@@ -216,7 +216,7 @@ impl Engine {
         Ok(())
     }
 
-    /// `B` of every contact: `(G M⁻¹Gᵀ)ⱼⱼ` is at hand afterwards.
+    /// Computes the diagonal of `B`, `(G M⁻¹Gᵀ)ⱼⱼ`, for every contact.
     pub(super) fn know_masses(&mut self) {
         let rows = self.dims.ng..self.rows.len();
         let gradient = self.rows.gradient();
@@ -225,7 +225,7 @@ impl Engine {
         self.compliances.mass.know_all(mass, gradient, list);
     }
 
-    /// Makes the compliances of the active rows known.
+    /// Computes the compliances of the active rows.
     fn know_active(&mut self, form: Form) {
         let (c, gradient) = (&mut self.compliances, self.rows.gradient());
         for list in [
@@ -284,7 +284,7 @@ impl Engine {
         (a, c.mass.product(i, j), e)
     }
 
-    /// What must come of the row of `unknown`, beside what the residual alone moves.
+    /// Right-hand side of the constraint row of `unknown`: minus its residual and minus its value on the free increment.
     fn missing(&self, (level, j): (Level, usize)) -> f64 {
         let n = self.dims.nv;
         let (base, gradient) = (&self.condensed.base, self.rows.gradient());
@@ -298,7 +298,7 @@ impl Engine {
         -self.residual_of((level, j)) - done
     }
 
-    /// Matrix, right-hand side and scales of all multipliers together; `missing` is what must come of a row.
+    /// Matrix, right-hand side and scales of all multipliers together; `missing` gives the right-hand side of a row.
     pub(super) fn fill_plain(
         &mut self,
         form: Form,
@@ -328,7 +328,7 @@ impl Engine {
         }
     }
 
-    /// What the row of an unknown makes of a unit multiplier, from the compliances, which are known.
+    /// Entry of the condensed matrix, from compliances computed before.
     fn plain_entry(
         &self,
         form: Form,
@@ -345,8 +345,8 @@ impl Engine {
         }
     }
 
-    /// What the rows of all unknowns make of every multiplier, unscaled: from the compliances, a solve per row and not
-    /// one per row and level.
+    /// Condensed matrix of all unknowns, unscaled, from the compliances: one solve per row instead of one per row and
+    /// level.
     pub(super) fn plain_entries_of(&mut self, form: Form, h: f64, matrix: &mut Dense) {
         self.know_active(form);
         let factors = (self.response.kappa, self.response.rho, self.tie(h));

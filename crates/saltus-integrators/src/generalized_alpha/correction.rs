@@ -1,4 +1,4 @@
-//! One correction of Newton's method, in one of the ways to solve its linear system.
+//! One correction of Newton's method, by one of the solvers of its linear system.
 
 use super::engine::Engine;
 use super::levels::Level;
@@ -88,7 +88,7 @@ impl Engine {
         self.evaluate(system, h, end, false);
     }
 
-    /// Sets the multipliers of open rows to what they must be.
+    /// Makes the multipliers of inactive rows vanish: `λ`, and `ν*`, `Λ*` (`ν`, `Λ` with `literal`).
     pub(super) fn release(&mut self, h: f64, levels: &[Level]) {
         for &level in levels {
             let mut changed = false;
@@ -190,7 +190,7 @@ impl Engine {
         }
     }
 
-    /// How the rows turn with the trial state.
+    /// Derivatives of the constraint rows of velocity and acceleration level at the trial state.
     pub(super) fn assemble_rows(&mut self, system: &dyn System, end: f64) {
         let formulation = self.settings.formulation;
         let bent = !self.rows_are_linear();

@@ -29,13 +29,13 @@ pub(super) struct Engine {
     pub(super) momentum_scale: MomentumScale,
     /// The same of forces \[√J/s\].
     pub(super) force_scale: f64,
-    /// Largest `|ζ|` so far, per reach of its row \[√J/s\].
+    /// Largest `|ζ|` so far over the norm of its row \[√J/s\].
     pub(super) bias_scale: f64,
-    /// Gap that counts as closed at the start, and in the forecast of the half-step schemes \[m\].
+    /// Gap below which a contact counts as closed \[m\].
     pub(super) epsilon: f64,
     /// `r` of every row (m; bilateral entries unused) \[kg\].
     pub(super) activation: Vec<f64>,
-    /// Whether they were computed, where they cannot change.
+    /// Whether `activation` has been computed for the present rows; read only where it cannot change afterwards.
     pub(super) activation_is_known: bool,
     pub(super) tangent: Tangent,
     pub(super) response: Response,
@@ -50,30 +50,30 @@ pub(super) struct Engine {
     pub(super) compliances: Compliances,
     pub(super) nested_levels: NestedLevels,
     pub(super) monitor: SetMonitor,
-    /// Contacts that cannot act in the trial (m).
+    /// Contacts excluded from the active sets of the trial; their gaps are monitored (m).
     pub(super) barred: Vec<bool>,
-    /// Length that residuals are measured with where that is not the length of the step \[s\].
+    /// Size of the full step, with which residuals of its pieces are scaled; `None` unless impacts are located \[s\].
     pub(super) yardstick: Option<f64>,
     /// Accelerations and impacts at one position.
     pub(super) instant: Instant,
     /// Of impacts inside steps.
     pub(super) search: Search,
-    /// What the filters remember, put aside.
+    /// Filter variables saved for a step that has to be repeated.
     pub(super) memory: Memory,
     /// Of streamed steps.
     pub(super) streaming: Streaming,
-    /// All unknowns at once, where that is asked for.
+    /// The monolithic solve, by choice or where a block is singular.
     pub(super) monolithic: Monolithic,
     pub(super) energy: Energy,
     /// Total impulses over the step (m) \[N·s\].
     pub(super) impulse: Vec<f64>,
-    /// Work over the step of contacts and constraints that move by themselves \[J\].
+    /// Work over the step of rheonomic constraints and moving obstacles (`∂g/∂t ≠ 0`) \[J\].
     pub(super) work_moving: f64,
-    /// Scratch of multipliers (m).
+    /// Total impulses of the current part of the step (m) \[N·s\].
     pub(super) along: Vec<f64>,
     /// Multipliers that are not unique in the last solve.
     pub(super) redundant: u32,
-    /// Where on their obstacles the contacts of a saved run were, until its next step.
+    /// Obstacle feature of every contact restored from a checkpoint, used up by the next step.
     pub(super) recalled: Vec<u32>,
 }
 
@@ -94,8 +94,8 @@ pub(super) struct Start {
     pub(super) v: Vec<f64>,        // (nv)
     pub(super) x: Vec<f64>,        // v̇ of the smooth motion (nv)
     pub(super) a: Vec<f64>,        // (nv)
-    pub(super) active: Vec<f64>,   // force that changes the energy (nv)
-    pub(super) filtered: Vec<f64>, // the same, filtered as v̇ is to become a (nv)
+    pub(super) active: Vec<f64>,   // non-conservative force (nv)
+    pub(super) filtered: Vec<f64>, // the same after the generalized-α filter (nv)
     pub(super) momentum: Vec<f64>, // M v (nv)
     pub(super) velocity: Vec<f64>, // G v + ∂g/∂t (m)
     pub(super) rate: Vec<f64>,     // ∂g/∂t (m)
@@ -189,7 +189,7 @@ pub(super) struct Trial {
     pub(super) vt: Vec<f64>,       // ṽ_{n+1} (nv)
     pub(super) q: Vec<f64>,        // q_{n+1} (nq)
     pub(super) momentum: Vec<f64>, // M v_{n+1} (nv)
-    /// Whether corrections no longer help, so that it matters how well rows can be known.
+    /// Whether corrections have stagnated, so that tolerances include the round-off of force and rows.
     pub(super) has_stagnated: bool,
     pub(super) extent: f64,         // max |q|, where coordinates are not flat
     pub(super) q_probe: Vec<f64>,   // q̃ (nq)
@@ -203,7 +203,7 @@ pub(super) struct Trial {
     pub(super) imp_star: Vec<f64>,  // Λ* (m)
     pub(super) round_off: Vec<f64>, // of the force, where it matters (nv)
     pub(super) work: Vec<f64>,      // (nv)
-    pub(super) residual_row: Vec<f64>, // one row of the simultaneous solve (nv)
+    pub(super) residual_row: Vec<f64>, // one gradient row (nv)
 }
 
 /// The active sets: closed at position, velocity and acceleration level (m each).
@@ -317,7 +317,7 @@ impl Engine {
         outcome
     }
 
-    /// The step, with a memory that belongs to its length.
+    /// The step, with filter variables of its own step size.
     fn step_at(
         &mut self,
         system: &dyn System,
@@ -355,8 +355,7 @@ impl Engine {
         Ok(report)
     }
 
-    /// The step in one piece or, where that fails, in as few equal parts as succeed: impacts of a light whip, and any step of which
-    /// round-off keeps the residual above the tolerance.
+    /// Takes the step; if it cannot be solved, repeats it with 2, 4, 8 and 16 equal substeps.
     fn take(&mut self, system: &dyn System, h: f64, end: f64) -> Result<StepReport, StepError> {
         self.monitor.will_retry = true;
         self.impulse.fill(0.0);
@@ -397,7 +396,7 @@ impl Engine {
         Err(self.told(system, last, unsolved_at, (h, end)))
     }
 
-    /// What the motion so far says of sizes, and its energy.
+    /// Scales of the motion so far, and its energy.
     fn scales(&self) -> Scales {
         Scales {
             momentum: self.momentum_scale.scale,

@@ -133,7 +133,7 @@ impl Engine {
     /// accelerations times `h`, gaps over `h` and the impact law \[m/s\]. Contacts are at velocity level where
     /// the last iterate was closed at position level (`pva`) or the forecast says so, at acceleration
     /// level where it was closed at velocity level. The problem is stated in total impulses also where open
-    /// contacts keep their memory ([`Inactive::Literal`](super::Inactive::Literal)): that such a step has no
+    /// contacts keep their filter history ([`Inactive::Literal`](super::Inactive::Literal)): that such a step has no
     /// solution does not mean that this problem has none.
     pub(super) fn failed_problem(
         &mut self,
@@ -236,7 +236,7 @@ impl Engine {
             let column = columns.row_mut(p);
             self.column(form, h, (level, j), column);
             if memory && level == Level::Smooth {
-                // With the total impulses fixed, their other parts give way.
+                // At fixed totals `ν*`, `Λ*` a change of `λ` lowers `ν` by `κ` and `Λ` by `ϱ` times it.
                 for (level, share) in [(Level::Position, kappa), (Level::Velocity, rho)] {
                     self.column(form, h, (level, j), &mut other);
                     axpy(-share, &other, column);

@@ -26,7 +26,7 @@ pub(super) struct Instant {
     /// Rows that take part, bilateral ones first, and their multipliers.
     pub(super) list: Vec<usize>,
     pub(super) z: Vec<f64>,
-    /// What a row is beside `G x`, in the order of the list.
+    /// Constant term of every row beside `G x`, in the order of the list.
     pub(super) constant: Vec<f64>,
     /// A right-hand side, then the accelerations (nv).
     pub(super) x: Vec<f64>,

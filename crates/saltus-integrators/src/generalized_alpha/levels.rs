@@ -1,4 +1,4 @@
-//! The levels at which a row is enforced, and what a row makes of a motion.
+//! The levels at which a row is enforced, and the linearised rows.
 
 use super::response::{CHI, Response, V, X};
 use super::rows::Rows;
@@ -20,7 +20,8 @@ impl Level {
     pub(super) const ALL: [Self; 3] = [Self::Smooth, Self::Position, Self::Velocity];
 }
 
-/// What a row makes of a motion: places in a motion ([`PARTS`](super::response::PARTS) vectors) and their factors.
+/// Linearised constraint row as a sparse functional: indices into a stacked increment ([`PARTS`](super::response::PARTS)
+/// vectors of size nv) and coefficients.
 #[derive(Debug, Default)]
 pub(super) struct Functional(pub(super) Vec<(usize, f64)>);
 

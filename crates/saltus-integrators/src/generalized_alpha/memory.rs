@@ -1,4 +1,4 @@
-//! What the filters of the method remember: kept for a run that goes on, and changed with the length of the steps.
+//! The filter variables `a`, `η`: saved in checkpoints and rescaled when the step size changes.
 //!
 //! `a_n ≈ v̇(t_n + (α_m − α_f) h)`, so that a step of another length `h'` has `a' = v̇ + (h'/h)(a − v̇)`, and `η` likewise. Without
 //! it order 2 is lost wherever steps change.
@@ -6,19 +6,19 @@
 use super::engine::{Engine, Start};
 use saltus_system::ContactId;
 
-/// What was put aside, and whether something was taken up.
+/// Filter variables saved before a rescaling, and whether a checkpoint was loaded.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     a: Vec<f64>,
     eta: Vec<f64>,
     filtered: Vec<f64>,
     length: f64,
-    /// Whether the filters were taken up from elsewhere, for a state that is yet to come.
+    /// Whether the filters come from a checkpoint whose state is given with the next step.
     pub(super) is_loaded: bool,
 }
 
 impl Memory {
-    /// Puts aside what the length of a step changes.
+    /// Saves what a change of the step size rescales.
     pub(super) fn keep(&mut self, start: &Start) {
         self.a.clone_from(&start.a);
         self.eta.clone_from(&start.eta);
@@ -26,7 +26,7 @@ impl Memory {
         self.length = start.length;
     }
 
-    /// Gives it back.
+    /// Restores what [`keep`](Self::keep) saved.
     pub(super) fn restore(&self, start: &mut Start) {
         start.a.clone_from(&self.a);
         start.filtered.clone_from(&self.filtered);
@@ -38,7 +38,7 @@ impl Memory {
 }
 
 impl Engine {
-    /// Makes the memory of the filters that of steps of length `h`.
+    /// Rescales the filter variables to steps of length `h`.
     pub(super) fn follow_length(&mut self, h: f64) {
         let start = &mut self.start;
         if start.length == h {
@@ -148,7 +148,7 @@ impl Engine {
         s.closed.resize(m, false);
         s.ids.clear();
         s.ids.extend(ids.iter().map(|id| ContactId(id.to_bits())));
-        // What else is known belongs to another state.
+        // Everything else in `start` belongs to another state.
         s.t = f64::NAN;
         self.memory.is_loaded = true;
         self.recalled.clear();

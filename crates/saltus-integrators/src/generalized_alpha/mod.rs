@@ -23,7 +23,7 @@
 //! an open contact carries no impulse at all ([`Inactive::Star`]).
 //!
 //! Each step is solved by a semi-smooth Newton method whose active sets are evaluated once per iteration, and found together
-//! with the multipliers where they do not settle (`nested_levels.rs`).
+//! with the multipliers where they do not converge (`nested_levels.rs`).
 //! Dry friction is not solved; contacts with `mu > 0` are refused.
 //!
 //! Impacts are captured at the ends of steps, or located inside them ([`Impacts::Located`]), which keeps order 2 across isolated ones.

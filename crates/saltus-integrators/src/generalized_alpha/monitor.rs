@@ -14,8 +14,7 @@ pub(super) enum Remedy {
     LargerActivation,
     /// No contact at acceleration level in this step.
     NoLastingContacts,
-    /// All unknowns at once instead of one block after the other, of which one may be singular: the sequential solve of a
-    /// pendulum at a wall.
+    /// The condensed simultaneous solve instead of the sequential subproblems, one of which can be singular.
     Simultaneous,
 }
 
@@ -71,7 +70,7 @@ impl SetMonitor {
         self.remedy = Remedy::None;
     }
 
-    /// Forgets the sets.
+    /// Clears the recorded sets.
     pub(super) fn restart(&mut self) {
         self.visited.clear();
         self.last = None;
@@ -91,9 +90,8 @@ impl SetMonitor {
         self.restart();
     }
 
-    /// Notes the sets of an iterate and its residual over tolerance; `true` where the iteration leads nowhere: it has left these sets and
-    /// come back twice (once is not unusual on the way to a solution), it has tried many and settled on none, or
-    /// it stays while rows of which some depend on others, `redundant`, cannot all be satisfied.
+    /// Records the active sets and the relative residual of an iterate; `true` if the iteration has stalled: the sets occur for the
+    /// third time, they changed too often, or they stay while some rows depend on others (`redundant`) and the residual does not halve.
     pub(super) fn has_stalled(&mut self, sets: &Sets, residual: f64, redundant: bool) -> bool {
         let mark = fingerprint(sets);
         let before = std::mem::replace(&mut self.residual, residual);

@@ -22,8 +22,8 @@ pub(super) struct Monolithic {
     dense: Dense,
     minimum: MinimumNorm,
     rhs: Vec<f64>,
-    /// What rows and unknowns are multiplied by, so that units do not matter to the elimination: `1/√M` of motions, one
-    /// over the reach of multipliers.
+    /// Scales of rows and unknowns, which make the elimination independent of units: `1/√M` of motions, the reciprocal row
+    /// norm of multipliers.
     scale: Vec<f64>,
 }
 
@@ -128,7 +128,7 @@ impl MatrixSink for Transposed<'_> {
 }
 
 impl Engine {
-    /// Solves for every unknown at once; multipliers of open rows have been released.
+    /// Solves for every unknown at once; multipliers of inactive rows vanish already.
     pub(super) fn solve_monolithic(&mut self, h: f64) -> Result<(), LinearError> {
         let m = self.rows.len();
         self.monolithic.room = self.monolithic.room.max(m);

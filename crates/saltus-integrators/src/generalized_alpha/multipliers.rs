@@ -22,7 +22,7 @@ pub(super) struct Condensed {
     pub(super) col_scale: Vec<f64>,
     pub(super) rhs: Vec<f64>,
     pub(super) z: Vec<f64>,
-    /// Motion of the residual alone (5 nv).
+    /// Newton increment as it is accumulated: `x`, `U`, `W`, `T ξ`, `v` (5 nv).
     pub(super) base: Vec<f64>,
     pub(super) momenta: Momenta,
     /// Unknowns of the simultaneous solve.
@@ -184,7 +184,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Moves by what `base` holds.
+    /// Adds the Newton increment to the trial.
     pub(super) fn apply_base(&mut self) {
         let n = self.dims.nv;
         let c = std::mem::take(&mut self.condensed.base);
@@ -192,7 +192,7 @@ impl Engine {
         self.condensed.base = c;
     }
 
-    /// What the residual alone moves, all multipliers as they are; in `base`.
+    /// Increment due to the residuals of the momentum balances, multipliers fixed; stored in `base`.
     pub(super) fn move_alone(&mut self, form: Form, h: f64) {
         let tie = self.tie(h);
         let (c, r) = (&mut self.condensed, &self.trial.residual);
@@ -227,7 +227,7 @@ impl Engine {
         }
     }
 
-    /// `U = tie · W` of the half-step schemes, 0 elsewhere.
+    /// `∂U/∂W`: `h/2` in the half-step schemes, 0 elsewhere \[s\].
     pub(super) fn tie(&self, h: f64) -> f64 {
         if self.settings.formulation == super::settings::Formulation::HalfStep {
             0.5 * h
@@ -308,7 +308,7 @@ impl Engine {
         }
     }
 
-    /// What every row of `unknowns` makes of every column, unscaled, one column at a time.
+    /// Condensed matrix of `unknowns`, unscaled, computed column by column.
     pub(super) fn entries_of(
         &mut self,
         form: Form,
@@ -352,8 +352,8 @@ impl Engine {
         self.condensed.columns = columns;
     }
 
-    /// The column of `λ` from that of `ν`: with `M x` eliminated, a force is a momentum `κ` times its size
-    /// beside its own acceleration `M⁻¹Gᵀ`. `false` where that does not apply.
+    /// The column of `λ` from that of `ν`: with `M x` eliminated it is `κ` times that of `ν`, plus the acceleration `M⁻¹Gᵀ`.
+    /// `false` where that does not apply.
     fn share_column(&mut self, form: Form, p: usize, columns: &mut Dense) -> bool {
         let (level, j) = self.condensed.unknowns[p];
         let t = &self.tangent;
@@ -387,7 +387,7 @@ impl Engine {
         true
     }
 
-    /// The motion caused by a unit multiplier.
+    /// The increment per unit multiplier.
     pub(super) fn column(
         &mut self,
         form: Form,
@@ -451,7 +451,7 @@ impl Engine {
         (row * inverse, col * inverse)
     }
 
-    /// Adds the solution to the multipliers and its motion, `x`, `U` and `W`, to `base`.
+    /// Adds the solution to the multipliers and its columns, `x`, `U` and `W`, to `base`.
     fn add_multipliers(&mut self, form: Form, h: f64, cached: bool) {
         self.take_multipliers(h);
         if self.condensed.forgets {
@@ -488,7 +488,7 @@ impl Engine {
         }
     }
 
-    /// Adds the motion of all multipliers of the solution to `base`.
+    /// Adds the increment due to all multipliers of the solution to `base`.
     pub(super) fn add_motion(&mut self, form: Form, h: f64) {
         self.condensed.momenta.clear();
         for p in 0..self.condensed.unknowns.len() {
@@ -546,7 +546,7 @@ impl Engine {
         self.keep(h, cache);
     }
 
-    /// Remembers what the entries of `cache` were made of.
+    /// Stores `cache` with the inputs that its entries depend on.
     fn keep(&mut self, h: f64, mut cache: Cache) {
         cache.gradient.clone_from(self.rows.gradient());
         cache.damping.clone_from(self.rows.bias_damping());
@@ -559,7 +559,7 @@ pub(super) fn levels_in(levels: &[Level]) -> u32 {
     u32::try_from(levels.len()).unwrap_or(1).max(1)
 }
 
-/// Place of an unknown among all of `m` rows.
+/// Index of an unknown among those of all `m` rows.
 fn place((level, j): (Level, usize), m: usize) -> usize {
     let slot = match level {
         Level::Smooth => 0,

@@ -26,13 +26,13 @@ use saltus_linear::{Dense, LinearError, dot};
 /// The linearised step in total impulses, and its solution level by level.
 #[derive(Debug, Default)]
 pub(super) struct NestedLevels {
-    /// What every row makes of every multiplier, scaled as [`Engine::scales_of`] says.
+    /// Delassus matrix of all levels, scaled by [`Engine::scales_of`].
     matrix: Dense,
-    /// What every row is without multipliers, scaled and per momentum scale.
+    /// Value of every row at zero multipliers, scaled and divided by the momentum scale.
     q: Vec<f64>,
-    /// Multipliers, scaled and per momentum scale.
+    /// Multipliers, scaled and divided by the momentum scale.
     y: Vec<f64>,
-    /// Places of the first unknown at every level, in the order of [`Level::ALL`].
+    /// Index of the first unknown at every level, in the order of [`Level::ALL`].
     first: [usize; 3],
     /// Unknowns of one level's problem, equalities first.
     members: Vec<usize>,
@@ -42,7 +42,7 @@ pub(super) struct NestedLevels {
     solver: MlcpSolver,
 }
 
-/// Damping couples the levels; so often they are solved one after the other at most.
+/// Largest number of sweeps over the levels, which damping couples.
 const SWEEPS: u32 = 30;
 
 impl NestedLevels {
@@ -170,7 +170,7 @@ impl Engine {
             self.entries_of(form, h, &unknowns, &mut problem.matrix);
         }
         if self.settings.formulation.has_memory() {
-            // With the total impulses fixed, their other parts give way.
+            // At fixed totals `ν*`, `Λ*` a change of `λ` lowers `ν` by `κ` and `Λ` by `ϱ` times it.
             let (kappa, rho) = (self.response.kappa, self.response.rho);
             let [_, position, velocity] = problem.first;
             for line in 0..k {

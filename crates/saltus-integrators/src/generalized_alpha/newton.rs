@@ -1,4 +1,4 @@
-//! Newton's method on the step: place, evaluate, activate, judge, correct.
+//! Newton's method for one step: update the state, evaluate, find the active sets, test convergence, correct.
 
 use super::engine::Engine;
 use super::monitor::Remedy;
@@ -8,9 +8,10 @@ use crate::round_off;
 use saltus_linear::{axpy, is_zero, max_abs};
 use saltus_system::{DynamicsParts, Point, System, Tangents};
 
-/// After so many corrections the round-off of force and rows is looked at; after one in a linear system.
+/// Number of corrections after which the round-off of force and rows is measured; one in a linear system.
 const CHECK_ROUND_OFF_AFTER: u32 = 3;
-/// An iterate so many times worse than the first two leads nowhere, where impacts are located and the step can be cut.
+/// Growth of the residual over the larger of the first two that counts as divergence, where impacts are located: the step can then
+/// be split.
 const DIVERGENCE: f64 = 1e4;
 
 impl Engine {
@@ -43,8 +44,8 @@ impl Engine {
                 self.measure_round_off();
                 residual = self.residual(measure, false);
             }
-            // One correction is spent on tight rows where the limit leaves one, not more: round-off may keep
-            // them from it. The sequential solve ends where the papers' does.
+            // Once converged, at most one more correction is made for the tighter tolerance of the active rows, which
+            // round-off can put out of reach. The sequential solve uses the criterion of the papers.
             if spent < 2 {
                 worst = worst.max(residual.ratio());
             }
@@ -96,7 +97,7 @@ impl Engine {
         }
     }
 
-    /// How well force and rows can be known, from the tangents of the last correction.
+    /// Round-off of the force, from the tangents of the last correction; tolerances of rows include theirs from here on.
     fn measure_round_off(&mut self) {
         let t = &mut self.trial;
         t.has_stagnated = true;
@@ -307,7 +308,7 @@ impl Engine {
         tangent.apply_mass(&t.x, &mut r.smooth);
         r.correction.fill(0.0);
         r.jump.fill(0.0);
-        // Between contacts neither moves.
+        // Both vanish in free flight.
         if formulation.has_corrections() && !is_zero(&t.u) {
             tangent.apply_mass(&t.u, &mut r.correction);
         }
@@ -418,7 +419,7 @@ impl Engine {
         rows.gradient().axpy(j, -change, residual);
     }
 
-    /// Adds a motion to the unknowns.
+    /// Adds an increment to the unknowns.
     pub(super) fn apply(&mut self, x: &[f64], u: &[f64], w: &[f64]) {
         let t = &mut self.trial;
         axpy(1.0, x, &mut t.x);

@@ -78,7 +78,7 @@ pub struct GeneralizedAlphaOptions {
     /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.05].
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 5e-2))]
     pub tolerance: f64,
-    /// Most corrections in a step, ≥ 1.
+    /// Largest number of Newton corrections of one solve, ≥ 1; a fallback that restarts the solve counts anew.
     #[schemars(range(min = 1))]
     pub max_iterations: u32,
 }
@@ -118,7 +118,7 @@ pub struct NonsmoothGeneralizedAlphaOptions {
     pub inactive: Inactive,
     /// Of `pva`: when impacts happen.
     pub impacts: Impacts,
-    /// Of located impacts: most impacts in a step, ≥ 1; what is left of a step with more is taken at once and without rebounds.
+    /// Of located impacts: most impacts in a step, ≥ 1; the remainder of a step with more is solved as one piece, without rebounds.
     /// 6 where left out.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,7 +165,7 @@ pub struct NonsmoothGeneralizedAlphaOptions {
     /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.05].
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 5e-2))]
     pub tolerance: f64,
-    /// Most corrections in a step, ≥ 1.
+    /// Largest number of Newton corrections of one solve, ≥ 1; a fallback that restarts the solve counts anew.
     #[schemars(range(min = 1))]
     pub max_iterations: u32,
 }
@@ -209,7 +209,7 @@ pub struct NonsmoothNewmarkOptions {
     /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.05].
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 5e-2))]
     pub tolerance: f64,
-    /// Most corrections in a step, ≥ 1.
+    /// Largest number of Newton corrections of one solve, ≥ 1; a fallback that restarts the solve counts anew.
     #[schemars(range(min = 1))]
     pub max_iterations: u32,
 }
@@ -234,7 +234,7 @@ pub struct NonsmoothHhtOptions {
     /// Tolerance of Newton's method, relative to the momentum scale of the motion, in (0, 0.05].
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 5e-2))]
     pub tolerance: f64,
-    /// Most corrections in a step, ≥ 1.
+    /// Largest number of Newton corrections of one solve, ≥ 1; a fallback that restarts the solve counts anew.
     #[schemars(range(min = 1))]
     pub max_iterations: u32,
 }

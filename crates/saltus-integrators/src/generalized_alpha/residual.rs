@@ -13,12 +13,12 @@ use saltus_linear::SparseRows;
 pub(super) struct Residual {
     /// Of everything, relative to its tolerance.
     pub(super) worst: Convergence,
-    /// Of the active rows, relative to the tolerance they are given as long as it can be reached.
+    /// Of the active rows, relative to their tighter tolerance.
     pub(super) rows: f64,
 }
 
-/// Active rows are converged to this fraction of the tolerance: a correction that brings the momentum
-/// balances there has mostly brought the constraints there too, and drift is what users look at.
+/// Extra factor on the tolerance of active rows, whose residual is constraint drift; met at little cost, because the last correction
+/// usually reduces it as far as the momentum balances.
 const TIGHT: f64 = 1e-5;
 /// Tolerance of a row: by the scheme, and by round-off.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ fn product_magnitude(rows: &SparseRows, j: usize, x: &[f64]) -> f64 {
 }
 
 impl Engine {
-    /// What a balance of momentum may leave, over `√Mᵢᵢ`.
+    /// Tolerance of the momentum balances, over `√Mᵢᵢ`.
     pub(super) fn momentum_limit(&self) -> f64 {
         (self.settings.tolerance * self.momentum_scale.scale).max(f64::MIN_POSITIVE)
     }
@@ -140,8 +140,7 @@ impl Engine {
         }
     }
 
-    /// What a contact row `j` that is open lacks to the inequality it must satisfy, where its sets are not a matter of
-    /// signs.
+    /// Violation of the inequalities of contact row `j` at the levels where it is inactive, for active sets found by the nested problems.
     fn open_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, sets, formulation) = (&self.rows, &self.sets, self.settings.formulation);
         let velocity = self.velocity_tolerance(j, momentum);
@@ -188,7 +187,7 @@ impl Engine {
         gap <= zero.max(self.epsilon)
     }
 
-    /// Whether a contact row whose velocity differs so much from its impact law \[m/s\] obeys it up to the tolerance.
+    /// Whether a contact row with the residual `law` \[m/s\] satisfies the impact law up to the tolerance.
     pub(super) fn is_kept(&self, j: usize, law: f64) -> bool {
         let zero = self.velocity_tolerance(j, self.settings.tolerance * self.momentum_scale.scale);
         law <= zero.limits().0
@@ -199,8 +198,8 @@ impl Engine {
         product_magnitude(self.rows.gradient(), j, x)
     }
 
-    /// How large the part of a quantity is that positions make, where row `j` of `turn` is its derivative along
-    /// them: positions are known up to round-off, and so is what follows from them, however small.
+    /// `Σ |D_jk q_k|` with the derivative `D` of a quantity with respect to position, which scales the round-off of that quantity;
+    /// `max |q|` stands for every `|q_k|` where coordinates are not flat.
     fn position_magnitude(&self, turn: &SparseRows, j: usize) -> f64 {
         if self.is_flat {
             product_magnitude(turn, j, &self.trial.q)
@@ -209,7 +208,7 @@ impl Engine {
         }
     }
 
-    /// How large the numbers are of which the gap of row `j` at `q` is made.
+    /// `Σ |G_jk q_k|`, the magnitude that scales the round-off of the gap of row `j` at `q`.
     pub(super) fn gap_magnitude(&self, j: usize, q: &[f64]) -> f64 {
         let gradient = self.rows.gradient();
         if self.is_flat {
@@ -268,7 +267,7 @@ impl Engine {
         }
     }
 
-    /// What brings the multiplier of row `j` to what it must be where the row is open; 0 where it is active.
+    /// The change that makes the multiplier of row `j` vanish where the row is inactive; 0 where it is active.
     pub(super) fn change_of_open(&self, (level, j): (Level, usize), h: f64) -> f64 {
         match level {
             Level::Smooth if !self.sets.smooth[j] => -self.trial.lambda[j],
@@ -278,7 +277,7 @@ impl Engine {
         }
     }
 
-    /// What must vanish of `ν` on a row that is open.
+    /// The quantity that vanishes on a row inactive at position level: `ν*`, `ν` or `ν − hΛ`.
     pub(super) fn open_correction(&self, j: usize, h: f64) -> f64 {
         let t = &self.trial;
         if self.settings.modified && j >= self.dims.ng {
@@ -290,7 +289,7 @@ impl Engine {
         }
     }
 
-    /// What must vanish of `Λ` on a row that is open.
+    /// The quantity that vanishes on a row inactive at velocity level: `Λ*` or `Λ`.
     pub(super) fn open_impulse(&self, j: usize) -> f64 {
         if self.settings.inactive == Inactive::Star {
             self.trial.imp_star[j]

@@ -1,4 +1,4 @@
-//! What the motion of a step answers to momenta: the smooth block and the two jumps, eliminated.
+//! Solves the linearised momentum balances of a step (smooth motion, position correction, velocity jump) for `x`, `U`, `W`.
 //!
 //! A correction of Newton's method solves, for right-hand sides `b₁ b₂ b₃` and multipliers on top of them,
 //!
@@ -65,7 +65,7 @@ impl Momenta {
         self.jump.fill(0.0);
     }
 
-    /// Adds a multiplier of size `z` on row `j` of `gradient`; `tie` is what a jump moves in positions.
+    /// Adds a multiplier of size `z` on row `j` of `gradient`; `tie` is `∂U/∂W`.
     pub(super) fn add(
         &mut self,
         gradient: &SparseRows,
@@ -86,11 +86,11 @@ impl Momenta {
 
 /// Vectors (nv) of a motion, one after the other: `x`, `U`, `W`, `T ξ`, `v`.
 pub(super) const PARTS: usize = 5;
-/// Place of the change of `v̇` among them.
+/// Index of the change of `v̇` among them.
 pub(super) const X: usize = 0;
-/// Place of the tangent at the end position.
+/// Index of the tangent at the end position.
 pub(super) const CHI: usize = 3;
-/// Place of the change of `v`.
+/// Index of the change of `v`.
 pub(super) const V: usize = 4;
 
 /// The factored matrices.
@@ -154,7 +154,7 @@ impl Response {
         }
     }
 
-    /// The same of the matrices that are factored, beside the places of `base`.
+    /// Appends the sparsity patterns of the factored matrices, relative to the pattern of `base`.
     pub(super) fn remember(&self, base: &SquareMatrix, always: bool, memory: &mut Vec<f64>) {
         self.smooth.remember(Some(base), always, memory);
         self.position.remember(Some(base), always, memory);

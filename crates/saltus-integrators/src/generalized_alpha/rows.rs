@@ -298,7 +298,7 @@ impl Rows {
         rows.finish(m);
     }
 
-    /// How far unit momenta reach along each row.
+    /// Updates `Σ |G_jk| / √M_kk` of every row.
     pub(super) fn update_reach(&mut self, weights: &[f64]) {
         let rows = self.gradient.rows();
         for (j, reach) in self.reach.iter_mut().enumerate() {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinearSolve {
-    /// `Condensed`, or `Monolithic` where the mass matrix is singular.
+    /// `Condensed`; both solve the monolithic system instead where a block is singular.
     #[default]
     Auto,
     /// Smooth motion, positions and velocities one after the other (2014, Algorithm 1): the cheapest
@@ -49,8 +49,8 @@ pub enum Inactive {
     /// The total impulses `Λ*` and `ν*`: an open contact carries nothing.
     #[default]
     Star,
-    /// The parts `Λ` and `ν`, as printed (2018, eqs. 65f, 65i): an open contact keeps an impulse of the
-    /// filter's memory, energy is injected, and there are steps without a solution.
+    /// The parts `Λ` and `ν`, as printed (2018, eqs. 65f, 65i): an open contact keeps an impulse from the
+    /// filter history, energy is injected, and there are steps without a solution.
     Literal,
 }
 
@@ -67,7 +67,7 @@ pub(super) enum Formulation {
     Pvv,
     /// Smooth motion constrained at acceleration level on the set of the strategy (1, 2, 3).
     Pva(u8),
-    /// One jump per step, of which half a step is felt by the positions.
+    /// One velocity jump `W` per step; positions are corrected by `(h/2) W`.
     HalfStep,
 }
 
@@ -100,7 +100,7 @@ impl Formulation {
         matches!(self, Self::Pvv | Self::Pva(_))
     }
 
-    /// Whether the total impulses carry the memory of `λ`.
+    /// Whether the total impulses include the filtered `λ`.
     pub(super) fn has_memory(self) -> bool {
         matches!(self, Self::Pva(_))
     }

@@ -150,7 +150,7 @@ impl Engine {
         (q, v): (&[f64], &[f64]),
         h: f64,
     ) -> Result<(), StepError> {
-        // Wide enough that contacts leave only when the filters have forgotten them.
+        // Wide enough that the filter history of contacts has decayed before they leave the set.
         let margin = if self.contacts_are_fixed {
             f64::INFINITY
         } else {
@@ -224,8 +224,8 @@ impl Engine {
         self.activation_is_known = false;
     }
 
-    /// Takes up the contacts that a saved run knew at its end, so that what is remembered of them goes on as it would
-    /// have.
+    /// Restores the contacts of a checkpoint, so that their multipliers and filter variables continue as in an uninterrupted
+    /// run.
     pub(super) fn recall_contacts(&mut self, system: &dyn System) {
         let features = std::mem::take(&mut self.recalled);
         if self.contacts_are_fixed || features.len() != self.start.ids.len() {
@@ -260,7 +260,7 @@ impl Engine {
         self.evaluate_start_rows(system);
     }
 
-    /// Contacts come and go: what is remembered of them follows by their identity.
+    /// Detects contacts and carries multipliers and filter variables over to the new set by contact id.
     pub(super) fn follow_contacts(&mut self, system: &dyn System, h: f64) -> Result<(), StepError> {
         let state = (
             std::mem::take(&mut self.start.q),
@@ -294,8 +294,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes what the accelerations remember of contacts that are no longer in the set out of them: without
-    /// `Λ*` to balance it, it would push on.
+    /// Subtracts from `v̇` and `a` the contributions `M⁻¹Gᵀλ`, `M⁻¹Gᵀη` of contacts that have left the set: no `Λ*` would
+    /// balance them.
     fn forget_contacts(&mut self) {
         let ng = self.dims.ng;
         let (start, set) = (&mut self.start, &self.rows.set);
@@ -320,7 +320,7 @@ impl Engine {
         }
     }
 
-    /// Forces without a potential, which the filter has not seen before.
+    /// Starts the filter of the non-conservative force.
     pub(super) fn begin_filter(&mut self, system: &dyn System, state: &State) {
         if std::mem::take(&mut self.memory.is_loaded) {
             return;
@@ -369,7 +369,7 @@ impl Engine {
         }
     }
 
-    /// Gets ready for a step of length `h`: gradients, activation parameters, cached columns, forecast.
+    /// Prepares a step of length `h`: gradients, activation parameters, cached columns, forecast.
     pub(super) fn begin_step(
         &mut self,
         system: &dyn System,
@@ -417,7 +417,7 @@ impl Engine {
         Ok(())
     }
 
-    /// `r_j = 1/(G M⁻¹ Gᵀ)_jj`, with the diagonal of the mass matrix where the inverse is dear.
+    /// `r_j = 1/(G M⁻¹ Gᵀ)_jj`, with the diagonal of the mass matrix where the inverse is expensive.
     pub(super) fn activation_parameters(&mut self) {
         let ng = self.dims.ng;
         if let Some(r) = self.settings.r {

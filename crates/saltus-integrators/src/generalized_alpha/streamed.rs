@@ -1,10 +1,10 @@
-//! The step of a large time-invariant system whose forces come row by row, with few contacts: two passes over memory.
+//! Two-pass step of a large time-invariant banded system with few contacts, whose force can be evaluated for a range of DOFs.
 //!
-//! With constant matrices the acceleration is `x = S⁻¹ f₀ + Σ columns`, `f₀` the force where the step leads without it.
-//! On the way in rows are evaluated and eliminated, and the columns `S⁻¹Gᵀ` gather what `S⁻¹ f₀` is along each row; then
-//! active sets and multipliers are settled among the rows alone, with the table of `compliances.rs`. On the way out the
-//! end of the step is known row by row, its force is evaluated again and the three momentum balances are taken from
-//! it. The end is accepted by the same measure as elsewhere; what does not pass is stepped the general way.
+//! With constant matrices the acceleration is `x = S⁻¹ f₀ + Σ columns`, `f₀` the force at the predicted end without `x`.
+//! The forward pass evaluates and eliminates `f₀` and accumulates `G S⁻¹ f₀` with the columns `S⁻¹Gᵀ`; active sets and
+//! multipliers are then found from the compliances alone (`compliances.rs`). The backward pass substitutes, evaluates the
+//! force at the end of the step and the residuals of the three momentum balances. A step that does not meet the usual
+//! tolerance is repeated by the general method.
 
 use super::compliances::motion;
 use super::engine::{Engine, Sets};
@@ -24,13 +24,13 @@ use std::ops::Range;
 /// Buffers, and what the last step left.
 #[derive(Debug, Default)]
 pub(super) struct Streaming {
-    /// Whether the last step was taken by rows: `start` then lacks position and velocity, `trial` holds those before it.
+    /// Whether the last step was streamed: `start` then lacks position and velocity, `trial` holds those before it.
     pub(super) was_used: bool,
     /// What tells its end apart from other states.
     pub(super) fingerprint: Fingerprint,
     /// Its length \[s\].
     pub(super) length: f64,
-    /// Room for what is made of some rows and their neighbours.
+    /// Scratch for a range of DOFs and its neighbours.
     pub(super) q: Vec<f64>,
     pub(super) v: Vec<f64>,
     pub(super) force: Vec<f64>,
@@ -39,9 +39,9 @@ pub(super) struct Streaming {
     /// Whether residuals are measured above the round-off of the forces, because less cannot be had.
     pub(super) floors: bool,
     pub(super) even_weights: Runs,
-    /// Rows where corrections or jumps may be other than zero.
+    /// DOFs where `U` or `W` may be nonzero.
     pub(super) pushed: Vec<Range<usize>>,
-    /// By row (m): gap, rate and acceleration without forces, and what forces alone do to the acceleration.
+    /// Free motion along every row (m): gap, velocity and acceleration at the predicted end, and `G S⁻¹ f₀`.
     pub(super) gap: Vec<f64>,
     pub(super) velocity: Vec<f64>,
     pub(super) acceleration: Vec<f64>,
@@ -57,7 +57,7 @@ pub(super) struct Streaming {
 }
 
 impl Engine {
-    /// The rows of a system that may be stepped by them.
+    /// The system as one whose force can be evaluated for a range of DOFs, if its steps can be streamed.
     fn rows_of<'a>(&self, system: &'a dyn System) -> Option<&'a dyn ByRows> {
         let direct = !matches!(
             self.settings.linear_solve,
@@ -71,7 +71,7 @@ impl Engine {
         system.by_rows()
     }
 
-    /// One step, or `None` and nothing done where it has to be taken the general way.
+    /// One step, or `None` and nothing done where it needs the general method.
     pub(super) fn streamed_step(
         &mut self,
         system: &dyn System,
@@ -138,7 +138,7 @@ impl Engine {
             }
             let balanced = totals.residual(h) <= self.momentum_limit();
             if balanced && !again {
-                // Round-off of what the columns gathered: once more, with what was found missing.
+                // Round-off of the accumulated `G S⁻¹ f₀`: once more, with the prediction errors added.
                 again = true;
             } else if balanced || self.streaming.floors || !residual.ratio().is_finite() {
                 return None;
@@ -149,7 +149,7 @@ impl Engine {
         }
     }
 
-    /// Goes on the general way from where the last step by rows ended, or from a state it does not know; which of both.
+    /// Continues with the general method from the end of the last streamed step, or from another state; `true` in the first case.
     pub(super) fn leave_streaming(
         &mut self,
         system: &dyn System,
@@ -165,7 +165,7 @@ impl Engine {
         Ok(known)
     }
 
-    /// Takes up a state that no streamed step left.
+    /// Starts from a state that is not the end of a streamed step.
     fn restart_streaming(&mut self, system: &dyn System, inputs: StepInputs<'_>, state: &State) {
         if self.streaming.was_used || !self.start.is_at(state) {
             self.begin_filter(system, state);
@@ -247,7 +247,7 @@ impl Engine {
         self.streaming.all.iter().all(kept)
     }
 
-    /// Gaps, rates and accelerations of the rows where the step leads without its acceleration.
+    /// Gaps, velocities and accelerations of the rows at the predicted end, without the acceleration of the step.
     fn predict_rows(&mut self, inputs: StepInputs<'_>) {
         let predictor = Predictor::new(self, inputs.h);
         let (r, rows, start) = (&mut self.streaming, &self.rows, &self.start);
@@ -265,7 +265,7 @@ impl Engine {
         }
     }
 
-    /// Active sets and multipliers, from what the rows answer; `false` where they do not settle.
+    /// Active sets and multipliers from the compliances; `false` where the sets do not converge.
     fn solve_rows(&mut self, h: f64) -> bool {
         if self.rows.contacts() == 0 {
             self.monitor.iterations += 1;
@@ -298,7 +298,7 @@ impl Engine {
                 && (!self.condensed.unknowns.is_empty()
                     || [&t.lambda, &t.nu, &t.imp].into_iter().any(pushes))
             {
-                // What damping answers to multipliers is left to the general way.
+                // With damping between the levels the general method is used.
                 return false;
             }
             for p in 0..self.condensed.unknowns.len() {
@@ -334,7 +334,7 @@ impl Engine {
         }
     }
 
-    /// Sets the multipliers of open rows to what they must be.
+    /// Makes the multipliers of inactive rows vanish: `λ`, and `ν*`, `Λ*` (`ν`, `Λ` with `literal`).
     fn release_rows(&mut self, h: f64) {
         for level in Level::ALL {
             for j in 0..self.rows.len() {
@@ -389,7 +389,7 @@ impl Engine {
         }
     }
 
-    /// The rows at the end as they are, and by how much the end misses; what the rows had not predicted_gap is remembered.
+    /// Evaluates the constraint rows at the end of the step and the residual; prediction errors are added to the stored free motion.
     fn residual_of_rows(
         &mut self,
         system: &dyn System,
@@ -432,7 +432,7 @@ impl Engine {
         residual
     }
 
-    /// Gaps in the middle of the step along the velocity at the start, to which the half-step schemes look.
+    /// Gaps at mid-step extrapolated with the velocity at the start: the forecast of the half-step schemes.
     fn probe_half_way(&mut self, system: &dyn System, inputs: StepInputs<'_>) {
         let rows = &mut self.rows;
         rows.evaluate_probe_gaps(system, self.start.t + 0.5 * inputs.h, inputs.q);
@@ -503,7 +503,7 @@ impl Engine {
         self.report(h, (work_external, work_contact), certificate)
     }
 
-    /// The state inside the last step, which was taken by rows.
+    /// The state inside the last step, which was streamed.
     pub(super) fn interpolate_streamed(&self, fraction: f64, out: &mut State) {
         let predictor = Predictor::new(self, self.streaming.length);
         let t = &self.trial;

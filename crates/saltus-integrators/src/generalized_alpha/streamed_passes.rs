@@ -1,4 +1,4 @@
-//! The two passes over memory of a streamed step: forward with the forces, backward with the end of the step and what proves it.
+//! Forward pass (force, elimination) and backward pass (substitution, end of the step, residuals) of a streamed step.
 
 use super::coefficients::{Coefficients, Known};
 use super::engine::Engine;
@@ -20,7 +20,7 @@ struct End {
     w: Vec<f64>,
 }
 
-/// What is added up over the rows.
+/// Sums and maxima over all DOFs.
 #[derive(Default)]
 pub(super) struct Totals {
     /// Of the smooth balance.
@@ -43,7 +43,7 @@ impl Totals {
 }
 
 impl Engine {
-    /// The forward pass: eliminated forces in `trial.x`. Returns what tells the start apart.
+    /// The forward pass: eliminated forces in `trial.x`. Returns the fingerprint of the start.
     pub(super) fn forward(&mut self, inputs: StepInputs<'_>) -> Fingerprint {
         let mut x = std::mem::take(&mut self.trial.x);
         let mut q = std::mem::take(&mut self.streaming.q);
@@ -87,7 +87,7 @@ impl Engine {
         seen
     }
 
-    /// The backward pass: the end of the step in `trial`, and what proves it.
+    /// The backward pass: the end of the step in `trial`, its residuals and energies.
     pub(super) fn backward(&mut self, inputs: StepInputs<'_>) -> Totals {
         let has_impulses = self.column_factors(inputs.h);
         let t = &mut self.trial;
@@ -155,7 +155,7 @@ impl Engine {
         any
     }
 
-    /// Adds the columns in some rows; gives the part of these where there may be corrections and jumps.
+    /// Adds the columns in a range of DOFs; returns the part of it where `U` or `W` may be nonzero.
     fn push_rows(&self, rows: &Range<usize>, end: &mut End) -> Range<usize> {
         let (r, c) = (&self.streaming, &self.compliances);
         let [smooth, mass, u, w] = &r.factors;
@@ -179,7 +179,7 @@ impl Engine {
         hull
     }
 
-    /// Subtracts `Σ z_j G_j` in some rows.
+    /// Subtracts `Σ z_j G_j` in a range of DOFs.
     #[inline]
     fn subtract_reactions(&self, z: &[f64], rows: &Range<usize>, out: &mut [f64]) {
         let gradient = self.rows.gradient();
@@ -204,7 +204,7 @@ struct Backward<'a> {
     end: End,
     /// Whether any multiplier is not zero.
     has_impulses: bool,
-    /// Rows where corrections or jumps may be other than zero.
+    /// DOFs where `U` or `W` may be nonzero.
     pushed: Vec<Range<usize>>,
     products: [Vec<f64>; 3],
     force: Vec<f64>,
@@ -347,7 +347,7 @@ impl BackwardPass for Backward<'_> {
     }
 }
 
-/// Where a step leads.
+/// Predictor of the end of a step, without its acceleration.
 pub(super) struct Predictor {
     pub(super) h: f64,
     pub(super) c_a: f64,
@@ -382,7 +382,7 @@ impl Predictor {
         self.motion(v, a, self.known.of(a, x))
     }
 
-    /// Positions, and velocities where there is room for them.
+    /// Predicted positions, and velocities where `v_out` is not empty.
     #[inline]
     pub(super) fn rows(
         &self,

@@ -1,4 +1,4 @@
-//! The derivatives of a step along its motion, and which of them are there at all.
+//! Tangent matrices of a step, and which of them are negligible.
 
 use super::response::Response;
 use saltus_linear::{MatrixSink, SquareMatrix};
@@ -46,7 +46,7 @@ impl Tangent {
         }
     }
 
-    /// Appends which places ever had an entry, which decides the order in which later corrections are eliminated.
+    /// Appends the sparsity patterns, which determine the elimination order of later factorisations.
     pub(super) fn remember(&self, always: bool, memory: &mut Vec<f64>) {
         let base = Some(&self.constant_stiffness);
         self.stiffness.remember(base, always, memory);

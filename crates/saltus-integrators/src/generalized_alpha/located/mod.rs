@@ -2,13 +2,13 @@
 //!
 //! A step is tried as one of the smooth method in which open contacts cannot act. Where none of them closes, that is the step.
 //! Otherwise it is cut where the smallest gap vanishes (`search.rs`); there Newton's law holds for velocities, and
-//! accelerations and reactions are made consistent with what follows (`strike.rs`). The pieces between remember
-//! nothing: they have the coefficients of `ρ∞ = 1` and start with `a = v̇`, `η = λ`, so that no rule for their lengths is needed
-//! and nothing is dissipated at an impact but what its law says. The first whole step after an impact is such a piece too, at
-//! the end of which the memory of the filters is known again by interpolation.
+//! accelerations and reactions are made consistent with the velocities after it (`strike.rs`). Pieces have no filter
+//! history: they use the coefficients of `ρ∞ = 1` and start with `a = v̇`, `η = λ`, so that no rescaling to their lengths is needed
+//! and only the impact law dissipates energy at an impact. The first full step after an impact is also such a piece; at its
+//! end the filter variables are interpolated.
 //!
-//! A rebound that would last less than a part of a step is plastic, which ends impacts that accumulate; what is left of a step
-//! with too many impacts is taken at once, with all contacts and without rebounds, as captured impacts are.
+//! A rebound that would last less than a part of a step is plastic, which ends impacts that accumulate; the remainder of a
+//! step with too many impacts is solved as one piece, with all contacts and without rebounds, as captured impacts are.
 
 mod piece;
 mod search;
@@ -20,11 +20,11 @@ use super::settings::Location;
 use crate::integrator::{Counts, Event, EventKind, StepError, StepReport};
 use saltus_system::System;
 
-/// Gap that counts as none, relative to the place where it is.
+/// Gap below which a contact counts as closed, relative to `Σ |G_jk q_k|`.
 pub(in crate::generalized_alpha) const TOUCHING: f64 = 1e-11;
-/// Speed along a contact that counts as none, relative to that of the motion.
+/// Normal speed below which a contact is at rest, relative to the velocity scale of the motion.
 const STILL: f64 = 1e-9;
-/// What is left of a step where it is shorter than this part is round-off.
+/// A remainder of the step shorter than this fraction is round-off.
 const NOTHING: f64 = 1e-14;
 
 /// What was done about impacts inside steps.
@@ -34,11 +34,11 @@ pub struct Located {
     pub impacts: u64,
     /// Rebounds that were made plastic, because their flight would have been too short.
     pub plastic: u64,
-    /// Steps of which the rest was taken at once, without rebounds, because of too many impacts or none that could be located.
+    /// Steps whose remainder was solved as one piece without rebounds, because of too many impacts or one that could not be located.
     pub fallbacks: u64,
-    /// Contacts with `e > 0` that hit in such a rest: their rebounds, and the energy of these, are lost.
+    /// Contacts with `e > 0` that closed in such a remainder: their rebounds, and the energy of these, are lost.
     pub dropped: u64,
-    /// Steps at whose end the memory of the filters was made anew.
+    /// Steps at whose end the filter variables were interpolated.
     pub renewals: u64,
     /// Steps and pieces of steps that were solved, rejected ones included.
     pub solves: u64,
@@ -64,15 +64,15 @@ pub(in crate::generalized_alpha) struct Search {
     now: Located,
     last: Located,
     pub(in crate::generalized_alpha) total: Located,
-    /// The start of the step, where it was left.
+    /// Copy of the start of the step, for a retry.
     origin: Start,
     has_left: bool,
     /// Whether the coefficients are those of a piece, and those of the scheme.
     is_piece: bool,
     own: Coefficients,
-    /// `v̇`, `λ` and active force at the start of a step whose end renews the memory.
+    /// `v̇`, `λ` and non-conservative force at the start of a step at whose end the filters are interpolated.
     former: [Vec<f64>; 3],
-    /// Contacts that hit, and their restitution (m).
+    /// Contacts that take part in the impact with `ġ⁻ < 0`, and the restitution of all (m).
     hits: Vec<bool>,
     restitution: Vec<f64>,
     /// Rates of the rows after an impact (m).
@@ -173,13 +173,13 @@ impl Search {
     }
 }
 
-/// How the rest of a step goes on.
+/// How the remainder of a step is solved.
 enum Next {
     /// In one piece, which is in `trial`.
     Whole,
     /// With this part of it, which is in `trial` and ends with an impact.
     Impact(f64),
-    /// At once, with all contacts and without rebounds.
+    /// As one piece, with all contacts and without rebounds.
     AtOnce,
 }
 
@@ -343,7 +343,7 @@ impl Engine {
         Ok(sum.unwrap_or_else(|| self.still(h)))
     }
 
-    /// How the rest `left` of the step to `end` goes on; the piece is in `trial`.
+    /// Tries the remainder `left` of the step to `end` and decides how it is solved; the piece is in `trial`.
     fn go_on(
         &mut self,
         system: &dyn System,
@@ -364,7 +364,7 @@ impl Engine {
         }
     }
 
-    /// The rest of the step with all contacts, and without rebounds.
+    /// Solves the remainder of the step as one piece with all contacts, and without rebounds.
     fn go_at_once(
         &mut self,
         system: &dyn System,
@@ -396,8 +396,8 @@ impl Engine {
         Ok(report)
     }
 
-    /// Tells the contacts that stay closed from those that are watched, which are barred, at the start of a piece; whether one
-    /// of the latter touches and approaches.
+    /// Splits the contacts at the start of a piece into closed and excluded ones; whether one of the latter has a closed gap and
+    /// negative gap velocity.
     fn sort(&mut self) -> bool {
         let mut is_struck = false;
         for j in self.dims.ng..self.rows.len() {
@@ -414,30 +414,30 @@ impl Engine {
         is_struck
     }
 
-    /// Gets ready for a step by rows; `false` where it begins with an impact or remembers nothing.
+    /// Classifies the contacts before a streamed step; `false` where it begins with an impact or has no filter history.
     pub(in crate::generalized_alpha) fn watch_rows(&mut self) -> bool {
         self.search.now.solves += 1;
         self.start.is_filtered && !self.sort()
     }
 
-    /// Whether a contact that is watched closes in the step of length `h` in `trial`.
+    /// Whether an excluded contact closes in the step of length `h` in `trial`.
     pub(in crate::generalized_alpha) fn closes_one(&self, h: f64) -> bool {
         self.first_event(h).is_some()
     }
 
-    /// Notes what a step by rows has opened.
+    /// Records the contacts that a streamed step has opened, and then restarts the filters.
     pub(in crate::generalized_alpha) fn leave_open_rows(&mut self) {
         if self.settings.location.is_some() && self.opens() {
             self.forget();
         }
     }
 
-    /// Gap of contact row `j` that counts as none \[m\].
+    /// Gap below which contact row `j` counts as closed \[m\].
     fn touching(&self, j: usize) -> f64 {
         let length = self.yardstick.unwrap_or(self.start.length);
         let moved = self.rows.reach[j] * self.momentum_scale.scale * length;
         let relative = TOUCHING.max(10.0 * self.settings.tolerance);
-        // A step by rows does not keep the positions of its start.
+        // A streamed step does not keep the positions of its start.
         let place = if self.streaming.was_used {
             0.0
         } else {
@@ -448,7 +448,7 @@ impl Engine {
             .max(place)
     }
 
-    /// Whether contact row `j` touches at the start.
+    /// Whether contact row `j` is closed at the start.
     pub(in crate::generalized_alpha) fn is_touching(&self, j: usize) -> bool {
         let limit = match self.settings.location {
             Some(_) => self.touching(j),
@@ -457,17 +457,17 @@ impl Engine {
         self.start.gap[j] <= limit
     }
 
-    /// Whether the start has no speed along contact row `j`.
+    /// Whether contact row `j` is at rest at the start.
     pub(in crate::generalized_alpha) fn is_still(&self, j: usize) -> bool {
         self.start.velocity[j].abs() <= self.slowest(j)
     }
 
-    /// Speed along contact row `j` that counts as none \[m/s\].
+    /// Normal speed below which contact row `j` is at rest \[m/s\].
     fn slowest(&self, j: usize) -> f64 {
         STILL * self.momentum_scale.scale * self.rows.reach[j]
     }
 
-    /// Takes over which contacts have stayed closed; whether one has opened, which is noted.
+    /// Updates which contacts have stayed closed; whether one has opened, which is recorded as an event.
     fn opens(&mut self) -> bool {
         let mut opens = false;
         for j in self.dims.ng..self.rows.len() {

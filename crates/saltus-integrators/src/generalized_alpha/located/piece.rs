@@ -1,4 +1,4 @@
-//! Pieces of a step: their coefficients, what they remember, and those too short to be solved for.
+//! Pieces of a step: coefficients, filter variables, and pieces too short to be solved for.
 
 use super::super::coefficients::Coefficients;
 use super::super::engine::Engine;
@@ -6,11 +6,11 @@ use crate::integrator::{StepError, StepReport};
 use saltus_linear::max_abs;
 use saltus_system::System;
 
-/// Below this part of a step the conditions of a piece are lost in round-off, and a Taylor polynomial is exact.
+/// Pieces shorter than this fraction of the step are advanced by a Taylor polynomial: round-off dominates their constraints.
 const SHORT: f64 = 1e-5;
 
 impl Engine {
-    /// Keeps the start of the step, to come back to.
+    /// Saves the start of the step for a retry, and restarts the filters.
     pub(super) fn leave_origin(&mut self) {
         if !self.search.has_left {
             self.search.origin.clone_from(&self.start);
@@ -19,7 +19,7 @@ impl Engine {
         self.forget();
     }
 
-    /// Comes back to the start of a step that was left, and to what was evaluated there.
+    /// Restores the saved start of the step, and what was evaluated there.
     pub(in crate::generalized_alpha) fn undo_location(&mut self, system: &dyn System) {
         if self.settings.location.is_none() {
             return;
@@ -35,7 +35,7 @@ impl Engine {
         }
     }
 
-    /// Takes up a state that no step has left: nothing is remembered of it.
+    /// Starts from a state that is not the end of a step: consistent accelerations, no filter history.
     pub(in crate::generalized_alpha) fn begin_location(
         &mut self,
         system: &dyn System,
@@ -55,7 +55,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the filters anew: `a = v̇`, `η = λ`.
+    /// Restarts the filters: `a = v̇`, `η = λ`.
     pub(super) fn forget(&mut self) {
         let start = &mut self.start;
         start.a.copy_from_slice(&start.x);
@@ -64,7 +64,7 @@ impl Engine {
         start.is_filtered = false;
     }
 
-    /// The filters at the end of a step that remembered nothing, `a = v̇(t + (α_m − α_f) h)` between its ends.
+    /// Filter variables at the end of a step without filter history: `a = v̇(t + (α_m − α_f) h)`, interpolated between its ends.
     pub(super) fn renew_memory(&mut self) {
         let c = &self.search.own;
         let shift = c.alpha_m - c.alpha_f;

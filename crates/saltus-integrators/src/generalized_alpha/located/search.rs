@@ -8,24 +8,24 @@ use saltus_system::System;
 
 /// Most pieces that are tried for an impact.
 const TRIALS: u32 = 40;
-/// The gap at an impact is brought to this part of what counts as none, where it can.
+/// The gap at an impact is reduced to this fraction of the closed-gap limit, where possible.
 const TIGHT: f64 = 1e-2;
 /// Halvings of an interval in which a polynomial has a root.
 const HALVINGS: u32 = 60;
 
-/// Where the gaps at both ends of a piece say that one closes inside it, in parts of the piece.
+/// Closing of a gap inside a piece as predicted by the cubic Hermite interpolant; times as fractions of the piece.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crossing {
     /// When.
     first: f64,
     /// Where the gap is smallest, if it is open again at the end.
     lowest: Option<f64>,
-    /// Whether the contact touches at the start already, and leaves.
+    /// Whether the contact is closed at the start and opens.
     is_fresh: bool,
 }
 
 impl Engine {
-    /// The first event of the piece of the given length in `trial` among the contacts that are watched.
+    /// The first closing in the piece of the given length in `trial` among the excluded contacts.
     pub(super) fn first_event(&self, length: f64) -> Option<Crossing> {
         let (start, rows) = (&self.start, &self.rows);
         let mut earliest: Option<Crossing> = None;
@@ -48,7 +48,7 @@ impl Engine {
         earliest
     }
 
-    /// The part of the rest `left` of the step after which the smallest gap vanishes; the piece is in `trial`.
+    /// The fraction of the remainder `left` of the step after which the smallest gap vanishes; the piece is in `trial`.
     pub(super) fn locate(
         &mut self,
         system: &dyn System,
@@ -99,7 +99,7 @@ impl Engine {
         Ok(Next::AtOnce)
     }
 
-    /// The smallest gap at the end of the trial among the contacts that are watched.
+    /// The smallest gap at the end of the trial among the excluded contacts.
     fn smallest_gap(&self) -> Option<(usize, f64)> {
         let watched = (self.dims.ng..self.rows.len()).filter(|j| self.barred[*j]);
         watched
@@ -128,7 +128,7 @@ impl Cubic {
         a + s * (b + s * (c + s * d))
     }
 
-    /// The places inside `]0, 1[` where the derivative vanishes, in order; NaN where there are fewer.
+    /// The points inside `]0, 1[` where the derivative vanishes, in order; NaN where there are fewer.
     fn turns(self) -> [f64; 2] {
         let [_, b, c, d] = self.0;
         // b + 2 c s + 3 d s² = 0, without cancellation.
@@ -143,7 +143,7 @@ impl Cubic {
         }
     }
 
-    /// The first place in `]0, to]` where a polynomial that is positive at first is negative, or the end of it.
+    /// The first root in `]0, to]` of a polynomial that is positive at first, or `to` if it has none.
     fn first_root(self, to: f64) -> f64 {
         let mut low = 0.0;
         for high in self.turns().into_iter().chain([to]) {
@@ -168,7 +168,7 @@ impl Cubic {
         to
     }
 
-    /// Where the gap that this is closes. Of one that is zero at the start and grows, that does not count.
+    /// The closing of the gap with this interpolant; a zero at the start from which it grows does not count.
     fn crossing(self, is_fresh: bool) -> Option<Crossing> {
         let [_, b, c, d] = self.0;
         let mut lowest = None;

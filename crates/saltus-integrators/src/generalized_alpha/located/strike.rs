@@ -1,6 +1,6 @@
 //! An impact at one position: Newton's law for velocities, then the accelerations and reactions that follow.
 //!
-//! Contacts that are closed or hit take part, with `e = 0` where they are closed. As every one of them has `ġ⁻ ≤ 0`, the kinetic
+//! Contacts that are closed or closing take part, with `e = 0` where they are closed. As every one of them has `ġ⁻ ≤ 0`, the kinetic
 //! energy changes by `½ Σ (1 − e) ġ⁻ p ≤ 0`, whatever their coefficients are.
 
 use super::super::certify::join;
@@ -14,8 +14,8 @@ use saltus_system::{Point, System};
 const SIMULTANEOUS: f64 = 1e-8;
 
 impl Engine {
-    /// The impact at the start of all contacts that touch and approach; without one, what is consistent with the position. Returns
-    /// the reports joined, and whether it was solved: if not, nothing has changed.
+    /// Solves the impact of all closed contacts with `ġ⁻ < 0` at the start; without one, makes accelerations and reactions
+    /// consistent. Returns the reports joined, and whether it was solved: if not, nothing has changed.
     pub(super) fn strike(
         &mut self,
         system: &dyn System,
@@ -38,7 +38,7 @@ impl Engine {
         Ok((Some(joined), true))
     }
 
-    /// Which contacts hit, and with which restitution.
+    /// Which contacts take part in the impact with `ġ⁻ < 0`, and with which restitution.
     fn choose_hits(&mut self) {
         let length = self.yardstick.unwrap_or(self.start.length);
         for j in self.dims.ng..self.rows.len() {
@@ -117,7 +117,7 @@ impl Engine {
         count
     }
 
-    /// Makes what follows the impact the start.
+    /// Makes the state after the impact the start.
     fn accept_impact(&mut self, system: &dyn System, plastic: u64) -> StepReport {
         let certificate = self.certify_impact();
         let first = self.search.events.len();
@@ -171,7 +171,7 @@ impl Engine {
         self.report(measure, (0.0, work), certificate)
     }
 
-    /// What the impact lacks to its equations.
+    /// Residuals of the equations of the impact.
     fn certify_impact(&mut self) -> Certificate {
         let mut certificate = Certificate::EMPTY;
         let (start, search) = (&self.start, &self.search);
@@ -190,7 +190,7 @@ impl Engine {
             if p > 0.0 {
                 let u = search.after[j] + search.restitution[j] * start.velocity[j];
                 natural = natural.max(u.min(p / self.activation[j]).abs());
-                // A plastic rebound obeys the law of the step, not Newton's.
+                // The certificate measures Newton's law with the restitution of the contact, also where the rebound was made plastic.
                 let e = if search.hits[j] {
                     self.rows.set.law[j - self.dims.ng].e_n
                 } else {
@@ -206,7 +206,7 @@ impl Engine {
         certificate
     }
 
-    /// Every contact that took an impulse, and what became of those that hit.
+    /// Events of every contact that carried an impulse, and of those that close or open.
     fn note_impact(&mut self) {
         for j in self.dims.ng..self.rows.len() {
             let (p, hits) = (self.search.impulse[j], self.search.hits[j]);
