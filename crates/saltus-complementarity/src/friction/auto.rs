@@ -9,37 +9,37 @@ use super::interior_point;
 use super::modes;
 use super::nsgs::{Order, Sweeper, sweep_work};
 use super::proximal::{Newton, Weight};
-use super::scaled::total;
-use super::search::{Search, Stop};
+use super::scaled::squared_norm;
+use super::solver_state::{SolverState, Stop};
 use super::splitting::Admm;
 use crate::cone::project;
 
 /// Solves one connected problem.
-pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    if let Some(stop) = search.stop().or_else(|| one_contact(search)) {
+pub(crate) fn solve<const D: usize>(solver: &mut SolverState<'_, D>) -> Stop {
+    if let Some(stop) = solver.stop().or_else(|| one_contact(solver)) {
         return stop;
     }
-    let mut portfolio = Portfolio::new(search);
+    let mut portfolio = Portfolio::new(solver);
     loop {
-        if let Some(stop) = search.stop() {
+        if let Some(stop) = solver.stop() {
             return stop;
         }
-        portfolio.next(search);
+        portfolio.next(solver);
     }
 }
 
 /// Of one contact in two or three components all solutions are known.
-fn one_contact<const D: usize>(search: &mut Search<'_, D>) -> Option<Stop> {
-    let solutions = match search.p.q.as_slice() {
-        [q] => modes::of_contact(search.p.w.diagonal(0), q, search.p.mu[0])?,
+fn one_contact<const D: usize>(solver: &mut SolverState<'_, D>) -> Option<Stop> {
+    let solutions = match solver.p.q.as_slice() {
+        [q] => modes::of_contact(solver.p.w.diagonal(0), q, solver.p.mu[0])?,
         _ => return None,
     };
-    search.work += 1000.0;
+    solver.work += 1000.0;
     for r in &solutions {
-        search.evaluate(&[*r]);
+        solver.evaluate(&[*r]);
     }
-    let refuted = modes::has_no_solution(search.p.w.diagonal(0), &search.p.q[0], search.p.mu[0]);
-    search.stop().or(refuted.then_some(Stop::Refuted))
+    let refuted = modes::has_no_solution(solver.p.w.diagonal(0), &solver.p.q[0], solver.p.mu[0]);
+    solver.stop().or(refuted.then_some(Stop::Refuted))
 }
 
 /// A method with its state beside the iterate.
@@ -60,7 +60,7 @@ const RUNAWAY: f64 = 1e20;
 /// Bursts without progress after which a method is restarted elsewhere.
 const PATIENCE: u32 = 4;
 /// The convergence rate of a method is at least this fraction of its rate over all bursts.
-const MEMORY: f64 = 0.25;
+const OVERALL_RATE_WEIGHT: f64 = 0.25;
 /// Each method has at least this share of the work.
 const LEAST_SHARE: f64 = 0.05;
 
@@ -90,14 +90,14 @@ struct Portfolio<const D: usize> {
 
 impl<const D: usize> Portfolio<D> {
     /// Sweeps go on from where they are, the others begin at zero.
-    fn new(search: &mut Search<'_, D>) -> Self {
-        let p = search.p;
+    fn new(solver: &mut SolverState<'_, D>) -> Self {
+        let p = solver.p;
         let zero = vec![[0.0; D]; p.contacts()];
         let mut newton = Newton::default();
-        let step = newton.predict(search);
+        let step = newton.predict(solver);
         let sweep = sweep_work(p);
         let iteration = p.product_work() + (60 * D * p.contacts()) as f64;
-        let gradient = Box::new(Gradient::new(search, &zero));
+        let gradient = Box::new(Gradient::new(solver, &zero));
         let weight = Weight::new(WEIGHTS[0]);
         let functions = [NewtonFunction::NaturalMap, NewtonFunction::AlartCurnier];
         let methods = [
@@ -113,7 +113,7 @@ impl<const D: usize> Portfolio<D> {
         ];
         let each = methods.into_iter().map(|(method, unit)| Arm {
             point: match method {
-                Method::Sweeps(_) => search.best.clone(),
+                Method::Sweeps(_) => solver.best.clone(),
                 _ => zero.clone(),
             },
             method,
@@ -132,7 +132,7 @@ impl<const D: usize> Portfolio<D> {
     }
 
     /// One burst of the method with the least predicted work, or of one that has had less than its share.
-    fn next(&mut self, search: &mut Search<'_, D>) {
+    fn next(&mut self, solver: &mut SolverState<'_, D>) {
         let total: f64 = self.arms.iter().map(|arm| arm.spent).sum();
         let below_share = |arm: &&mut Arm<D>| arm.spent.max(arm.unit) < LEAST_SHARE * total;
         let by = |key: fn(&Arm<D>) -> f64| {
@@ -148,34 +148,35 @@ impl<const D: usize> Portfolio<D> {
             None => self.arms.iter_mut().min_by(by(|arm| arm.remaining)),
         };
         if let Some(arm) = chosen {
-            arm.burst(search, &mut self.newton, &mut self.random);
+            arm.burst(solver, &mut self.newton, &mut self.random);
         }
     }
 }
 
 impl<const D: usize> Arm<D> {
-    /// Goes on for half as long as it has done; the best point of the search becomes its own only where that is better.
-    fn burst(&mut self, search: &mut Search<'_, D>, newton: &mut Newton<D>, random: &mut u64) {
-        let (best, eta) = (search.best.clone(), search.best_eta);
+    /// Goes on for half as long as it has done; the best point of all becomes its own only where that is better.
+    fn burst(&mut self, solver: &mut SolverState<'_, D>, newton: &mut Newton<D>, random: &mut u64) {
+        let (best, eta) = (solver.best.clone(), solver.best_eta);
         if !matches!(self.method, Method::FromBest(..)) {
-            search.best.copy_from_slice(&self.point);
-            search.best_eta = f64::INFINITY;
+            solver.best.copy_from_slice(&self.point);
+            solver.best_eta = f64::INFINITY;
         }
-        search.evaluate(&self.point);
-        let before = search.best_eta;
-        let (limit, work) = (search.limits.max_work, search.work);
+        solver.evaluate(&self.point);
+        let before = solver.best_eta;
+        let (limit, work) = (solver.limits.max_work, solver.work);
         let length = self.unit.max(0.5 * self.since);
-        search.limits.max_work = limit.min(search.work + length);
-        let end = self.run_method(search, newton);
-        search.limits.max_work = limit;
-        let spent = (search.work - work).max(1.0);
+        solver.limits.max_work = limit.min(solver.work + length);
+        let end = self.run_method(solver, newton);
+        solver.limits.max_work = limit;
+        let spent = (solver.work - work).max(1.0);
         self.spent += spent;
         self.since += spent;
-        self.point.copy_from_slice(&search.best);
-        let reached = search.best_eta;
-        let needed = (reached / search.tolerance).ln();
-        // At the rate of this burst, or a share of that of all, if the search began at η = 1.
-        let rate = ((before / reached).ln() / spent).max(-MEMORY * reached.ln() / self.spent);
+        self.point.copy_from_slice(&solver.best);
+        let reached = solver.best_eta;
+        let needed = (reached / solver.tolerance).ln();
+        // At the rate of this burst, or a share of that of all, if the method began at η = 1.
+        let rate =
+            ((before / reached).ln() / spent).max(-OVERALL_RATE_WEIGHT * reached.ln() / self.spent);
         // What the interior point has done before its end is lost.
         let lasts = rate > 0.0 && !matches!(self.method, Method::InteriorPoint);
         self.remaining = if lasts { needed / rate } else { f64::INFINITY };
@@ -185,10 +186,10 @@ impl<const D: usize> Arm<D> {
             functions.swap(0, 1);
             *weight = Weight::new(1e-3);
         }
-        let ran_away = total(&self.point) > RUNAWAY;
-        if search.best_eta >= eta || search.best_eta.is_nan() || ran_away && !search.solved() {
-            search.best = best;
-            search.best_eta = eta;
+        let ran_away = squared_norm(&self.point) > RUNAWAY;
+        if solver.best_eta >= eta || solver.best_eta.is_nan() || ran_away && !solver.solved() {
+            solver.best = best;
+            solver.best_eta = eta;
         }
         self.idle = if reached > 0.9 * before {
             self.idle + 1
@@ -197,30 +198,30 @@ impl<const D: usize> Arm<D> {
         };
         let stuck = self.idle >= PATIENCE && !matches!(self.method, Method::FromBest(..));
         if matches!(end, Stop::Stalled | Stop::Diverging) || ran_away || stuck {
-            self.restart(search, random);
+            self.restart(solver, random);
         }
     }
 
-    fn run_method(&mut self, search: &mut Search<'_, D>, newton: &mut Newton<D>) -> Stop {
+    fn run_method(&mut self, solver: &mut SolverState<'_, D>, newton: &mut Newton<D>) -> Stop {
         match &mut self.method {
-            Method::Sweeps(sweeper) => sweeper.run(search, &mut self.point),
-            Method::Gradient(gradient) => gradient.run(search),
+            Method::Sweeps(sweeper) => sweeper.run(solver, &mut self.point),
+            Method::Gradient(gradient) => gradient.run(solver),
             Method::Splitting(admm) => {
                 if admm.is_none() {
-                    *admm = Admm::new(search).map(Box::new);
+                    *admm = Admm::new(solver).map(Box::new);
                 }
-                admm.as_mut().map_or(Stop::Stalled, |admm| admm.run(search))
+                admm.as_mut().map_or(Stop::Stalled, |admm| admm.run(solver))
             }
             Method::Proximal(function, weight) | Method::FromBest([function, _], weight) => {
-                let budget = search.left();
-                newton.proximal(search, *function, weight, budget)
+                let budget = solver.remaining_iterations();
+                newton.proximal(solver, *function, weight, budget)
             }
-            Method::InteriorPoint => interior_point::solve(search),
+            Method::InteriorPoint => interior_point::solve(solver),
         }
     }
 
     /// A pseudo-random point in the cones, of the size of the data or larger.
-    fn restart(&mut self, search: &mut Search<'_, D>, random: &mut u64) {
+    fn restart(&mut self, solver: &mut SolverState<'_, D>, random: &mut u64) {
         self.restarts += 1;
         (self.since, self.idle) = (0.0, 0);
         let again = !matches!(self.method, Method::InteriorPoint);
@@ -234,10 +235,10 @@ impl<const D: usize> Arm<D> {
                 *v = size * ((*random >> 11) as f64 / (1_u64 << 52) as f64 - 1.0);
             }
             r[0] = r[0].abs();
-            *r = project(r, search.p.mu[i], search.p.rolling[i]).0;
+            *r = project(r, solver.p.mu[i], solver.p.rolling[i]).0;
         }
         match &mut self.method {
-            Method::Gradient(gradient) => gradient.restart(search, &self.point),
+            Method::Gradient(gradient) => gradient.restart(solver, &self.point),
             Method::Splitting(admm) => *admm = None,
             Method::Proximal(_, weight) | Method::FromBest(_, weight) => {
                 *weight = Weight::new(WEIGHTS[self.restarts % WEIGHTS.len()]);

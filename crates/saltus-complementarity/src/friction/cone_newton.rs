@@ -3,7 +3,7 @@
 //! (Qi & Sun, *Math. Program.* 58 (1993) for semismooth equations).
 
 use super::functions::Block;
-use super::scaled::total;
+use super::scaled::squared_norm;
 use saltus_linear::{Dense, Lu, axpy, dot};
 
 /// The projection of `y_i` and an element of its generalised Jacobian.
@@ -61,7 +61,7 @@ impl<const D: usize> ConeNewton<D> {
         for (i, (p, y)) in self.p.iter_mut().zip(&self.y).enumerate() {
             *p = projection(i, y).0;
         }
-        0.5 * total(&self.p) - dot(g, x)
+        0.5 * squared_norm(&self.p) - dot(g, x)
     }
 
     /// From `x` until `done` says so, given the state with its gradient; false where that is not within reach of `steps`.
@@ -166,7 +166,7 @@ impl<const D: usize> ConeNewton<D> {
             if reached <= value - 1e-4 * factor * slope && reached < value {
                 return Some((trial, reached));
             }
-            let rounding = 1e-14 * (value.abs() + 0.5 * total(&self.p));
+            let rounding = 1e-14 * (value.abs() + 0.5 * squared_norm(&self.p));
             if (reached - value).abs() <= rounding {
                 let mut gradient = vec![0.0; x.len()];
                 self.map

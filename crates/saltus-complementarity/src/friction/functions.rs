@@ -62,12 +62,12 @@ pub(crate) fn natural_map<const D: usize>(
     rolling: f64,
 ) -> ([f64; D], (Block<D>, Block<D>)) {
     let hat = de_saxce(u, mu, rolling);
-    let f = super::measure::defect(r, &hat, rho, mu, rolling);
+    let f = super::measure::natural_map_residual(r, &hat, rho, mu, rolling);
     let mut x = *r;
     for (x, h) in x.iter_mut().zip(&hat) {
         *x -= rho * h;
     }
-    let slope = projection_slope(&x, mu, rolling);
+    let slope = projection_jacobian(&x, mu, rolling);
     let mut g = identity::<D>();
     let parts = discs::<D>(mu, rolling);
     for (range, coefficient) in parts {
@@ -92,7 +92,7 @@ pub(crate) fn natural_map<const D: usize>(
 }
 
 /// An element of the generalised Jacobian of the projection at `x`.
-pub(crate) fn projection_slope<const D: usize>(x: &[f64; D], mu: f64, rolling: f64) -> Block<D> {
+pub(crate) fn projection_jacobian<const D: usize>(x: &[f64; D], mu: f64, rolling: f64) -> Block<D> {
     let (p, region) = project(x, mu, rolling);
     match region {
         Region::Inside => identity(),

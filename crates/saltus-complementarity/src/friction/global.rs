@@ -2,8 +2,8 @@
 
 use super::measure::norm_of;
 use super::problem::{FrictionContact, GlobalFriction, ProblemError};
-use super::search::Limits;
 use super::solve::{FrictionOutcome, FrictionSolver, solve};
+use super::solver_state::Limits;
 use crate::operator::Product;
 use crate::outcome::Status;
 use crate::sparse::SparseMatrix;

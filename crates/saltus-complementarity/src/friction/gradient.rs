@@ -2,8 +2,8 @@
 //! (Nesterov's method as used for contact by Heyn, Mazhar, Tasora & Negrut, *ACM TOG* 34 (2015); O'Donoghue & Candès'
 //! adaptive restart, *Found. Comput. Math.* 15 (2015)).
 
-use super::scaled::total;
-use super::search::{Search, Stop};
+use super::scaled::squared_norm;
+use super::solver_state::{SolverState, Stop};
 use crate::cone::{de_saxce, project};
 
 /// The state of the method between bursts.
@@ -22,10 +22,10 @@ pub(crate) struct Gradient<const D: usize> {
 }
 
 impl<const D: usize> Gradient<D> {
-    pub fn new(search: &mut Search<'_, D>, r: &[[f64; D]]) -> Self {
+    pub fn new(solver: &mut SolverState<'_, D>, r: &[[f64; D]]) -> Self {
         let mut u = vec![[0.0; D]; r.len()];
-        search.p.velocity(r, &mut u);
-        search.work += search.p.product_work();
+        solver.p.velocity(r, &mut u);
+        solver.work += solver.p.product_work();
         let blank = vec![[0.0; D]; r.len()];
         Self {
             r: r.to_vec(),
@@ -40,54 +40,54 @@ impl<const D: usize> Gradient<D> {
     }
 
     /// Starts again from `r`, keeping the step length.
-    pub fn restart(&mut self, search: &mut Search<'_, D>, r: &[[f64; D]]) {
+    pub fn restart(&mut self, solver: &mut SolverState<'_, D>, r: &[[f64; D]]) {
         self.r.copy_from_slice(r);
-        search.p.velocity(r, &mut self.u);
-        search.work += search.p.product_work();
+        solver.p.velocity(r, &mut self.u);
+        solver.work += solver.p.product_work();
         self.y.copy_from_slice(r);
         self.v.copy_from_slice(&self.u);
         self.theta = 1.0;
     }
 
     /// At most `count` iterations; returns η at the end.
-    pub fn burst(&mut self, search: &mut Search<'_, D>, count: u64) -> f64 {
+    pub fn burst(&mut self, solver: &mut SolverState<'_, D>, count: u64) -> f64 {
         let mut eta = f64::INFINITY;
-        let count = count.min(search.left());
+        let count = count.min(solver.remaining_iterations());
         for k in 1..=count {
-            self.step(search);
-            search.iterations += 1;
+            self.step(solver);
+            solver.iterations += 1;
             if k % 25 == 0 || k == count {
-                eta = search.evaluate(&self.r);
+                eta = solver.evaluate(&self.r);
                 // The velocities evaluated just now replace those that were carried along.
-                self.u.copy_from_slice(&search.u);
-                if search.stop().is_some() || !eta.is_finite() {
+                self.u.copy_from_slice(&solver.u);
+                if solver.stop().is_some() || !eta.is_finite() {
                     return eta;
                 }
-                if eta > 1e3 * search.best_eta {
-                    let best = std::mem::take(&mut search.best);
-                    self.restart(search, &best);
-                    search.best = best;
+                if eta > 1e3 * solver.best_eta {
+                    let best = std::mem::take(&mut solver.best);
+                    self.restart(solver, &best);
+                    solver.best = best;
                 }
             }
         }
         eta
     }
 
-    /// Until the search is to stop.
-    pub fn run(&mut self, search: &mut Search<'_, D>) -> Stop {
+    /// Until the solver is to stop.
+    pub fn run(&mut self, solver: &mut SolverState<'_, D>) -> Stop {
         loop {
-            if let Some(stop) = search.stop() {
+            if let Some(stop) = solver.stop() {
                 return stop;
             }
-            self.burst(search, 500);
-            if total(&self.r) > 1e20 {
+            self.burst(solver, 500);
+            if squared_norm(&self.r) > 1e20 {
                 return Stop::Diverging;
             }
         }
     }
 
-    fn step(&mut self, search: &mut Search<'_, D>) {
-        let p = search.p;
+    fn step(&mut self, solver: &mut SolverState<'_, D>) {
+        let p = solver.p;
         let n = self.r.len();
         for _ in 0..60 {
             let inverse = 1.0 / self.lipschitz;
@@ -100,7 +100,7 @@ impl<const D: usize> Gradient<D> {
                 self.trial[i] = project(&x, p.mu[i], p.rolling[i]).0;
             }
             p.velocity(&self.trial, &mut self.trial_u);
-            search.work += p.product_work() + (30 * D * n) as f64;
+            solver.work += p.product_work() + (30 * D * n) as f64;
             let (mut curvature, mut length) = (0.0, 0.0);
             for i in 0..n {
                 let hat = de_saxce(&self.trial_u[i], p.mu[i], p.rolling[i]);
@@ -142,7 +142,7 @@ impl<const D: usize> Gradient<D> {
 }
 
 /// Accelerated projected gradient to the end.
-pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    let start = search.best.clone();
-    Gradient::new(search, &start).run(search)
+pub(crate) fn solve<const D: usize>(solver: &mut SolverState<'_, D>) -> Stop {
+    let start = solver.best.clone();
+    Gradient::new(solver, &start).run(solver)
 }

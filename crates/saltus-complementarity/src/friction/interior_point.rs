@@ -9,7 +9,7 @@
 
 use super::block_lu::BlockLu;
 use super::functions::{Block, solve_small};
-use super::search::{Search, Stop};
+use super::solver_state::{SolverState, Stop};
 use crate::cone::norm;
 
 /// Smallest coefficient of friction that is used: at 0 the cone has no interior.
@@ -249,20 +249,20 @@ fn moved<const D: usize>(base: &[[f64; D]], d: &[[f64; D]], alpha: f64) -> Vec<[
 
 /// Interior point from the middle of the cones. The law is not that of a convex problem: if the run with the
 /// second-order correction stalls, it is repeated without.
-pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    if let Some(stop) = search.stop() {
+pub(crate) fn solve<const D: usize>(solver: &mut SolverState<'_, D>) -> Stop {
+    if let Some(stop) = solver.stop() {
         return stop;
     }
-    match follow(search, true) {
-        Stop::Stalled => follow(search, false),
+    match follow(solver, true) {
+        Stop::Stalled => follow(solver, false),
         end => end,
     }
 }
 
 /// Follows the central path; `second_order` asks for the correction of second order.
 #[allow(clippy::too_many_lines)] // one iteration reads as one piece
-fn follow<const D: usize>(search: &mut Search<'_, D>, second_order: bool) -> Stop {
-    let p = search.p;
+fn follow<const D: usize>(solver: &mut SolverState<'_, D>, second_order: bool) -> Stop {
+    let p = solver.p;
     let (n, parts) = (p.contacts(), cones::<D>());
     let coefficients: Vec<[f64; 2]> =
         p.mu.iter()
@@ -289,10 +289,10 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, second_order: bool) -> Sto
     let mut tau = scale * scale;
     let mut scratch = vec![[0.0; D]; n];
     let mut centred = 0;
-    let (mut careful, mut short) = (false, 0);
+    let (mut recentre, mut short) = (false, 0);
     for _ in 0..150 {
-        let eta = search.evaluate(&r);
-        if let Some(stop) = search.stop() {
+        let eta = solver.evaluate(&r);
+        if let Some(stop) = solver.stop() {
             return stop;
         }
         if !eta.is_finite() {
@@ -309,7 +309,7 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, second_order: bool) -> Sto
         for i in 0..n {
             let part = Local::<D>::new(&x[i], &y[i], &coefficients[i], eps);
             for k in 0..D {
-                defect[i][k] = part.value[k] - search.u[i][k];
+                defect[i][k] = part.value[k] - solver.u[i][k];
             }
             local.push(part);
         }
@@ -328,8 +328,8 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, second_order: bool) -> Sto
                 put(j, &block);
             }
         });
-        search.work += lu.flops();
-        search.iterations += 1;
+        solver.work += lu.flops();
+        solver.iterations += 1;
         if !factorised {
             return Stop::Stalled;
         }
@@ -367,7 +367,7 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, second_order: bool) -> Sto
             }
             alpha
         };
-        let gap = |x: &[Lorentz], y: &[Lorentz]| {
+        let duality_measure = |x: &[Lorentz], y: &[Lorentz]| {
             let sum: f64 = x.iter().zip(y).map(|(x, y)| jordan(x, y)[0]).sum();
             sum / x.len() as f64
         };
@@ -375,8 +375,8 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, second_order: bool) -> Sto
         let (_, dx, dy) = direction(&predictor);
         let dy = flat(&dy);
         let alpha = steps(&dx, &dy, 0.999);
-        let now = gap(&flat_x, &flat_y);
-        let after = gap(&moved(&flat_x, &dx, alpha), &moved(&flat_y, &dy, alpha));
+        let now = duality_measure(&flat_x, &flat_y);
+        let after = duality_measure(&moved(&flat_x, &dx, alpha), &moved(&flat_y, &dy, alpha));
         // Off the central path reactions and velocities of sliding contacts are aligned to the root of the measure only.
         // Once that is small, and after a short step, the point is recentred before the next reduction.
         let central = centred >= CENTRING
@@ -385,8 +385,8 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, second_order: bool) -> Sto
                 let off = [product[0] - now, product[1], product[2]];
                 norm(&off) <= 0.5 * now
             });
-        careful |= now <= search.tolerance;
-        let sigma = match (careful, central) {
+        recentre |= now <= solver.tolerance;
+        let sigma = match (recentre, central) {
             (false, _) => (after / now).max(0.0).powi(3).min(1.0),
             (true, true) => 0.1,
             (true, false) => 1.0,
@@ -413,7 +413,7 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, second_order: bool) -> Sto
             let alpha = steps(&dx, &flat(&dy), 0.99);
             Some((alpha, dr, dx, dy))
         };
-        let Some(mut best) = corrected(second_order && !careful) else {
+        let Some(mut best) = corrected(second_order && !recentre) else {
             return Stop::Stalled;
         };
         if second_order
@@ -424,7 +424,7 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, second_order: bool) -> Sto
             best = plain;
         }
         let (alpha, dr, dx, dy) = best;
-        careful = second_order && alpha < SHORT;
+        recentre = second_order && alpha < SHORT;
         short = if alpha < SHORT { short + 1 } else { 0 };
         if alpha < 1e-9 || !alpha.is_finite() || short > JAMMED {
             return Stop::Stalled;
@@ -435,8 +435,10 @@ fn follow<const D: usize>(search: &mut Search<'_, D>, second_order: bool) -> Sto
                 *y += alpha * d;
             }
         }
-        tau = gap(&moved(&flat_x, &dx, alpha), &flat(&y)).abs().min(tau);
-        search.work += 12.0 * p.product_work();
+        tau = duality_measure(&moved(&flat_x, &dx, alpha), &flat(&y))
+            .abs()
+            .min(tau);
+        solver.work += 12.0 * p.product_work();
     }
     Stop::Stalled
 }

@@ -3,7 +3,7 @@
 //! Where several answers exist (`μ |w_tn| > w_nn`, Painlevé's case) the first in the order open, stick, slip with
 //! the smallest ratio `|u_t|/|r_t|` is taken.
 
-use super::measure::{defect, square};
+use super::measure::{natural_map_residual, square};
 use super::rolling;
 use crate::cone::{de_saxce, norm, project};
 
@@ -194,7 +194,11 @@ fn slipping<const D: usize>(n: f64, t1: f64, t2: f64, t: f64, mu: f64) -> [f64; 
 }
 
 /// `W r + b`.
-pub(super) fn product<const D: usize>(w: &[[f64; D]; D], r: &[f64; D], b: &[f64; D]) -> [f64; D] {
+pub(super) fn local_velocity<const D: usize>(
+    w: &[[f64; D]; D],
+    r: &[f64; D],
+    b: &[f64; D],
+) -> [f64; D] {
     let mut u = *b;
     for (u, row) in u.iter_mut().zip(w) {
         for (a, x) in row.iter().zip(r) {
@@ -244,8 +248,10 @@ fn regularised<const D: usize>(
         };
         r = next;
         s = (0.1 * s).max(1e-8 * d);
-        let hat = de_saxce(&product(w, &r, b), mu, rolling);
-        if norm(&defect(&r, &hat, 1.0 / d, mu, rolling)) <= 1e-14 * scale.max(norm(&r)) {
+        let hat = de_saxce(&local_velocity(w, &r, b), mu, rolling);
+        if norm(&natural_map_residual(&r, &hat, 1.0 / d, mu, rolling))
+            <= 1e-14 * scale.max(norm(&r))
+        {
             return Some(r);
         }
         if norm(&r) > 1e12 * scale {
@@ -267,8 +273,11 @@ fn newton<const D: usize>(
     let d = mean_diagonal(w);
     let rho = 1.0 / d;
     let map = |r: &[f64; D]| {
-        let u = product(w, r, b);
-        (defect(r, &de_saxce(&u, mu, rolling), rho, mu, rolling), u)
+        let u = local_velocity(w, r, b);
+        (
+            natural_map_residual(r, &de_saxce(&u, mu, rolling), rho, mu, rolling),
+            u,
+        )
     };
     let mut r = project(guess, mu, rolling).0;
     if r[0] == 0.0 {

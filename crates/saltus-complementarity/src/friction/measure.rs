@@ -114,9 +114,9 @@ impl Measure {
             return self.residual(problem, r, &u);
         }
         match problem.dimension() {
-            2 => self.computed::<2>(problem, r),
-            3 => self.computed::<3>(problem, r),
-            _ => self.computed::<5>(problem, r),
+            2 => self.residual_by_rows::<2>(problem, r),
+            3 => self.residual_by_rows::<3>(problem, r),
+            _ => self.residual_by_rows::<5>(problem, r),
         }
     }
 
@@ -126,7 +126,7 @@ impl Measure {
     }
 
     /// The residual with `u = W r + q` formed block row by block row, without storage for `u`.
-    pub(crate) fn computed<const D: usize>(
+    pub(crate) fn residual_by_rows<const D: usize>(
         &self,
         problem: &FrictionContact,
         r: &[f64],
@@ -197,9 +197,9 @@ impl Measure {
 const RUNAWAY: f64 = 1e6;
 
 /// Coefficient of friction above which penetration is measured separately: `e_n` of the natural map decreases as `1/μ²`.
-const STIFF: f64 = 10.0;
+const LARGE_COEFFICIENT: f64 = 10.0;
 
-/// Residual of Coulomb's law of a contact with velocity `u`, in impulses: [`defect`] of the De Saxcé velocity, and with
+/// Residual of Coulomb's law of a contact with velocity `u`, in impulses: [`natural_map_residual`] of the De Saxcé velocity, and with
 /// coefficients above 10 at least `ρ min(u_n, 0)`, which every solution makes zero.
 #[inline]
 pub(crate) fn law_residual<const D: usize>(
@@ -209,8 +209,8 @@ pub(crate) fn law_residual<const D: usize>(
     mu: f64,
     rolling: f64,
 ) -> [f64; D] {
-    let mut e = defect(r, &de_saxce(u, mu, rolling), rho, mu, rolling);
-    if mu.max(rolling) > STIFF {
+    let mut e = natural_map_residual(r, &de_saxce(u, mu, rolling), rho, mu, rolling);
+    if mu.max(rolling) > LARGE_COEFFICIENT {
         let penetration = rho * u[0].min(0.0);
         if penetration.abs() > e[0].abs() {
             e[0] = penetration;
@@ -221,7 +221,7 @@ pub(crate) fn law_residual<const D: usize>(
 
 /// `r − P_K(r − ρ û)` by cases, so that nothing cancels when `r` is huge.
 #[inline]
-pub(crate) fn defect<const D: usize>(
+pub(crate) fn natural_map_residual<const D: usize>(
     r: &[f64; D],
     hat: &[f64; D],
     rho: f64,

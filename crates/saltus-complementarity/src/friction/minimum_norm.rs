@@ -9,12 +9,12 @@
 
 use super::block_lu::BlockLu;
 use super::cone_newton::ConeNewton;
-use super::functions::{Block, NewtonFunction, projection_slope};
+use super::functions::{Block, NewtonFunction, projection_jacobian};
 use super::measure::{Measure, square};
 use super::problem::FrictionContact;
 use super::scaled::Scaled;
-use super::search::Limits;
 use super::solve::{FrictionSolver, solve};
+use super::solver_state::Limits;
 use crate::cone::{norm, project};
 use saltus_linear::{Dense, axpy, dot};
 
@@ -101,7 +101,7 @@ impl<const D: usize> ConeFace<D> {
         let mut m = [[0.0; D]; D];
         match self {
             Self::Zero => {}
-            Self::Cone => return projection_slope(a, mu, rolling),
+            Self::Cone => return projection_jacobian(a, mu, rolling),
             Self::Ray(ray) => {
                 if dot(a, ray) > 0.0 {
                     for (line, r) in m.iter_mut().zip(ray) {
@@ -115,7 +115,7 @@ impl<const D: usize> ConeFace<D> {
                 coefficient,
             } => {
                 let plane = [dot(a, ray), a[*disc], a[disc + 1]];
-                let inner = projection_slope(&plane, *coefficient, 0.0);
+                let inner = projection_jacobian(&plane, *coefficient, 0.0);
                 let mut axes = [*ray, [0.0; D], [0.0; D]];
                 axes[1][*disc] = 1.0;
                 axes[2][disc + 1] = 1.0;
@@ -159,10 +159,10 @@ const ROUND_OFF: f64 = 1e-14;
 
 /// Largest residual at which velocities are accurate enough to tell sliding from sticking; a point with a larger one is refined
 /// first, because the residual says little of velocities where `W` is ill-conditioned.
-const CERTAIN: f64 = 1e-11;
+const VELOCITY_ACCURACY: f64 = 1e-11;
 
 /// Counted operations spent on that refinement; where rounding limits the residual, more do not help.
-const CERTAIN_WORK: f64 = 1e9;
+const REFINEMENT_WORK: f64 = 1e9;
 /// Residuals that the projections onto the reactions with the same velocities reach, whatever is asked.
 const REACHED: f64 = 1e-9;
 /// Newton steps that make a shorter reaction as accurate as was asked.
@@ -211,11 +211,11 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
         }
         true
     };
-    if eta > CERTAIN {
+    if eta > VELOCITY_ACCURACY {
         let mut better = r.to_vec();
         let limits = Limits {
-            tolerance: 0.1 * CERTAIN,
-            max_work: CERTAIN_WORK,
+            tolerance: 0.1 * VELOCITY_ACCURACY,
+            max_work: REFINEMENT_WORK,
             ..Limits::default()
         };
         let end = solve(problem, FrictionSolver::Auto, limits, &mut better);
@@ -273,9 +273,9 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
             .collect();
         if symmetric {
             best = RIDGES.iter().find_map(|&ridge| {
-                let mut level = Ridge::new(&p, ridge)?;
+                let mut affine_projection = Ridge::new(&p, ridge)?;
                 splitting(&p, &faces, &start, (limit, sharp), |x| {
-                    level.project(&start, x)
+                    affine_projection.project(&start, x)
                 })
             });
         }
@@ -301,7 +301,7 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
 struct Ridge<'a, const D: usize> {
     p: &'a Scaled<D>,
     lu: BlockLu<D>,
-    gap: Vec<[f64; D]>,
+    deviation: Vec<[f64; D]>,
     correction: Vec<[f64; D]>,
     scratch: Vec<[f64; D]>,
 }
@@ -316,7 +316,7 @@ impl<'a, const D: usize> Ridge<'a, D> {
         regular.then(|| Self {
             p,
             lu,
-            gap: zero.clone(),
+            deviation: zero.clone(),
             correction: zero.clone(),
             scratch: zero,
         })
@@ -325,12 +325,12 @@ impl<'a, const D: usize> Ridge<'a, D> {
     /// `x ← x − (W + ε)⁻¹ W (x − start)`, repeated: what the ridge leaves over is removed.
     fn project(&mut self, start: &[[f64; D]], x: &mut [[f64; D]]) {
         for _ in 0..6 {
-            for ((gap, x), start) in self.gap.iter_mut().zip(&*x).zip(start) {
+            for ((deviation, x), start) in self.deviation.iter_mut().zip(&*x).zip(start) {
                 for k in 0..D {
-                    gap[k] = x[k] - start[k];
+                    deviation[k] = x[k] - start[k];
                 }
             }
-            self.p.product(&self.gap, &mut self.correction);
+            self.p.product(&self.deviation, &mut self.correction);
             self.lu.solve(&mut self.correction, &mut self.scratch);
             axpy(-1.0, self.correction.as_flattened(), x.as_flattened_mut());
         }
@@ -425,13 +425,13 @@ fn by_newton<const D: usize>(
     good
 }
 
-/// Douglas–Rachford between `½|x|²` on the faces and the affine set `W x = W start`, which `level` projects onto.
+/// Douglas–Rachford between `½|x|²` on the faces and the affine set `W x = W start`, which `affine_projection` projects onto.
 fn splitting<const D: usize>(
     p: &Scaled<D>,
     faces: &[ConeFace<D>],
     start: &[[f64; D]],
     (limit, sharp): (f64, f64),
-    mut level: impl FnMut(&mut [[f64; D]]),
+    mut affine_projection: impl FnMut(&mut [[f64; D]]),
 ) -> Option<Vec<[f64; D]>> {
     let n = p.contacts();
     let mut v = start.to_vec();
@@ -442,7 +442,7 @@ fn splitting<const D: usize>(
     let mut earlier = f64::INFINITY;
     for iteration in 0..3000 {
         x.copy_from_slice(&v);
-        level(&mut x);
+        affine_projection(&mut x);
         let mut moved = 0.0;
         for i in 0..n {
             let mut a = [0.0; D];

@@ -4,7 +4,7 @@
 //! `r_t = −(S + a)⁻¹ c`, and `|r_t| = μ r_n` becomes a polynomial of degree four in `a` (Bonnefon & Daviet, *Quartic
 //! formulation of Coulomb 3D frictional contact*, INRIA RT-0400 (2011), derive one in another unknown).
 
-use super::measure::{defect, square};
+use super::measure::{natural_map_residual, square};
 use super::problem::FrictionContact;
 use crate::cone::{de_saxce, norm};
 use saltus_linear::max_abs;
@@ -31,7 +31,7 @@ impl<const D: usize> Found<D> {
         } else {
             max_abs(w.as_flattened())
         };
-        let e = defect(&r, &de_saxce(&u, mu, 0.0), 1.0 / d, mu, 0.0);
+        let e = natural_map_residual(&r, &de_saxce(&u, mu, 0.0), 1.0 / d, mu, 0.0);
         let size = (norm(b) / d).max(norm(&r));
         let good = square(&e).sqrt() <= 1e-9 * size;
         let known = self.list[..self.count].iter().any(|known| {

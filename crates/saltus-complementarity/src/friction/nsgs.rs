@@ -2,8 +2,8 @@
 //! *CMAME* 155 (1998)).
 
 use super::local;
-use super::scaled::{Scaled, total};
-use super::search::{Search, Stop};
+use super::scaled::{Scaled, squared_norm};
+use super::solver_state::{SolverState, Stop};
 use crate::block::BlockMatrix;
 use crate::cone::project;
 
@@ -94,15 +94,15 @@ impl Sweeper {
     /// At most `count` sweeps from `r`; leaves early when solved. Returns η at the end.
     pub fn burst<const D: usize>(
         &mut self,
-        search: &mut Search<'_, D>,
+        solver: &mut SolverState<'_, D>,
         r: &mut [[f64; D]],
         count: u64,
     ) -> f64 {
-        let p = search.p;
+        let p = solver.p;
         let n = p.contacts();
-        let count = count.min(search.left());
+        let count = count.min(solver.remaining_iterations());
         if self.threshold.is_infinite() {
-            self.threshold = search.tolerance;
+            self.threshold = solver.tolerance;
         }
         let mut next_check = 10;
         let contacts = Contacts::of(p);
@@ -115,35 +115,39 @@ impl Sweeper {
                 for i in (0..n).rev() {
                     change += contacts.solve_contact(r, i, self.omega, &mut local_work);
                 }
-                search.work += sweep_work(p);
+                solver.work += sweep_work(p);
             }
-            search.iterations += 1;
-            search.work += sweep_work(p) + local_work;
+            solver.iterations += 1;
+            solver.work += sweep_work(p) + local_work;
             let due = sweep == next_check;
             if due {
                 next_check += next_check.min(500);
             }
             if change.sqrt() <= self.threshold || due || sweep == count {
-                let eta = search.evaluate(r);
-                if search.stop().is_some() || sweep == count || !eta.is_finite() {
+                let eta = solver.evaluate(r);
+                if solver.stop().is_some() || sweep == count || !eta.is_finite() {
                     return eta;
                 }
                 if change.sqrt() <= self.threshold {
-                    self.threshold *= (search.tolerance / (2.0 * eta)).clamp(0.1, 0.5);
+                    self.threshold *= (solver.tolerance / (2.0 * eta)).clamp(0.1, 0.5);
                 }
             }
         }
-        search.best_eta
+        solver.best_eta
     }
 
-    /// From `r` until the search is to stop.
-    pub fn run<const D: usize>(&mut self, search: &mut Search<'_, D>, r: &mut [[f64; D]]) -> Stop {
+    /// From `r` until the solver is to stop.
+    pub fn run<const D: usize>(
+        &mut self,
+        solver: &mut SolverState<'_, D>,
+        r: &mut [[f64; D]],
+    ) -> Stop {
         loop {
-            if let Some(stop) = search.stop() {
+            if let Some(stop) = solver.stop() {
                 return stop;
             }
-            self.burst(search, r, 500);
-            if total(r) > 1e20 {
+            self.burst(solver, r, 500);
+            if squared_norm(r) > 1e20 {
                 return Stop::Diverging;
             }
         }
@@ -151,7 +155,11 @@ impl Sweeper {
 }
 
 /// Nonsmooth Gauss–Seidel to the end.
-pub(crate) fn solve<const D: usize>(search: &mut Search<'_, D>, omega: f64, order: Order) -> Stop {
-    let mut r = search.best.clone();
-    Sweeper::new(omega, order).run(search, &mut r)
+pub(crate) fn solve<const D: usize>(
+    solver: &mut SolverState<'_, D>,
+    omega: f64,
+    order: Order,
+) -> Stop {
+    let mut r = solver.best.clone();
+    Sweeper::new(omega, order).run(solver, &mut r)
 }

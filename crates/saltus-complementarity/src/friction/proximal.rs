@@ -6,8 +6,8 @@
 //! point method; the Newton functions are those of `functions.rs`, the linear systems those of `tangent.rs`).
 
 use super::functions::{Block, NewtonFunction, evaluate};
-use super::scaled::total;
-use super::search::{Search, Stop};
+use super::scaled::squared_norm;
+use super::solver_state::{SolverState, Stop};
 use super::tangent::Tangent;
 use crate::cone::project;
 
@@ -39,7 +39,7 @@ impl<const D: usize> Newton<D> {
     /// `u ← W r + q + s (r − center)` into `u`, `F` into `f`; returns `|F|`.
     #[allow(clippy::too_many_arguments)] // a point, what defines the function, where the values go
     fn function(
-        search: &mut Search<'_, D>,
+        solver: &mut SolverState<'_, D>,
         function: NewtonFunction,
         r: &[[f64; D]],
         center: &[[f64; D]],
@@ -47,9 +47,9 @@ impl<const D: usize> Newton<D> {
         u: &mut [[f64; D]],
         f: &mut [[f64; D]],
     ) -> f64 {
-        let p = search.p;
+        let p = solver.p;
         p.velocity(r, u);
-        search.work += p.product_work() + (60 * D * r.len()) as f64;
+        solver.work += p.product_work() + (60 * D * r.len()) as f64;
         for i in 0..r.len() {
             if s > 0.0 {
                 for k in 0..D {
@@ -58,7 +58,7 @@ impl<const D: usize> Newton<D> {
             }
             f[i] = evaluate(function, &r[i], &u[i], 1.0, p.mu[i], p.rolling[i]).0;
         }
-        total(f).sqrt()
+        squared_norm(f).sqrt()
     }
 
     fn resize(&mut self, n: usize) {
@@ -79,19 +79,19 @@ impl<const D: usize> Newton<D> {
     }
 
     /// Counted operations of one Newton step in contact space with all contacts active, from the symbolic factorisation.
-    pub fn predict(&mut self, search: &Search<'_, D>) -> f64 {
-        self.tangent.predict(search) + 4.0 * search.p.product_work()
+    pub fn predict(&mut self, solver: &SolverState<'_, D>) -> f64 {
+        self.tangent.predict(solver) + 4.0 * solver.p.product_work()
     }
 
     /// One Newton direction at `r` (velocities in `self.u`, `F` in `self.f`) into `self.step`. False where the matrix is singular.
     fn direction(
         &mut self,
-        search: &mut Search<'_, D>,
+        solver: &mut SolverState<'_, D>,
         function: NewtonFunction,
         r: &[[f64; D]],
         s: f64,
     ) -> bool {
-        let p = search.p;
+        let p = solver.p;
         let zero = [[0.0; D]; D];
         self.active.clear();
         for i in 0..r.len() {
@@ -108,20 +108,20 @@ impl<const D: usize> Newton<D> {
             self.b[i] = b;
         }
         let blocks = (&self.a[..], &self.b[..]);
-        if !self.tangent.factorise(search, &self.active, blocks, s) {
+        if !self.tangent.factorise(solver, &self.active, blocks, s) {
             return false;
         }
         // Open contacts act on the others: their step is known.
         for round in 0..3 {
-            self.defect(search, s);
-            let size = total(&self.rhs).sqrt();
-            let scale = total(&self.f).sqrt();
+            self.defect(solver, s);
+            let size = squared_norm(&self.rhs).sqrt();
+            let scale = squared_norm(&self.f).sqrt();
             if round > 0 && (size <= 1e-12 * scale || !size.is_finite()) {
                 break;
             }
             self.x.clone_from(&self.rhs);
             self.tangent.solve(&mut self.x);
-            search.work += 4.0 * p.product_work();
+            solver.work += 4.0 * p.product_work();
             for (k, &i) in self.active.iter().enumerate() {
                 for c in 0..D {
                     self.step[i][c] += self.x[k][c];
@@ -132,10 +132,10 @@ impl<const D: usize> Newton<D> {
     }
 
     /// `rhs ← −F − (A + s B) dr − B W dr` on the active contacts.
-    fn defect(&mut self, search: &Search<'_, D>, s: f64) {
+    fn defect(&mut self, solver: &SolverState<'_, D>, s: f64) {
         self.rhs.clear();
         for &i in &self.active {
-            let image = search.p.w.row_dot::<D>(i, &self.step);
+            let image = solver.p.w.row_dot::<D>(i, &self.step);
             let mut right = [0.0; D];
             for x in 0..D {
                 right[x] = -self.f[i][x];
@@ -152,7 +152,7 @@ impl<const D: usize> Newton<D> {
     /// Returns how it ended and the number of steps.
     fn inner(
         &mut self,
-        search: &mut Search<'_, D>,
+        solver: &mut SolverState<'_, D>,
         function: NewtonFunction,
         r: &mut [[f64; D]],
         center: &[[f64; D]],
@@ -162,17 +162,17 @@ impl<const D: usize> Newton<D> {
         let n = r.len();
         self.resize(n);
         let (mut u, mut f) = (std::mem::take(&mut self.u), std::mem::take(&mut self.f));
-        let mut merit = Self::function(search, function, r, center, s, &mut u, &mut f);
+        let mut merit = Self::function(solver, function, r, center, s, &mut u, &mut f);
         (self.u, self.f) = (u, f);
         let mut history = [merit; 5];
         let mut halved = (merit, 0);
         for step in 0..limit {
             let moved = distance(r, center);
-            let goal = (0.05 * search.tolerance).max(0.1 * s * moved);
+            let goal = (0.05 * solver.tolerance).max(0.1 * s * moved);
             if merit <= goal {
                 return (Inner::Converged, step);
             }
-            if search.work >= search.limits.max_work || search.limits.cancelled() {
+            if solver.work >= solver.limits.max_work || solver.limits.cancelled() {
                 return (Inner::Failed, step);
             }
             if merit <= 0.5 * halved.0 {
@@ -180,15 +180,15 @@ impl<const D: usize> Newton<D> {
             } else if step - halved.1 > 12 {
                 return (Inner::Failed, step);
             }
-            if !merit.is_finite() || !self.direction(search, function, r, s) {
+            if !merit.is_finite() || !self.direction(solver, function, r, s) {
                 return (Inner::Failed, step);
             }
-            search.iterations += 1;
+            solver.iterations += 1;
             let reference = history.iter().fold(0.0_f64, |a, b| a.max(*b));
             let mut chosen = (f64::INFINITY, 1.0);
             let mut factor = 1.0;
             for _ in 0..7 {
-                let m = self.attempt(search, function, r, center, s, factor);
+                let m = self.attempt(solver, function, r, center, s, factor);
                 if m < chosen.0 {
                     chosen = (m, factor);
                 }
@@ -201,7 +201,7 @@ impl<const D: usize> Newton<D> {
                 return (Inner::Failed, step);
             }
             if chosen.1 != factor {
-                self.attempt(search, function, r, center, s, chosen.1);
+                self.attempt(solver, function, r, center, s, chosen.1);
             }
             r.copy_from_slice(&self.trial);
             std::mem::swap(&mut self.u, &mut self.trial_u);
@@ -215,7 +215,7 @@ impl<const D: usize> Newton<D> {
     /// The merit at `r + factor · step`, which is left in `trial`.
     fn attempt(
         &mut self,
-        search: &mut Search<'_, D>,
+        solver: &mut SolverState<'_, D>,
         function: NewtonFunction,
         r: &[[f64; D]],
         center: &[[f64; D]],
@@ -228,7 +228,7 @@ impl<const D: usize> Newton<D> {
             }
         }
         let m = Self::function(
-            search,
+            solver,
             function,
             &self.trial,
             center,
@@ -240,23 +240,23 @@ impl<const D: usize> Newton<D> {
     }
 
     /// Newton's method on the problem itself, without the proximal term.
-    pub fn plain(&mut self, search: &mut Search<'_, D>, function: NewtonFunction) -> Stop {
-        let mut r = search.best.clone();
+    pub fn plain(&mut self, solver: &mut SolverState<'_, D>, function: NewtonFunction) -> Stop {
+        let mut r = solver.best.clone();
         let center = r.clone();
         loop {
-            if let Some(stop) = search.stop() {
+            if let Some(stop) = solver.stop() {
                 return stop;
             }
-            let left = search.left().min(200);
-            let (end, steps) = self.inner(search, function, &mut r, &center, 0.0, left);
-            let before = search.best_eta;
-            search.evaluate(&projected(search, &r));
-            search.evaluate(&r);
-            if search.solved() {
+            let remaining = solver.remaining_iterations().min(200);
+            let (end, steps) = self.inner(solver, function, &mut r, &center, 0.0, remaining);
+            let before = solver.best_eta;
+            solver.evaluate(&projected(solver, &r));
+            solver.evaluate(&r);
+            if solver.solved() {
                 return Stop::Solved;
             }
-            if end == Inner::Failed || steps == 0 || search.best_eta >= before {
-                return search.stop().unwrap_or(Stop::Stalled);
+            if end == Inner::Failed || steps == 0 || solver.best_eta >= before {
+                return solver.stop().unwrap_or(Stop::Stalled);
             }
         }
     }
@@ -264,41 +264,41 @@ impl<const D: usize> Newton<D> {
     /// The proximal method from the best point, at most `budget` Newton steps; `weight` is carried from call to call.
     pub fn proximal(
         &mut self,
-        search: &mut Search<'_, D>,
+        solver: &mut SolverState<'_, D>,
         function: NewtonFunction,
         weight: &mut Weight,
         budget: u64,
     ) -> Stop {
-        let mut center = search.best.clone();
-        let mut eta = search.best_eta;
-        let end = search.iterations + budget.min(search.left());
-        while search.iterations < end {
-            if let Some(stop) = search.stop() {
+        let mut center = solver.best.clone();
+        let mut eta = solver.best_eta;
+        let end = solver.iterations + budget.min(solver.remaining_iterations());
+        while solver.iterations < end {
+            if let Some(stop) = solver.stop() {
                 return stop;
             }
             let mut r = center.clone();
-            let limit = 40.min(end - search.iterations);
-            let (inner, steps) = self.inner(search, function, &mut r, &center, weight.s, limit);
-            let r = projected(search, &r);
-            let reached = search.evaluate(&r);
-            if search.solved() {
+            let limit = 40.min(end - solver.iterations);
+            let (inner, steps) = self.inner(solver, function, &mut r, &center, weight.s, limit);
+            let r = projected(solver, &r);
+            let reached = solver.evaluate(&r);
+            if solver.solved() {
                 return Stop::Solved;
             }
             if inner == Inner::Converged || reached < eta {
-                (center, eta) = extrapolate(search, &center, r, reached);
-                if search.solved() {
+                (center, eta) = extrapolate(solver, &center, r, reached);
+                if solver.solved() {
                     return Stop::Solved;
                 }
             }
             // What the limits cut short says nothing of the weight.
-            if let Some(stop) = search.stop() {
+            if let Some(stop) = solver.stop() {
                 return stop;
             }
             if !weight.adapt(inner == Inner::Converged, steps) {
                 return Stop::Stalled;
             }
         }
-        search.stop().unwrap_or(Stop::Iterations)
+        solver.stop().unwrap_or(Stop::Iterations)
     }
 }
 
@@ -353,7 +353,7 @@ impl Weight {
 
 /// Goes on in the direction of the last outer step while the true residual falls.
 fn extrapolate<const D: usize>(
-    search: &mut Search<'_, D>,
+    solver: &mut SolverState<'_, D>,
     center: &[[f64; D]],
     r: Vec<[f64; D]>,
     eta: f64,
@@ -366,9 +366,9 @@ fn extrapolate<const D: usize>(
             for (x, r) in x.iter_mut().zip(r) {
                 *x += theta * (r - *x);
             }
-            *x = project(x, search.p.mu[i], search.p.rolling[i]).0;
+            *x = project(x, solver.p.mu[i], solver.p.rolling[i]).0;
         }
-        let reached = search.evaluate(&x);
+        let reached = solver.evaluate(&x);
         if reached > 0.98 * best_eta || reached.is_nan() {
             break;
         }
@@ -378,8 +378,8 @@ fn extrapolate<const D: usize>(
     (best, best_eta)
 }
 
-fn projected<const D: usize>(search: &Search<'_, D>, r: &[[f64; D]]) -> Vec<[f64; D]> {
-    let p = search.p;
+fn projected<const D: usize>(solver: &SolverState<'_, D>, r: &[[f64; D]]) -> Vec<[f64; D]> {
+    let p = solver.p;
     r.iter()
         .enumerate()
         .map(|(i, r)| project(r, p.mu[i], p.rolling[i]).0)

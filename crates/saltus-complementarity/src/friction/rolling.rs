@@ -5,7 +5,7 @@
 //! zero where its disc is not reached and otherwise such that it is: `a_k ≥ 0 ⟂ μ_k r_n − |x_k| ≥ 0`.
 
 use super::local::{self, mean_diagonal};
-use super::measure::{defect, square};
+use super::measure::{natural_map_residual, square};
 use crate::cone::{de_saxce, norm};
 
 /// A matrix of two rows and columns.
@@ -31,9 +31,9 @@ pub(crate) fn solve<const D: usize>(
         None
     };
     let r = contact.roots(known, work)?;
-    let u = local::product(w, &r, b);
+    let u = local::local_velocity(w, &r, b);
     let d = mean_diagonal(w);
-    let e = defect(&r, &de_saxce(&u, mu, rolling), 1.0 / d, mu, rolling);
+    let e = natural_map_residual(&r, &de_saxce(&u, mu, rolling), 1.0 / d, mu, rolling);
     let scale = (norm(b) / d).max(norm(&r));
     let bound = if known.is_some() { 1e-9 } else { 1e-13 };
     (square(&e).sqrt() <= bound * scale).then_some(r)
@@ -346,8 +346,8 @@ mod tests {
             [-0.1, 1.0, 1.0, 1.0, 1.0],
         ] {
             let r = run(&w, b, 0.5, 0.2).unwrap();
-            let u = local::product(&w, &r, &b);
-            let e = defect(&r, &de_saxce(&u, 0.5, 0.2), 1.0, 0.5, 0.2);
+            let u = local::local_velocity(&w, &r, &b);
+            let e = natural_map_residual(&r, &de_saxce(&u, 0.5, 0.2), 1.0, 0.5, 0.2);
             assert!(norm(&e) < 1e-12, "{b:?}: {e:?}");
         }
     }

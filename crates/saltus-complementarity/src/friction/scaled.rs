@@ -44,7 +44,7 @@ pub(crate) struct Scaled<const D: usize> {
     pub mu: Vec<f64>,
     pub rolling: Vec<f64>,
     /// Replaces `w` in products where the operator is not formed; `w` then holds the diagonal blocks only.
-    pub free: Option<Arc<ScaledProduct>>,
+    pub product_operator: Option<Arc<ScaledProduct>>,
 }
 
 impl<const D: usize> Scaled<D> {
@@ -59,7 +59,7 @@ impl<const D: usize> Scaled<D> {
             .map(|(q, s)| q.map(|v| v / (s * reference)))
             .collect();
         let n = problem.contacts();
-        let free = problem.product().map(|product| {
+        let product_operator = problem.product().map(|product| {
             Arc::new(ScaledProduct {
                 product: Arc::clone(product),
                 root: root.clone(),
@@ -72,7 +72,7 @@ impl<const D: usize> Scaled<D> {
             q,
             mu: problem.friction().to_vec(),
             rolling,
-            free,
+            product_operator,
         }
     }
 
@@ -82,7 +82,7 @@ impl<const D: usize> Scaled<D> {
 
     /// `y ← W x`.
     pub fn product(&self, x: &[[f64; D]], y: &mut [[f64; D]]) {
-        if let Some(operator) = &self.free {
+        if let Some(operator) = &self.product_operator {
             operator.apply(x, y);
             return;
         }
@@ -112,7 +112,7 @@ impl<const D: usize> Scaled<D> {
 
     /// Floating-point operations of one product with `W`.
     pub fn product_work(&self) -> f64 {
-        self.free
+        self.product_operator
             .as_ref()
             .map_or((2 * D * D * self.w.stored()) as f64, |f| f.product.work())
     }
@@ -125,12 +125,12 @@ impl<const D: usize> Scaled<D> {
             q: members.iter().map(|&i| self.q[i]).collect(),
             mu: pick(&self.mu),
             rolling: pick(&self.rolling),
-            free: None,
+            product_operator: None,
         }
     }
 }
 
 /// The sum of squares of all components.
-pub(crate) fn total<const D: usize>(x: &[[f64; D]]) -> f64 {
+pub(crate) fn squared_norm<const D: usize>(x: &[[f64; D]]) -> f64 {
     x.iter().map(|v| square(v)).sum()
 }

@@ -95,7 +95,7 @@ fn run<const D: usize>(
             for (i, r) in points.iter_mut().enumerate() {
                 *r = project(r, mu[i], problem.rolling_of(i)).0;
             }
-            let residual = measure.computed::<D>(problem, r);
+            let residual = measure.residual_by_rows::<D>(problem, r);
             return ((residual.eta <= tolerance).then_some(residual), step);
         }
         // It may rise while contacts change their mode, but not without end.

@@ -2,16 +2,16 @@
 
 use super::auto;
 use super::diagnosis::is_infeasible;
-use super::direct::{self, Direct};
 use super::functions::NewtonFunction;
 use super::gradient;
+use super::initial_sweeps::{self, InitialSweeps};
 use super::interior_point;
 use super::measure::{Measure, Residual};
 use super::nsgs::{self, Order};
 use super::problem::FrictionContact;
 use super::proximal::{Newton, Weight};
 use super::scaled::Scaled;
-use super::search::{Limits, Search, Stop};
+use super::solver_state::{Limits, SolverState, Stop};
 use super::splitting;
 use crate::cone::project;
 use crate::outcome::{Outcome, Status};
@@ -110,7 +110,7 @@ pub fn solve(
             eta: f64::NAN,
             ..Residual::default()
         };
-        return judge(Stop::Stalled, nothing, limits.tolerance, 0, 0.0, || false);
+        return classify_outcome(Stop::Stalled, nothing, limits.tolerance, 0, 0.0, || false);
     }
     if problem.is_matrix_free() && solver != FrictionSolver::ProjectedGradient {
         return assembling(problem, solver, limits, r);
@@ -132,7 +132,7 @@ fn opens(problem: &FrictionContact, r: &[f64]) -> bool {
 fn opened(r: &mut [f64]) -> FrictionOutcome {
     r.fill(0.0);
     let nothing = Residual::default();
-    judge(Stop::Solved, nothing, f64::INFINITY, 0, 0.0, || false)
+    classify_outcome(Stop::Solved, nothing, f64::INFINITY, 0, 0.0, || false)
 }
 
 /// Rows of the largest matrix-free `W` that `Auto` assembles.
@@ -184,17 +184,17 @@ fn solve_sized<const D: usize>(
     r: &mut [f64],
 ) -> FrictionOutcome {
     let fits = r.len() == problem.free_velocity().len();
-    let mut first = Direct::default();
+    let mut first = InitialSweeps::default();
     if fits {
         for v in r.iter_mut().filter(|v| !v.is_finite()) {
             *v = 0.0;
         }
         if solver == FrictionSolver::Auto {
             let given = r.iter().any(|v| *v != 0.0).then(|| r.to_vec());
-            first = direct::sweeps::<D>(problem, measure, limits, r);
+            first = initial_sweeps::sweeps::<D>(problem, measure, limits, r);
             if let Some(residual) = first.solved {
                 let (sweeps, tolerance) = (first.sweeps, limits.tolerance);
-                return judge(
+                return classify_outcome(
                     Stop::Solved,
                     residual,
                     tolerance,
@@ -205,7 +205,7 @@ fn solve_sized<const D: usize>(
             }
             // Parts that do not touch begin as they were given: some are better off without the sweeps over all.
             let apart = !problem.is_matrix_free() && problem.delassus().components().len() > 1;
-            let eta = |r: &[f64]| measure.computed::<D>(problem, r).eta;
+            let eta = |r: &[f64]| measure.residual_by_rows::<D>(problem, r).eta;
             match given {
                 Some(given) if apart || eta(&given) <= eta(r) => r.copy_from_slice(&given),
                 None if apart => r.fill(0.0),
@@ -255,7 +255,7 @@ fn in_scaled_unknowns<const D: usize>(
         *to = from.map(|v| v / s);
     }
     let residual = measure.residual_of(problem, r);
-    judge(
+    classify_outcome(
         stop,
         residual,
         limits.tolerance / 0.999,
@@ -266,7 +266,7 @@ fn in_scaled_unknowns<const D: usize>(
 }
 
 /// Status of the result: solved or not is decided by the residual, and the reason for stopping names the failure.
-fn judge(
+fn classify_outcome(
     stop: Stop,
     residual: Residual,
     tolerance: f64,
@@ -329,9 +329,9 @@ fn run<const D: usize>(
     solver: FrictionSolver,
     limits: Limits<'_>,
     guess: &[[f64; D]],
-    before: Direct,
+    before: InitialSweeps,
 ) -> (Stop, u64, f64, Vec<[f64; D]>) {
-    let mut whole = Search::new(p, limits, guess);
+    let mut whole = SolverState::new(p, limits, guess);
     whole.iterations += before.sweeps;
     whole.work += before.work;
     if let Some(stop) = whole.stop() {
@@ -376,7 +376,7 @@ fn by_parts<const D: usize>(
         let mut weight: f64 = open.iter().map(|(part, _)| part.product_work()).sum();
         let mut failed = Vec::new();
         for (part, members) in open {
-            let length = super::scaled::total(&part.q).sqrt();
+            let length = super::scaled::squared_norm(&part.q).sqrt();
             // Σ max(a, b)² ≤ Σ a² + Σ b² ≤ ¼ + ½.
             let tolerance = limits.tolerance * even.max(0.7 * length);
             let share = part.product_work() / weight;
@@ -388,11 +388,11 @@ fn by_parts<const D: usize>(
                 ..limits
             };
             let start: Vec<_> = members.iter().map(|&i| best[i]).collect();
-            let mut search = Search::new(&part, own, &start);
-            let end = auto::solve(&mut search);
-            iterations += search.iterations;
-            work += search.work;
-            for (&i, r) in members.iter().zip(&search.best) {
+            let mut solver = SolverState::new(&part, own, &start);
+            let end = auto::solve(&mut solver);
+            iterations += solver.iterations;
+            work += solver.work;
+            for (&i, r) in members.iter().zip(&solver.best) {
                 best[i] = *r;
             }
             match end {

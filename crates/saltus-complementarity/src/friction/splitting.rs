@@ -3,8 +3,8 @@
 //! for contact).
 
 use super::block_lu::BlockLu;
-use super::scaled::{Scaled, total};
-use super::search::{Search, Stop};
+use super::scaled::{Scaled, squared_norm};
+use super::solver_state::{SolverState, Stop};
 use crate::cone::{norm, project};
 
 /// `W + ρ I`, factorised once per ρ.
@@ -16,8 +16,8 @@ struct Regularised<const D: usize> {
 }
 
 impl<const D: usize> Regularised<D> {
-    fn new(search: &mut Search<'_, D>, rho: f64) -> Option<Self> {
-        let p = search.p;
+    fn new(solver: &mut SolverState<'_, D>, rho: f64) -> Option<Self> {
+        let p = solver.p;
         let n = p.contacts();
         let zero = vec![[0.0; D]; n];
         let mut factors = BlockLu::default();
@@ -28,23 +28,23 @@ impl<const D: usize> Regularised<D> {
             scratch: zero.clone(),
             defect: zero,
         };
-        this.factorise(search).then_some(this)
+        this.factorise(solver).then_some(this)
     }
 
-    fn factorise(&mut self, search: &mut Search<'_, D>) -> bool {
-        let (p, rho) = (search.p, self.rho);
-        search.work += self.factors.flops();
+    fn factorise(&mut self, solver: &mut SolverState<'_, D>) -> bool {
+        let (p, rho) = (solver.p, self.rho);
+        solver.work += self.factors.flops();
         self.factors.factorise_shifted(&p.w, rho)
     }
 
     /// `x ← (W + ρ I)⁻¹ b`, refined once where rounding shows.
-    fn solve(&mut self, search: &mut Search<'_, D>, b: &[[f64; D]], x: &mut [[f64; D]]) {
+    fn solve(&mut self, solver: &mut SolverState<'_, D>, b: &[[f64; D]], x: &mut [[f64; D]]) {
         x.copy_from_slice(b);
         self.factors.solve(x, &mut self.scratch);
-        search.work += 4.0 * search.p.product_work();
+        solver.work += 4.0 * solver.p.product_work();
         if self.rho < 1e-6 {
             for (i, d) in self.defect.iter_mut().enumerate() {
-                let image = search.p.w.row_dot::<D>(i, x);
+                let image = solver.p.w.row_dot::<D>(i, x);
                 for k in 0..D {
                     d[k] = b[i][k] - image[k] - self.rho * x[i][k];
                 }
@@ -60,7 +60,7 @@ impl<const D: usize> Regularised<D> {
 }
 
 /// `μ|u_t| + μ_r|u_r|` of a velocity.
-fn lift<const D: usize>(p: &Scaled<D>, i: usize, u: &[f64; D]) -> f64 {
+fn de_saxce_term<const D: usize>(p: &Scaled<D>, i: usize, u: &[f64; D]) -> f64 {
     if D == 5 {
         p.mu[i] * norm(&u[1..3]) + p.rolling[i] * norm(&u[3..D])
     } else {
@@ -80,18 +80,18 @@ struct Splitting<const D: usize> {
 }
 
 impl<const D: usize> Splitting<D> {
-    fn new(search: &mut Search<'_, D>, rho: f64) -> Self {
-        let p = search.p;
-        let z = search.best.clone();
-        p.velocity(&z, &mut search.u);
-        search.work += p.product_work();
-        let s: Vec<f64> = search
+    fn new(solver: &mut SolverState<'_, D>, rho: f64) -> Self {
+        let p = solver.p;
+        let z = solver.best.clone();
+        p.velocity(&z, &mut solver.u);
+        solver.work += p.product_work();
+        let s: Vec<f64> = solver
             .u
             .iter()
             .enumerate()
-            .map(|(i, u)| lift(p, i, u))
+            .map(|(i, u)| de_saxce_term(p, i, u))
             .collect();
-        let mut y = search.u.clone();
+        let mut y = solver.u.clone();
         for (y, s) in y.iter_mut().zip(&s) {
             y[0] += s;
             for v in y.iter_mut() {
@@ -108,8 +108,8 @@ impl<const D: usize> Splitting<D> {
     }
 
     /// One iteration; returns the primal and the dual residual.
-    fn step(&mut self, search: &mut Search<'_, D>, system: &mut Regularised<D>) -> (f64, f64) {
-        let p = search.p;
+    fn step(&mut self, solver: &mut SolverState<'_, D>, system: &mut Regularised<D>) -> (f64, f64) {
+        let p = solver.p;
         let rho = system.rho;
         for i in 0..self.z.len() {
             for k in 0..D {
@@ -117,7 +117,7 @@ impl<const D: usize> Splitting<D> {
             }
             self.rhs[i][0] -= self.s[i];
         }
-        system.solve(search, &self.rhs, &mut self.x);
+        system.solve(solver, &self.rhs, &mut self.x);
         let (mut primal, mut dual) = (0.0, 0.0);
         for i in 0..self.z.len() {
             let mut a = [0.0; D];
@@ -132,10 +132,10 @@ impl<const D: usize> Splitting<D> {
             }
             self.z[i] = z;
             // û = −ρ y: its tangential part is that of u.
-            self.s[i] = rho * lift(p, i, &self.y[i]);
+            self.s[i] = rho * de_saxce_term(p, i, &self.y[i]);
         }
-        search.iterations += 1;
-        search.work += (40 * D * self.z.len()) as f64;
+        solver.iterations += 1;
+        solver.work += (40 * D * self.z.len()) as f64;
         (primal.sqrt(), dual.sqrt())
     }
 }
@@ -144,7 +144,7 @@ impl<const D: usize> Splitting<D> {
     /// Moves ρ by the root of the quotient of the residuals and factorises again; false where that fails.
     fn balance(
         &mut self,
-        search: &mut Search<'_, D>,
+        solver: &mut SolverState<'_, D>,
         system: &mut Regularised<D>,
         balance: f64,
     ) -> bool {
@@ -155,7 +155,7 @@ impl<const D: usize> Splitting<D> {
             }
         }
         system.rho = next;
-        system.factorise(search)
+        system.factorise(solver)
     }
 }
 
@@ -172,9 +172,9 @@ pub(crate) struct Admm<const D: usize> {
 
 impl<const D: usize> Admm<D> {
     /// From the best point; `None` where `W + ρ I` is singular.
-    pub fn new(search: &mut Search<'_, D>) -> Option<Self> {
-        let system = Regularised::new(search, 0.1)?;
-        let state = Splitting::new(search, system.rho);
+    pub fn new(solver: &mut SolverState<'_, D>) -> Option<Self> {
+        let system = Regularised::new(solver, 0.1)?;
+        let state = Splitting::new(solver, system.rho);
         Some(Self {
             system,
             state,
@@ -185,13 +185,13 @@ impl<const D: usize> Admm<D> {
     }
 
     /// One iteration; false where the matrix with another ρ is singular.
-    fn iterate(&mut self, search: &mut Search<'_, D>) -> bool {
-        let (primal, dual) = self.state.step(search, &mut self.system);
+    fn iterate(&mut self, solver: &mut SolverState<'_, D>) -> bool {
+        let (primal, dual) = self.state.step(solver, &mut self.system);
         self.since += 1;
         let balance = (primal / dual).sqrt();
         let unbalanced = balance.is_finite() && !(1.0 / 3.0..=3.0).contains(&balance);
         if unbalanced && self.since >= 20 && self.refactored < 10 {
-            if !self.state.balance(search, &mut self.system, balance) {
+            if !self.state.balance(solver, &mut self.system, balance) {
                 return false;
             }
             self.refactored += 1;
@@ -200,21 +200,21 @@ impl<const D: usize> Admm<D> {
         true
     }
 
-    /// Until the search is to stop.
-    pub fn run(&mut self, search: &mut Search<'_, D>) -> Stop {
+    /// Until the solver is to stop.
+    pub fn run(&mut self, solver: &mut SolverState<'_, D>) -> Stop {
         loop {
-            if let Some(stop) = search.stop() {
+            if let Some(stop) = solver.stop() {
                 return stop;
             }
-            if !self.iterate(search) {
+            if !self.iterate(solver) {
                 return Stop::Stalled;
             }
             self.unseen += 1;
-            if self.unseen >= 5 || search.left() == 0 {
+            if self.unseen >= 5 || solver.remaining_iterations() == 0 {
                 self.unseen = 0;
-                let eta = search.evaluate(&self.state.z);
-                if !eta.is_finite() || total(&self.state.z) > 1e20 {
-                    return search.stop().unwrap_or(Stop::Diverging);
+                let eta = solver.evaluate(&self.state.z);
+                if !eta.is_finite() || squared_norm(&self.state.z) > 1e20 {
+                    return solver.stop().unwrap_or(Stop::Diverging);
                 }
             }
         }
@@ -222,6 +222,6 @@ impl<const D: usize> Admm<D> {
 }
 
 /// ADMM to the end.
-pub(crate) fn admm<const D: usize>(search: &mut Search<'_, D>) -> Stop {
-    Admm::new(search).map_or(Stop::Stalled, |mut admm| admm.run(search))
+pub(crate) fn admm<const D: usize>(solver: &mut SolverState<'_, D>) -> Stop {
+    Admm::new(solver).map_or(Stop::Stalled, |mut admm| admm.run(solver))
 }

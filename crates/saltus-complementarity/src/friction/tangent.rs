@@ -2,7 +2,7 @@
 
 use super::block_lu::BlockLu;
 use super::functions::Block;
-use super::search::Search;
+use super::solver_state::SolverState;
 
 /// The system by blocks of contacts, and its factors.
 #[derive(Debug, Default)]
@@ -19,19 +19,19 @@ pub(crate) struct Tangent<const D: usize> {
 
 impl<const D: usize> Tangent<D> {
     /// Counted operations of one factorisation with all contacts active.
-    pub fn predict(&mut self, search: &Search<'_, D>) -> f64 {
-        let all: Vec<usize> = (0..search.p.contacts()).collect();
-        self.analyse(search, &all);
+    pub fn predict(&mut self, solver: &SolverState<'_, D>) -> f64 {
+        let all: Vec<usize> = (0..solver.p.contacts()).collect();
+        self.analyse(solver, &all);
         self.lu.flops()
     }
 
     /// Pattern of the active contacts.
-    fn analyse(&mut self, search: &Search<'_, D>, active: &[usize]) {
+    fn analyse(&mut self, solver: &SolverState<'_, D>, active: &[usize]) {
         if active == self.analysed && !self.start.is_empty() {
             return;
         }
         self.number.clear();
-        self.number.resize(search.p.contacts(), usize::MAX);
+        self.number.resize(solver.p.contacts(), usize::MAX);
         for (k, &i) in active.iter().enumerate() {
             self.number[i] = k;
         }
@@ -39,7 +39,7 @@ impl<const D: usize> Tangent<D> {
         self.index.clear();
         self.start.push(0);
         for &i in active {
-            for &j in search.p.w.cols(i) {
+            for &j in solver.p.w.cols(i) {
                 if self.number[j] != usize::MAX {
                     self.index.push(self.number[j]);
                 }
@@ -55,13 +55,13 @@ impl<const D: usize> Tangent<D> {
     /// False where it is singular.
     pub fn factorise(
         &mut self,
-        search: &mut Search<'_, D>,
+        solver: &mut SolverState<'_, D>,
         active: &[usize],
         (a, b): (&[Block<D>], &[Block<D>]),
         s: f64,
     ) -> bool {
-        self.analyse(search, active);
-        let (p, number) = (search.p, &self.number);
+        self.analyse(solver, active);
+        let (p, number) = (solver.p, &self.number);
         let factorised = self.lu.factorise(|k, put| {
             let i = active[k];
             let (lines, _) = p.w.row(i).as_chunks::<D>();
@@ -87,7 +87,7 @@ impl<const D: usize> Tangent<D> {
                 put(number[j], &block);
             }
         });
-        search.work += self.lu.flops();
+        solver.work += self.lu.flops();
         factorised
     }
 

@@ -1,7 +1,7 @@
 //! The end of the step: it becomes the start of the next one, with energy and certificate.
 
 use super::engine::Engine;
-use super::located::TOUCHING;
+use super::located::CLOSED_GAP;
 use super::settings::SmoothRow;
 use super::settings::{Formulation, Inactive};
 use crate::certificate::{Certificate, Entry, Guarantees};
@@ -17,7 +17,7 @@ impl Engine {
         let formulation = self.settings.formulation;
         let star = self.settings.inactive == Inactive::Star;
         let gap = match self.settings.location {
-            Some(_) => tolerance.max(TOUCHING),
+            Some(_) => tolerance.max(CLOSED_GAP),
             None => tolerance,
         };
         let mut g = Guarantees::default()
@@ -61,7 +61,7 @@ impl Engine {
     ) -> Result<StepReport, StepError> {
         let energy = self.energy_at_end(system, end)?;
         let mut certificate = Certificate::EMPTY;
-        let measure = self.yardstick.unwrap_or(h);
+        let measure = self.reference_step.unwrap_or(h);
         self.certify_motion(measure, &mut certificate);
         self.take_impulses(h);
         let work_contact = self.work_of_reactions();
@@ -120,11 +120,11 @@ impl Engine {
                 continue;
             }
             let u = self.residual_of((super::levels::Level::Velocity, j));
-            let p = self.trial.imp_star[j] / self.activation[j];
+            let p = self.trial.jump_impulse_star[j] / self.activation[j];
             natural = natural.max(u.min(p).abs());
             law = law.max(match self.settings.location {
                 None => u.abs(),
-                Some(_) => self.newton_defect(j),
+                Some(_) => self.newton_law_residual(j),
             });
         }
         certificate.set(Entry::ComplementarityVelocity, natural);
@@ -132,10 +132,10 @@ impl Engine {
     }
 
     /// Residual of Newton's law at contact row `j`, in a part of a step without rebounds.
-    fn newton_defect(&self, j: usize) -> f64 {
+    fn newton_law_residual(&self, j: usize) -> f64 {
         let e = self.rows.set.law[j - self.dims.ng].e_n;
         let before = self.start.velocity[j];
-        if self.trial.imp_star[j] > 0.0 && before < 0.0 && !self.start.closed[j] {
+        if self.trial.jump_impulse_star[j] > 0.0 && before < 0.0 && !self.start.closed[j] {
             (self.rows.velocity[j] + e * before).abs()
         } else {
             0.0
@@ -152,15 +152,19 @@ impl Engine {
             let smooth = if memory { 0.0 } else { h * t.lambda[j] };
             // An open row carries nothing, not even round-off.
             let open = jumps && star && !self.sets.velocity[j];
-            self.along[j] = if open { 0.0 } else { t.imp_star[j] + smooth };
-            *total += self.along[j];
+            self.part_impulse[j] = if open {
+                0.0
+            } else {
+                t.jump_impulse_star[j] + smooth
+            };
+            *total += self.part_impulse[j];
         }
     }
 
     /// Work of rheonomic constraints and moving obstacles (`∂g/∂t ≠ 0`) in this part of the step \[J\].
     pub(super) fn work_of_rates(&self) -> f64 {
         let rates = self.start.rate.iter().zip(&self.rows.rate);
-        let terms = self.along.iter().zip(rates);
+        let terms = self.part_impulse.iter().zip(rates);
         -terms
             .map(|(p, (before, after))| 0.5 * p * (before + after))
             .sum::<f64>()
@@ -173,7 +177,7 @@ impl Engine {
             .map(|j| {
                 let before = self.start.velocity[j] - self.start.rate[j];
                 let after = rows.velocity[j] - rows.rate[j];
-                0.5 * self.along[j] * (before + after)
+                0.5 * self.part_impulse[j] * (before + after)
             })
             .sum()
     }
@@ -183,7 +187,7 @@ impl Engine {
     /// is stiff. Leaves the forces in `start`.
     pub(super) fn work_of_forces(&mut self, system: &dyn System, end: f64) -> f64 {
         let c = &self.settings.coefficients;
-        let (c_a, known) = (c.c_a(), c.known());
+        let (c_a, history) = (c.c_a(), c.history_weights());
         let t = &mut self.trial;
         let at = Point {
             t: end,
@@ -195,15 +199,15 @@ impl Engine {
         let mut work = 0.0;
         for i in 0..t.work.len() {
             let (before, force) = (start.filtered[i], t.work[i]);
-            let after = c_a * force + known.of(before, start.active[i]);
+            let after = c_a * force + history.of(before, start.nonconservative_force[i]);
             work += c.mean(before, after) * t.xi[i];
-            (start.active[i], start.filtered[i]) = (force, after);
+            (start.nonconservative_force[i], start.filtered[i]) = (force, after);
         }
         work
     }
 
     fn keep_for_interpolation(&mut self, h: f64) {
-        let (b, t) = (&mut self.before, &self.trial);
+        let (b, t) = (&mut self.interpolant, &self.trial);
         if b.h != h {
             // A step taken in parts is interpolated over its last part.
             b.h = h;
@@ -239,7 +243,7 @@ impl Engine {
         for (to, from) in [
             (&mut s.q, &t.q),
             (&mut s.v, &t.v),
-            (&mut s.x, &t.x),
+            (&mut s.v_dot, &t.v_dot),
             (&mut s.a, &t.a),
             (&mut s.lambda, &t.lambda),
             (&mut s.eta, &t.eta),
@@ -261,14 +265,14 @@ impl Engine {
             }
             let rows = &self.rows;
             let accelerations =
-                (0..ng).map(|j| rows.gradient().dot(j, &self.start.x) + rows.bias[j]);
+                (0..ng).map(|j| rows.gradient().dot(j, &self.start.v_dot) + rows.bias[j]);
             let worst = accelerations.fold(0.0_f64, |m, a| m.max(a.abs()));
             certificate.set(Entry::BilateralAcceleration, worst);
         }
         let (gap, velocity) = (&self.rows.gap, &self.start.velocity);
         certify_bilateral(&gap[..ng], &velocity[..ng], certificate);
         // Of a step in parts, each part has its own impulses: a contact may have opened since.
-        certify_gaps(&gap[ng..], &self.along[ng..], certificate);
+        certify_gaps(&gap[ng..], &self.part_impulse[ng..], certificate);
     }
 
     /// The report of the initial state.
@@ -280,7 +284,7 @@ impl Engine {
         self.rows.velocity.copy_from_slice(&self.start.velocity);
         self.impulse.fill(0.0);
         self.work_moving = 0.0;
-        self.along.fill(0.0);
+        self.part_impulse.fill(0.0);
         self.energy = self.energy_at_start(system);
         let mut certificate = Certificate::EMPTY;
         self.certify_end(system, &mut certificate);
@@ -288,7 +292,7 @@ impl Engine {
     }
 
     /// A report with an empty certificate.
-    pub(super) fn still(&self, h: f64) -> StepReport {
+    pub(super) fn empty_report(&self, h: f64) -> StepReport {
         StepReport::at_rest(h, self.energy, Certificate::EMPTY)
     }
 

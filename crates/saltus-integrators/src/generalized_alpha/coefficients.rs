@@ -96,9 +96,9 @@ impl Coefficients {
     /// What the start contributes to `x_{n+1} = c_a y_{n+1} + known` of the recursion
     /// `(1−α_m) x_{n+1} + α_m x_n = (1−α_f) y_{n+1} + α_f y_n`.
     #[inline]
-    pub(super) fn known(&self) -> Known {
+    pub(super) fn history_weights(&self) -> HistoryWeights {
         let factor = 1.0 / (1.0 - self.alpha_m);
-        Known {
+        HistoryWeights {
             x: -self.alpha_m * factor,
             y: self.alpha_f * factor,
         }
@@ -119,12 +119,12 @@ impl Coefficients {
 
 /// Weights of `x_n` and `y_n` in the recursion of the filter.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct HistoryWeights {
     x: f64,
     y: f64,
 }
 
-impl Known {
+impl HistoryWeights {
     #[inline]
     pub(super) fn of(self, x: f64, y: f64) -> f64 {
         self.y * y + self.x * x

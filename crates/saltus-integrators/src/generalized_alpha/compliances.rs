@@ -94,7 +94,7 @@ impl Factored {
         &mut self,
         compliance: &Schur,
         rows: &[usize],
-        reach: &[f64],
+        row_norm: &[f64],
     ) -> Result<(), LinearError> {
         if self.version == compliance.version() && self.rows == rows {
             return Ok(());
@@ -104,16 +104,16 @@ impl Factored {
         self.rows.extend_from_slice(rows);
         self.factors.factorise(rows.len(), REGULAR, |a, b| {
             let (i, j) = (rows[a], rows[b]);
-            compliance.product(i, j) / (scale(reach[i]) * scale(reach[j]))
+            compliance.product(i, j) / (scale(row_norm[i]) * scale(row_norm[j]))
         })?;
         self.version = compliance.version();
         Ok(())
     }
 
-    fn solve(&self, reach: &[f64], x: &mut [f64]) {
+    fn solve(&self, row_norm: &[f64], x: &mut [f64]) {
         let rescale = |x: &mut [f64]| {
             for (x, &j) in x.iter_mut().zip(&self.rows) {
-                *x /= scale(reach[j]);
+                *x /= scale(row_norm[j]);
             }
         };
         rescale(x);
@@ -123,8 +123,8 @@ impl Factored {
 }
 
 /// Divisor of a row that makes its compliance of order one.
-fn scale(reach: f64) -> f64 {
-    if reach > 0.0 { reach } else { 1.0 }
+fn scale(row_norm: f64) -> f64 {
+    if row_norm > 0.0 { row_norm } else { 1.0 }
 }
 
 impl Compliances {
@@ -157,7 +157,7 @@ impl Compliances {
 pub(super) fn motion(
     (a, b, e): (f64, f64, f64),
     level: Level,
-    (kappa, rho, tie): (f64, f64, f64),
+    (kappa, rho, position_per_jump): (f64, f64, f64),
 ) -> (f64, f64, f64) {
     let correction = |factor: f64| {
         let x = factor * (a + rho * e - b) / kappa;
@@ -167,7 +167,7 @@ pub(super) fn motion(
         Level::Smooth => (a, kappa * a, rho * a),
         Level::Position => correction(1.0),
         Level::Velocity => {
-            let tied = correction(tie);
+            let tied = correction(position_per_jump);
             (tied.0 - e, tied.1 - kappa * e, tied.2 + b - rho * e)
         }
     }
@@ -175,7 +175,7 @@ pub(super) fn motion(
 
 impl Engine {
     /// Whether every column of `form` is a combination of those above.
-    pub(super) fn is_plain(&self, form: Form) -> bool {
+    pub(super) fn uses_compliances(&self, form: Form) -> bool {
         let rows = &self.rows;
         let turns = [
             rows.bias_damping(),
@@ -191,33 +191,33 @@ impl Engine {
     }
 
     /// One simultaneous correction of the levels in `levels`, see above.
-    pub(super) fn pass_plain(
+    pub(super) fn correct_levels_by_compliances(
         &mut self,
         form: Form,
         levels: &[Level],
         h: f64,
     ) -> Result<(), LinearError> {
         self.response.factor(form, &self.tangent)?;
-        self.list(levels);
-        self.move_alone(form, h);
+        self.list_active_rows(levels);
+        self.solve_free_increment(form, h);
         if !self.condensed.unknowns.is_empty() {
-            self.know_active(form);
+            self.compute_active_compliances(form);
             if !self.solve_by_levels(form) {
-                self.fill_plain(form, h, &Self::missing);
+                self.fill_by_compliances(form, h, &Self::row_rhs);
                 let redundant = self.condensed.solve();
                 self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
             }
-            self.add_plain(form, h);
+            self.add_by_compliances(form, h);
         }
         let n = self.dims.nv;
-        let c = std::mem::take(&mut self.condensed.base);
+        let c = std::mem::take(&mut self.condensed.increment);
         self.apply(&c[..n], &c[n..2 * n], &c[2 * n..3 * n]);
-        self.condensed.base = c;
+        self.condensed.increment = c;
         Ok(())
     }
 
     /// Computes the diagonal of `B`, `(G M⁻¹Gᵀ)ⱼⱼ`, for every contact.
-    pub(super) fn know_masses(&mut self) {
+    pub(super) fn compute_mass_compliances(&mut self) {
         let rows = self.dims.ng..self.rows.len();
         let gradient = self.rows.gradient();
         let mass = self.response.mass_factors();
@@ -226,7 +226,7 @@ impl Engine {
     }
 
     /// Computes the compliances of the active rows.
-    fn know_active(&mut self, form: Form) {
+    fn compute_active_compliances(&mut self, form: Form) {
         let (c, gradient) = (&mut self.compliances, self.rows.gradient());
         for list in [
             &mut c.position,
@@ -285,10 +285,10 @@ impl Engine {
     }
 
     /// Right-hand side of the constraint row of `unknown`: minus its residual and minus its value on the free increment.
-    fn missing(&self, (level, j): (Level, usize)) -> f64 {
+    fn row_rhs(&self, (level, j): (Level, usize)) -> f64 {
         let n = self.dims.nv;
-        let (base, gradient) = (&self.condensed.base, self.rows.gradient());
-        let part = |k: usize| gradient.dot(j, &base[k * n..(k + 1) * n]);
+        let (increment, gradient) = (&self.condensed.increment, self.rows.gradient());
+        let part = |k: usize| gradient.dot(j, &increment[k * n..(k + 1) * n]);
         let done = match (level, self.settings.formulation.smooth_row()) {
             (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => part(CHI),
             (Level::Velocity, _) => part(V),
@@ -298,30 +298,31 @@ impl Engine {
         -self.residual_of((level, j)) - done
     }
 
-    /// Matrix, right-hand side and scales of all multipliers together; `missing` gives the right-hand side of a row.
-    pub(super) fn fill_plain(
+    /// Matrix, right-hand side and scales of all multipliers together; `row_rhs` gives the right-hand side of a row.
+    pub(super) fn fill_by_compliances(
         &mut self,
         form: Form,
         h: f64,
-        missing: &dyn Fn(&Self, (Level, usize)) -> f64,
+        row_rhs: &dyn Fn(&Self, (Level, usize)) -> f64,
     ) {
         self.condensed.clear_system();
         let k = self.condensed.unknowns.len();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
-        let factors = (kappa, rho, self.tie(h));
+        let factors = (kappa, rho, self.position_per_jump(h));
         for p in 0..k {
             let unknown = self.condensed.unknowns[p];
             let (row, col) = self.scales_of(unknown, h);
-            let missing = missing(self, unknown);
+            let row_rhs = row_rhs(self, unknown);
             let c = &mut self.condensed;
             c.row_scale[p] = row;
             c.col_scale[p] = col;
-            c.rhs[p] = row * missing;
+            c.rhs[p] = row * row_rhs;
         }
         for p in 0..k {
             let unknown = self.condensed.unknowns[p];
             for q in 0..k {
-                let value = self.plain_entry(form, unknown, self.condensed.unknowns[q], factors);
+                let value =
+                    self.compliance_entry(form, unknown, self.condensed.unknowns[q], factors);
                 let c = &mut self.condensed;
                 c.matrix[(p, q)] = c.row_scale[p] * c.col_scale[q] * value;
             }
@@ -329,7 +330,7 @@ impl Engine {
     }
 
     /// Entry of the condensed matrix, from compliances computed before.
-    fn plain_entry(
+    fn compliance_entry(
         &self,
         form: Form,
         (level, i): (Level, usize),
@@ -347,13 +348,17 @@ impl Engine {
 
     /// Condensed matrix of all unknowns, unscaled, from the compliances: one solve per row instead of one per row and
     /// level.
-    pub(super) fn plain_entries_of(&mut self, form: Form, h: f64, matrix: &mut Dense) {
-        self.know_active(form);
-        let factors = (self.response.kappa, self.response.rho, self.tie(h));
+    pub(super) fn compliance_entries(&mut self, form: Form, h: f64, matrix: &mut Dense) {
+        self.compute_active_compliances(form);
+        let factors = (
+            self.response.kappa,
+            self.response.rho,
+            self.position_per_jump(h),
+        );
         let unknowns = &self.condensed.unknowns;
         for (p, &unknown) in unknowns.iter().enumerate() {
             for (entry, &other) in matrix.row_mut(p).iter_mut().zip(unknowns) {
-                *entry = self.plain_entry(form, unknown, other, factors);
+                *entry = self.compliance_entry(form, unknown, other, factors);
             }
         }
     }
@@ -370,7 +375,7 @@ impl Engine {
         }
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let mut c = std::mem::take(&mut self.compliances);
-        let reach = &self.rows.reach;
+        let row_norm = &self.rows.row_norm;
         for list in [&mut c.p, &mut c.nu, &mut c.lambda, &mut c.jump] {
             list.fill(0.0);
         }
@@ -379,15 +384,15 @@ impl Engine {
         };
         // A p = r₁ − E s̄
         for &i in &c.position {
-            c.gap[i] = self.missing((Level::Position, i));
+            c.gap[i] = self.row_rhs((Level::Position, i));
         }
         if self.tangent.damped {
             c.work.clear();
             for &i in &c.velocity {
-                let law = self.missing((Level::Velocity, i));
+                let law = self.row_rhs((Level::Velocity, i));
                 c.work.push(rho * c.gap[i] - kappa * law);
             }
-            c.velocities.solve(reach, &mut c.work);
+            c.velocities.solve(row_norm, &mut c.work);
             scatter(&c.work, &c.velocity, &mut c.jump);
         }
         c.work.clear();
@@ -399,18 +404,18 @@ impl Engine {
             };
             c.work.push(c.gap[i] - damped);
         }
-        c.positions.solve(reach, &mut c.work);
+        c.positions.solve(row_norm, &mut c.work);
         scatter(&c.work, &c.position, &mut c.p);
         // B λ = r₂ − (r₁ − B p)/κ
         let velocity_row = self.settings.formulation.smooth_row() == Some(SmoothRow::Velocity);
         let per = if velocity_row { 1.0 / rho } else { 1.0 };
         c.work.clear();
         for &i in &c.acceleration {
-            let row = per * self.missing((Level::Smooth, i));
+            let row = per * self.row_rhs((Level::Smooth, i));
             let rest = c.gap[i] - sum(&c.mass, i, &c.position, &c.p);
             c.work.push(row - rest / kappa);
         }
-        c.accelerations.solve(reach, &mut c.work);
+        c.accelerations.solve(row_norm, &mut c.work);
         scatter(&c.work, &c.acceleration, &mut c.lambda);
         for &j in &c.position {
             c.nu[j] = c.p[j] - kappa * c.lambda[j];
@@ -418,7 +423,7 @@ impl Engine {
         // B Λ = r₃ − (ϱ/κ)(r₁ − B ν)
         c.work.clear();
         for &i in &c.velocity {
-            let law = self.missing((Level::Velocity, i));
+            let law = self.row_rhs((Level::Velocity, i));
             let closed = self.sets.position[i];
             let gap = if closed {
                 c.gap[i]
@@ -428,7 +433,7 @@ impl Engine {
             let rest = gap - sum(&c.mass, i, &c.position, &c.nu);
             c.work.push(law - rho / kappa * rest);
         }
-        c.velocities.solve(reach, &mut c.work);
+        c.velocities.solve(row_norm, &mut c.work);
         scatter(&c.work, &c.velocity, &mut c.jump);
         for (z, &(level, j)) in self.condensed.z.iter_mut().zip(&self.condensed.unknowns) {
             *z = match level {
@@ -453,22 +458,22 @@ impl Engine {
         if !c.acceleration.iter().all(inside) {
             return false;
         }
-        let reach = &self.rows.reach;
+        let row_norm = &self.rows.row_norm;
         let compliance = if self.response.smooth_is_mass() {
             &c.mass
         } else {
             &c.smooth
         };
         c.positions
-            .make(compliance, &c.position, reach)
-            .and_then(|()| c.velocities.make(&c.mass, &c.velocity, reach))
-            .and_then(|()| c.accelerations.make(&c.mass, &c.acceleration, reach))
+            .make(compliance, &c.position, row_norm)
+            .and_then(|()| c.velocities.make(&c.mass, &c.velocity, row_norm))
+            .and_then(|()| c.accelerations.make(&c.mass, &c.acceleration, row_norm))
             .is_ok()
     }
 
-    /// Adds the solution to the multipliers and its motion to `base`.
-    fn add_plain(&mut self, form: Form, h: f64) {
-        let tie = self.tie(h);
+    /// Adds the solution to the multipliers and its motion to `increment`.
+    fn add_by_compliances(&mut self, form: Form, h: f64) {
+        let position_per_jump = self.position_per_jump(h);
         let n = self.dims.nv;
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let jumps = form == Form::Triangular;
@@ -488,13 +493,13 @@ impl Engine {
                     c.nu[j] += z;
                 }
                 Level::Velocity => {
-                    t.imp[j] += z;
+                    t.jump_impulse[j] += z;
                     c.jump[j] += z;
-                    c.nu[j] += tie * z;
+                    c.nu[j] += position_per_jump * z;
                 }
             }
         }
-        let (x, rest) = self.condensed.base.split_at_mut(n);
+        let (x, rest) = self.condensed.increment.split_at_mut(n);
         let (u, rest) = rest.split_at_mut(n);
         let w = &mut rest[..n];
         let mass = self.response.mass_factors();

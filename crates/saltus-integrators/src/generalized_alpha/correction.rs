@@ -29,7 +29,7 @@ impl Engine {
             _ if self.monitor.remedy == Remedy::NestedLevels => self.correct_nested(h),
             LinearSolve::Sequential if !together => self.sweep(system, h, end),
             LinearSolve::Monolithic => {
-                self.release(h, &Level::ALL);
+                self.zero_inactive(h, &Level::ALL);
                 self.solve_monolithic(h)
             }
             _ => self.correct_condensed(h),
@@ -42,14 +42,14 @@ impl Engine {
     }
 
     fn correct_condensed(&mut self, h: f64) -> Result<(), LinearError> {
-        self.release(h, &Level::ALL);
+        self.zero_inactive(h, &Level::ALL);
         let corrections = self.settings.formulation.has_corrections();
         let levels: &[Level] = match (corrections, self.settings.formulation) {
             (true, _) => &Level::ALL,
             (_, Formulation::HalfStep) => &[Level::Velocity],
             _ => &[Level::Smooth],
         };
-        match self.pass(self.full_form(), levels, h) {
+        match self.correct_levels(self.full_form(), levels, h) {
             Err(LinearError::Singular { .. })
                 if self.settings.formulation != Formulation::HalfStep =>
             {
@@ -62,22 +62,22 @@ impl Engine {
     /// Three subproblems one after the other (2014, Algorithm 1).
     fn sweep(&mut self, system: &dyn System, h: f64, end: f64) -> Result<(), LinearError> {
         let formulation = self.settings.formulation;
-        self.release(h, &[Level::Smooth]);
-        self.pass(Form::Smooth, &[Level::Smooth], h)?;
+        self.zero_inactive(h, &[Level::Smooth]);
+        self.correct_levels(Form::Smooth, &[Level::Smooth], h)?;
         if formulation.has_corrections() {
             self.refresh(system, h, end);
-            self.release(h, &[Level::Position]);
+            self.zero_inactive(h, &[Level::Position]);
             self.assemble_corrections(system, end);
             if !self.is_flat {
                 let d = &mut self.tangent;
-                d.correction.multiply_right(&d.turn);
+                d.correction.multiply_right(&d.retraction_tangent);
             }
-            self.pass(Form::Corrections, &[Level::Position], h)?;
+            self.correct_levels(Form::Corrections, &[Level::Position], h)?;
         }
         if formulation.has_jumps() {
             self.refresh(system, h, end);
-            self.release(h, &[Level::Velocity]);
-            self.pass(Form::Jumps, &[Level::Velocity], h)?;
+            self.zero_inactive(h, &[Level::Velocity]);
+            self.correct_levels(Form::Jumps, &[Level::Velocity], h)?;
         }
         Ok(())
     }
@@ -89,11 +89,11 @@ impl Engine {
     }
 
     /// Makes the multipliers of inactive rows vanish: `λ`, and `ν*`, `Λ*` (`ν`, `Λ` with `literal`).
-    pub(super) fn release(&mut self, h: f64, levels: &[Level]) {
+    pub(super) fn zero_inactive(&mut self, h: f64, levels: &[Level]) {
         for &level in levels {
             let mut changed = false;
             for j in 0..self.rows.len() {
-                let change = self.change_of_open((level, j), h);
+                let change = self.inactive_multiplier_change((level, j), h);
                 if change == 0.0 {
                     continue;
                 }
@@ -101,7 +101,7 @@ impl Engine {
                 let (multiplier, residual) = match level {
                     Level::Smooth => (&mut t.lambda[j], &mut t.residual.smooth),
                     Level::Position => (&mut t.nu[j], &mut t.residual.correction),
-                    Level::Velocity => (&mut t.imp[j], &mut t.residual.jump),
+                    Level::Velocity => (&mut t.jump_impulse[j], &mut t.residual.jump),
                 };
                 *multiplier += change;
                 changed = true;
@@ -118,7 +118,7 @@ impl Engine {
         if self.is_linear() {
             return;
         }
-        let bent = !self.rows_are_linear();
+        let rows_are_nonlinear = !self.rows_are_linear();
         let time_invariant = self.is_time_invariant();
         let (d, t) = (&mut self.tangent, &self.trial);
         if time_invariant {
@@ -127,7 +127,7 @@ impl Engine {
         } else {
             d.stiffness.add_scaled(1.0, &d.correction);
         }
-        if bent {
+        if rows_are_nonlinear {
             let at = (end, t.q.as_slice());
             self.rows
                 .curvature(system, at, &t.lambda, -1.0, &mut d.stiffness);
@@ -137,17 +137,18 @@ impl Engine {
         self.assemble_rows(system, end);
         let d = &mut self.tangent;
         if !self.is_flat {
-            d.turn.clear();
-            system.retract_tangent(&self.start.q, &self.trial.xi, &mut d.turn);
+            d.retraction_tangent.clear();
+            system.retract_tangent(&self.start.q, &self.trial.xi, &mut d.retraction_tangent);
             for matrix in [&mut d.stiffness, &mut d.correction, &mut d.jump] {
-                matrix.multiply_right(&d.turn);
+                matrix.multiply_right(&d.retraction_tangent);
             }
         }
         d.damped = Tangent::is_something(&mut d.damping);
         d.stiff = Tangent::is_something(&mut d.stiffness);
         // A curvature far below the mass changes a correction by less than the next one would.
-        d.curved = Tangent::matters(&mut d.jump, &self.momentum_scale.weights, h);
-        d.corrected = Tangent::matters(&mut d.correction, &self.momentum_scale.weights, 1.0);
+        d.has_jump_tangent = Tangent::matters(&mut d.jump, &self.momentum_scale.weights, h);
+        d.has_correction_tangent =
+            Tangent::matters(&mut d.correction, &self.momentum_scale.weights, 1.0);
     }
 
     /// `D(M U − Gᵀν)`.
@@ -156,44 +157,46 @@ impl Engine {
             return;
         }
         let constant = self.mass_is_constant();
-        let bent = !self.rows_are_linear();
+        let rows_are_nonlinear = !self.rows_are_linear();
         let (d, t) = (&mut self.tangent, &self.trial);
         d.correction.clear();
         if !constant && max_abs(&t.u) > 0.0 {
             system.mass_gradient(&t.q, &t.u, &mut d.correction);
         }
-        if bent {
+        if rows_are_nonlinear {
             let at = (end, t.q.as_slice());
             self.rows
                 .curvature(system, at, &t.nu, -1.0, &mut d.correction);
         }
-        d.corrected = Tangent::matters(&mut d.correction, &self.momentum_scale.weights, 1.0);
+        d.has_correction_tangent =
+            Tangent::matters(&mut d.correction, &self.momentum_scale.weights, 1.0);
     }
 
     /// `D(M W − GᵀΛ)`.
     fn assemble_jumps(&mut self, system: &dyn System, h: f64, end: f64) {
         let constant = self.mass_is_constant();
-        let bent = !self.rows_are_linear();
-        let tie = self.tie(h);
+        let rows_are_nonlinear = !self.rows_are_linear();
+        let position_per_jump = self.position_per_jump(h);
         let (d, t) = (&mut self.tangent, &self.trial);
         d.jump.clear();
         if !constant && max_abs(&t.w) > 0.0 {
             system.mass_gradient(&t.q, &t.w, &mut d.jump);
         }
-        if bent {
+        if rows_are_nonlinear {
             let at = (end, t.q.as_slice());
-            self.rows.curvature(system, at, &t.imp, -1.0, &mut d.jump);
+            self.rows
+                .curvature(system, at, &t.jump_impulse, -1.0, &mut d.jump);
         }
-        if tie != 0.0 {
+        if position_per_jump != 0.0 {
             d.correction.clear();
-            d.correction.add_scaled(tie, &d.jump);
+            d.correction.add_scaled(position_per_jump, &d.jump);
         }
     }
 
     /// Derivatives of the constraint rows of velocity and acceleration level at the trial state.
     pub(super) fn assemble_rows(&mut self, system: &dyn System, end: f64) {
         let formulation = self.settings.formulation;
-        let bent = !self.rows_are_linear();
+        let rows_are_nonlinear = !self.rows_are_linear();
         let t = &self.trial;
         let at = Point {
             t: end,
@@ -202,16 +205,16 @@ impl Engine {
         };
         let rows = &mut self.rows;
         match formulation.smooth_row() {
-            Some(SmoothRow::Acceleration) if bent => {
-                rows.update_acceleration_gradient(system, at, &t.x)
+            Some(SmoothRow::Acceleration) if rows_are_nonlinear => {
+                rows.update_acceleration_gradient(system, at, &t.v_dot)
             }
             Some(SmoothRow::Acceleration) => rows.update_bias_damping(system, at),
-            Some(SmoothRow::Velocity) if bent => {
+            Some(SmoothRow::Velocity) if rows_are_nonlinear => {
                 rows.update_velocity_gradient(system, (end, &t.q), &t.vt, true);
             }
             _ => {}
         }
-        if bent && formulation.has_jumps() {
+        if rows_are_nonlinear && formulation.has_jumps() {
             rows.update_velocity_gradient(system, (end, &t.q), &t.v, false);
         }
     }

@@ -42,7 +42,7 @@ pub(super) struct Engine {
     pub(super) start: Start,
     /// The start of the last full step, to step it again in parts.
     pub(super) saved: Start,
-    pub(super) before: Before,
+    pub(super) interpolant: Interpolant,
     pub(super) trial: Trial,
     pub(super) rows: Rows,
     pub(super) sets: Sets,
@@ -51,9 +51,9 @@ pub(super) struct Engine {
     pub(super) nested_levels: NestedLevels,
     pub(super) monitor: SetMonitor,
     /// Contacts excluded from the active sets of the trial; their gaps are monitored (m).
-    pub(super) barred: Vec<bool>,
+    pub(super) excluded: Vec<bool>,
     /// Size of the full step, with which residuals of its pieces are scaled; `None` unless impacts are located \[s\].
-    pub(super) yardstick: Option<f64>,
+    pub(super) reference_step: Option<f64>,
     /// Accelerations and impacts at one position.
     pub(super) instant: Instant,
     /// Of impacts inside steps.
@@ -70,7 +70,7 @@ pub(super) struct Engine {
     /// Work over the step of rheonomic constraints and moving obstacles (`∂g/∂t ≠ 0`) \[J\].
     pub(super) work_moving: f64,
     /// Total impulses of the current part of the step (m) \[N·s\].
-    pub(super) along: Vec<f64>,
+    pub(super) part_impulse: Vec<f64>,
     /// Multipliers that are not unique in the last solve.
     pub(super) redundant: u32,
     /// Obstacle feature of every contact restored from a checkpoint, used up by the next step.
@@ -90,18 +90,18 @@ struct Scales {
 #[derive(Debug, Default)]
 pub(super) struct Start {
     pub(super) t: f64,
-    pub(super) q: Vec<f64>,        // (nq)
-    pub(super) v: Vec<f64>,        // (nv)
-    pub(super) x: Vec<f64>,        // v̇ of the smooth motion (nv)
-    pub(super) a: Vec<f64>,        // (nv)
-    pub(super) active: Vec<f64>,   // non-conservative force (nv)
-    pub(super) filtered: Vec<f64>, // the same after the generalized-α filter (nv)
-    pub(super) momentum: Vec<f64>, // M v (nv)
-    pub(super) velocity: Vec<f64>, // G v + ∂g/∂t (m)
-    pub(super) rate: Vec<f64>,     // ∂g/∂t (m)
-    pub(super) lambda: Vec<f64>,   // λ (m)
-    pub(super) eta: Vec<f64>,      // η (m)
-    pub(super) gap: Vec<f64>,      // g and gaps (m)
+    pub(super) q: Vec<f64>,                     // (nq)
+    pub(super) v: Vec<f64>,                     // (nv)
+    pub(super) v_dot: Vec<f64>,                 // v̇ of the smooth motion (nv)
+    pub(super) a: Vec<f64>,                     // (nv)
+    pub(super) nonconservative_force: Vec<f64>, // force without a potential (nv)
+    pub(super) filtered: Vec<f64>,              // the same after the generalized-α filter (nv)
+    pub(super) momentum: Vec<f64>,              // M v (nv)
+    pub(super) velocity: Vec<f64>,              // G v + ∂g/∂t (m)
+    pub(super) rate: Vec<f64>,                  // ∂g/∂t (m)
+    pub(super) lambda: Vec<f64>,                // λ (m)
+    pub(super) eta: Vec<f64>,                   // η (m)
+    pub(super) gap: Vec<f64>,                   // g and gaps (m)
     /// Contacts that stay closed, where impacts are located (m; bilateral entries unused).
     pub(super) closed: Vec<bool>,
     /// Whether `a` and `η` are those of the filter, where impacts are located.
@@ -136,9 +136,12 @@ impl Clone for Start {
         for (to, from) in [
             (&mut self.q, &source.q),
             (&mut self.v, &source.v),
-            (&mut self.x, &source.x),
+            (&mut self.v_dot, &source.v_dot),
             (&mut self.a, &source.a),
-            (&mut self.active, &source.active),
+            (
+                &mut self.nonconservative_force,
+                &source.nonconservative_force,
+            ),
             (&mut self.filtered, &source.filtered),
             (&mut self.momentum, &source.momentum),
             (&mut self.velocity, &source.velocity),
@@ -154,7 +157,7 @@ impl Clone for Start {
 
 /// The step just taken, for interpolation.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Before {
+pub(super) struct Interpolant {
     pub(super) h: f64,
     pub(super) q: Vec<f64>,  // (nq)
     pub(super) v: Vec<f64>,  // (nv)
@@ -162,7 +165,7 @@ pub(super) struct Before {
     pub(super) xi: Vec<f64>, // smooth tangent of the step (nv)
 }
 
-impl Before {
+impl Interpolant {
     /// Reuses the storage of `self`.
     pub(super) fn copy_from(&mut self, other: &Self) {
         self.h = other.h;
@@ -180,7 +183,7 @@ impl Before {
 /// The end of the step as far as it is known.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
-    pub(super) x: Vec<f64>,        // v̇ of the smooth motion (nv)
+    pub(super) v_dot: Vec<f64>,    // v̇ of the smooth motion (nv)
     pub(super) a: Vec<f64>,        // (nv)
     pub(super) u: Vec<f64>,        // U (nv)
     pub(super) w: Vec<f64>,        // W (nv)
@@ -191,19 +194,19 @@ pub(super) struct Trial {
     pub(super) momentum: Vec<f64>, // M v_{n+1} (nv)
     /// Whether corrections have stagnated, so that tolerances include the round-off of force and rows.
     pub(super) has_stagnated: bool,
-    pub(super) extent: f64,         // max |q|, where coordinates are not flat
-    pub(super) q_probe: Vec<f64>,   // q̃ (nq)
-    pub(super) force: Vec<f64>,     // f (nv)
-    pub(super) residual: Momenta,   // of the three momentum balances
-    pub(super) lambda: Vec<f64>,    // λ (m) [N]
-    pub(super) eta: Vec<f64>,       // η (m) [N]
-    pub(super) nu: Vec<f64>,        // ν (m) [N·s²]
-    pub(super) nu_star: Vec<f64>,   // ν* (m)
-    pub(super) imp: Vec<f64>,       // Λ (m) [N·s]
-    pub(super) imp_star: Vec<f64>,  // Λ* (m)
+    pub(super) extent: f64,       // max |q|, where coordinates are not flat
+    pub(super) q_probe: Vec<f64>, // q̃ (nq)
+    pub(super) force: Vec<f64>,   // f (nv)
+    pub(super) residual: Momenta, // of the three momentum balances
+    pub(super) lambda: Vec<f64>,  // λ (m) [N]
+    pub(super) eta: Vec<f64>,     // η (m) [N]
+    pub(super) nu: Vec<f64>,      // ν (m) [N·s²]
+    pub(super) nu_star: Vec<f64>, // ν* (m)
+    pub(super) jump_impulse: Vec<f64>, // Λ (m) [N·s]
+    pub(super) jump_impulse_star: Vec<f64>, // Λ* (m)
     pub(super) round_off: Vec<f64>, // of the force, where it matters (nv)
-    pub(super) work: Vec<f64>,      // (nv)
-    pub(super) residual_row: Vec<f64>, // one gradient row (nv)
+    pub(super) work: Vec<f64>,    // (nv)
+    pub(super) row_scratch: Vec<f64>, // one gradient row (nv)
 }
 
 /// The active sets: closed at position, velocity and acceleration level (m each).
@@ -248,7 +251,7 @@ impl Engine {
             response: Response::new(0, false, false),
             start: Start::default(),
             saved: Start::default(),
-            before: Before::default(),
+            interpolant: Interpolant::default(),
             trial: Trial::default(),
             rows: Rows::default(),
             sets: Sets::default(),
@@ -256,8 +259,8 @@ impl Engine {
             compliances: Compliances::default(),
             nested_levels: NestedLevels::default(),
             monitor: SetMonitor::default(),
-            barred: Vec::new(),
-            yardstick: None,
+            excluded: Vec::new(),
+            reference_step: None,
             instant: Instant::default(),
             search: Search::default(),
             memory: Memory::default(),
@@ -266,7 +269,7 @@ impl Engine {
             energy: Energy::default(),
             impulse: Vec::new(),
             work_moving: 0.0,
-            along: Vec::new(),
+            part_impulse: Vec::new(),
             redundant: 0,
             recalled: Vec::new(),
         }
@@ -306,7 +309,7 @@ impl Engine {
         let changes = self.start.length != h;
         if changes {
             self.memory.keep(&self.start);
-            self.follow_length(h);
+            self.rescale_filters(h);
         }
         let outcome = self.step_at(system, state, h, end);
         match &outcome {
@@ -339,16 +342,16 @@ impl Engine {
             if !self.recalled.is_empty() {
                 self.recall_contacts(system);
             }
-            self.follow_contacts(system, h)?;
+            self.update_contacts(system, h)?;
         }
         if !known && !loaded {
             self.begin_location(system)?;
         }
-        self.before.h = h;
-        self.before.q.copy_from_slice(&self.start.q);
-        self.before.v.copy_from_slice(&self.start.v);
+        self.interpolant.h = h;
+        self.interpolant.q.copy_from_slice(&self.start.q);
+        self.interpolant.v.copy_from_slice(&self.start.v);
         self.monitor.begin();
-        let report = self.take(system, h, end)?;
+        let report = self.step_with_retries(system, h, end)?;
         state.t = end;
         state.q.copy_from_slice(&self.start.q);
         state.v.copy_from_slice(&self.start.v);
@@ -356,7 +359,12 @@ impl Engine {
     }
 
     /// Takes the step; if it cannot be solved, repeats it with 2, 4, 8 and 16 equal substeps.
-    fn take(&mut self, system: &dyn System, h: f64, end: f64) -> Result<StepReport, StepError> {
+    fn step_with_retries(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
         self.monitor.will_retry = true;
         self.impulse.fill(0.0);
         self.work_moving = 0.0;
@@ -438,7 +446,7 @@ impl Engine {
     ) -> Result<StepReport, StepError> {
         let length = h / f64::from(parts);
         let begin = self.start.t;
-        self.follow_length(length);
+        self.rescale_filters(length);
         let mut sum: Option<StepReport> = None;
         for k in 1..=parts {
             let t = if k == parts {
@@ -448,7 +456,7 @@ impl Engine {
             };
             sum = Some(self.advance(system, length, t, sum)?);
         }
-        let mut report = sum.unwrap_or_else(|| self.still(h));
+        let mut report = sum.unwrap_or_else(|| self.empty_report(h));
         report.h = h;
         Ok(report)
     }

@@ -18,7 +18,7 @@ impl Engine {
         let (trial, rows) = (&self.trial, &self.rows);
         // What comes first is the cause of what follows.
         let of_motion = [
-            ("the acceleration", &trial.x),
+            ("the acceleration", &trial.v_dot),
             ("the velocity", &trial.v),
             ("the force", &trial.force),
         ];
@@ -145,10 +145,10 @@ impl Engine {
             self.evaluate(system, h, end, true);
         }
         self.assemble(system, h, end);
-        self.release(h, &Level::ALL);
+        self.zero_inactive(h, &Level::ALL);
         let form = self.full_form();
         self.response.factor(form, &self.tangent).ok()?;
-        self.move_alone(form, h);
+        self.solve_free_increment(form, h);
         let (unknowns, equalities) = self.levels_of_failure();
         let columns = self.columns_of_failure(form, h, &unknowns);
         let k = unknowns.len();
@@ -177,7 +177,7 @@ impl Engine {
             let smooth = self.settings.formulation.smooth_row();
             functional.gather((&self.rows, &self.response), smooth, unknown, row);
             let line: Vec<f64> = (0..k).map(|q| functional.of(columns.row(q))).collect();
-            let here = row * self.residual_of(unknown) + functional.of(&self.condensed.base);
+            let here = row * self.residual_of(unknown) + functional.of(&self.condensed.increment);
             problem.q.push(here - dot(&line, &z));
             problem.matrix.extend(line);
         }
@@ -197,7 +197,7 @@ impl Engine {
         add(Level::Position, f.has_corrections(), 0..ng);
         add(Level::Velocity, f.has_jumps(), 0..ng);
         let equalities = list.len();
-        for j in (ng..m).filter(|j| !self.barred[*j]) {
+        for j in (ng..m).filter(|j| !self.excluded[*j]) {
             let (position, velocity, smooth) = match f {
                 Formulation::Position => (false, false, true),
                 Formulation::Pvv => (true, self.rows.probe_gap[j] <= self.epsilon, false),
@@ -250,10 +250,10 @@ impl Engine {
 
     /// Scales that make a row a velocity and its multiplier an impulse.
     fn units_of(&self, (level, j): (Level, usize), h: f64) -> (f64, f64) {
-        let reach = self.rows.reach[j];
+        let row_norm = self.rows.row_norm[j];
         let (row, col) = self.scales_of((level, j), h);
-        let reach = if reach > 0.0 { reach } else { 1.0 };
-        (row * reach, col * reach)
+        let row_norm = if row_norm > 0.0 { row_norm } else { 1.0 };
+        (row * row_norm, col * row_norm)
     }
 
     /// The multiplier as a total impulse, at the trial state.
@@ -262,7 +262,7 @@ impl Engine {
         match level {
             Level::Smooth => h * t.lambda[j],
             Level::Position => t.nu_star[j] / h,
-            Level::Velocity => t.imp_star[j],
+            Level::Velocity => t.jump_impulse_star[j],
         }
     }
 }

@@ -74,7 +74,7 @@ impl Engine {
         self.instant.list.extend(0..equalities);
         if contacts {
             for j in ng..self.rows.len() {
-                if self.is_touching(j) && self.is_still(j) {
+                if self.is_touching(j) && self.is_at_rest(j) {
                     self.instant.list.push(j);
                 }
             }
@@ -91,13 +91,13 @@ impl Engine {
             self.instant.x.copy_from_slice(given);
         }
         if !max_abs(&self.instant.x).is_finite() {
-            self.trial.x.copy_from_slice(&self.instant.x);
+            self.trial.v_dot.copy_from_slice(&self.instant.x);
             return Err(self.not_finite(system, state.t));
         }
         self.adopt_accelerations();
-        self.start.a.copy_from_slice(&self.start.x);
+        self.start.a.copy_from_slice(&self.start.v_dot);
         self.start.eta.copy_from_slice(&self.start.lambda);
-        self.trial.x.copy_from_slice(&self.start.x);
+        self.trial.v_dot.copy_from_slice(&self.start.v_dot);
         self.trial.lambda.copy_from_slice(&self.start.lambda);
         Ok(())
     }
@@ -164,12 +164,12 @@ impl Engine {
         instant.constant.clear();
         let bias = instant.list.iter().map(|&j| rows.bias[j]);
         instant.constant.extend(bias);
-        self.constrain(equalities)
+        self.solve_constrained(equalities)
     }
 
     /// Changes `x` of the instant by `M⁻¹Gᵀz` so that `w = G x + constant` vanishes on the first rows of the list and
     /// `0 ≤ w ⟂ z ≥ 0` on the others; whether that was possible.
-    pub(super) fn constrain(&mut self, equalities: usize) -> bool {
+    pub(super) fn solve_constrained(&mut self, equalities: usize) -> bool {
         let gradient = self.rows.gradient();
         let Instant {
             matrix,
@@ -199,7 +199,7 @@ impl Engine {
     /// Makes accelerations and multipliers of the instant those of the start.
     pub(super) fn adopt_accelerations(&mut self) {
         let (start, instant) = (&mut self.start, &self.instant);
-        start.x.copy_from_slice(&instant.x);
+        start.v_dot.copy_from_slice(&instant.x);
         start.lambda.fill(0.0);
         for (&j, z) in instant.list.iter().zip(&instant.z) {
             start.lambda[j] = *z;

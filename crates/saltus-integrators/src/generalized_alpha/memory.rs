@@ -39,16 +39,16 @@ impl Memory {
 
 impl Engine {
     /// Rescales the filter variables to steps of length `h`.
-    pub(super) fn follow_length(&mut self, h: f64) {
+    pub(super) fn rescale_filters(&mut self, h: f64) {
         let start = &mut self.start;
         if start.length == h {
             return;
         }
         let ratio = h / start.length;
         for (filtered, exact) in [
-            (&mut start.a, &start.x),
+            (&mut start.a, &start.v_dot),
             (&mut start.eta, &start.lambda),
-            (&mut start.filtered, &start.active),
+            (&mut start.filtered, &start.nonconservative_force),
         ] {
             for (f, x) in filtered.iter_mut().zip(exact) {
                 *f = x + ratio * (*f - x);
@@ -70,7 +70,14 @@ impl Engine {
         let s = &self.start;
         memory.extend([s.length, f64::from(u8::from(s.is_filtered))]);
         memory.push(s.lambda.len() as f64);
-        for list in [&s.x, &s.a, &s.active, &s.filtered, &s.lambda, &s.eta] {
+        for list in [
+            &s.v_dot,
+            &s.a,
+            &s.nonconservative_force,
+            &s.filtered,
+            &s.lambda,
+            &s.eta,
+        ] {
             memory.extend_from_slice(list);
         }
         if self.settings.location.is_some() {
@@ -128,9 +135,9 @@ impl Engine {
         s.is_filtered = *is_filtered > 0.0;
         let mut rest = rest;
         for (list, size) in [
-            (&mut s.x, n),
+            (&mut s.v_dot, n),
             (&mut s.a, n),
-            (&mut s.active, n),
+            (&mut s.nonconservative_force, n),
             (&mut s.filtered, n),
             (&mut s.lambda, m),
             (&mut s.eta, m),

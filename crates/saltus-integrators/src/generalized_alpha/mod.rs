@@ -122,7 +122,7 @@ impl Engine {
     fn levels(&self) -> Levels<'_> {
         let (t, sets) = (&self.trial, &self.sets);
         Levels {
-            smooth_acceleration: &self.start.x,
+            smooth_acceleration: &self.start.v_dot,
             acceleration: &self.start.a,
             correction: &t.u,
             jump: &t.w,
@@ -130,7 +130,7 @@ impl Engine {
             eta: &self.start.eta,
             nu: &t.nu,
             nu_total: &t.nu_star,
-            lambda_jump: &t.imp,
+            lambda_jump: &t.jump_impulse,
             lambda_total: &self.impulse,
             closed_position: &sets.position,
             closed_velocity: &sets.velocity,
@@ -164,7 +164,7 @@ impl Engine {
         if self.streaming.was_used {
             return self.interpolate_streamed(fraction, out);
         }
-        let (b, fraction) = self.search.piece_at(&self.before, fraction);
+        let (b, fraction) = self.search.piece_at(&self.interpolant, fraction);
         out.q
             .clone_from(if fraction >= 1.0 { &self.start.q } else { &b.q });
         out.v.clear();

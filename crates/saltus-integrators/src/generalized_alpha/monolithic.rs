@@ -205,8 +205,8 @@ impl Engine {
             scale.extend_from_slice(&self.momentum_scale.weights);
         }
         for _ in 0..blocks {
-            let of_reach = |reach: &f64| if *reach > 0.0 { 1.0 / reach } else { 1.0 };
-            scale.extend(self.rows.reach.iter().map(of_reach));
+            let of_reach = |row_norm: &f64| if *row_norm > 0.0 { 1.0 / row_norm } else { 1.0 };
+            scale.extend(self.rows.row_norm.iter().map(of_reach));
             scale.resize(scale.len() + layout.room - layout.m, 1.0);
         }
         scale
@@ -307,7 +307,7 @@ impl Engine {
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let (rows, d) = (&self.rows, &self.tangent);
         let work = &mut self.trial.work;
-        let g = &mut self.trial.residual_row;
+        let g = &mut self.trial.row_scratch;
         let along_x = |part: &SparseRows, factor: f64, matrix: &mut Equilibrated<'_>| {
             place_sparse(part, j, row, 0, factor * scale / h, matrix);
         };
@@ -316,7 +316,8 @@ impl Engine {
             part.axpy(j, 1.0, g);
             if !d.is_flat {
                 work.fill(0.0);
-                d.turn.send(1.0, &mut Transposed { g, y: work });
+                d.retraction_tangent
+                    .send(1.0, &mut Transposed { g, y: work });
                 g.copy_from_slice(work);
             }
             for (k, value) in g.iter().enumerate().filter(|(_, v)| **v != 0.0) {
@@ -382,7 +383,7 @@ impl Engine {
     fn add_solution(&mut self, layout: Layout, h: f64, y: &[f64]) {
         let (n, t) = (layout.n, &mut self.trial);
         for i in 0..n {
-            t.x[i] += y[i] / h;
+            t.v_dot[i] += y[i] / h;
             if layout.full {
                 t.u[i] += h * y[n + i];
                 t.w[i] += y[2 * n + i];
@@ -392,7 +393,7 @@ impl Engine {
             t.lambda[j] += y[layout.multipliers(Level::Smooth) + j] / h;
             if layout.full {
                 t.nu[j] += h * y[layout.multipliers(Level::Position) + j];
-                t.imp[j] += y[layout.multipliers(Level::Velocity) + j];
+                t.jump_impulse[j] += y[layout.multipliers(Level::Velocity) + j];
             }
         }
     }

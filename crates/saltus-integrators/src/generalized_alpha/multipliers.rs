@@ -23,7 +23,7 @@ pub(super) struct Condensed {
     pub(super) rhs: Vec<f64>,
     pub(super) z: Vec<f64>,
     /// Newton increment as it is accumulated: `x`, `U`, `W`, `T ξ`, `v` (5 nv).
-    pub(super) base: Vec<f64>,
+    pub(super) increment: Vec<f64>,
     pub(super) momenta: Momenta,
     /// Unknowns of the simultaneous solve.
     pub(super) whole: Vec<f64>,
@@ -76,8 +76,8 @@ impl Condensed {
         self.unknowns.clear();
         self.unknowns.reserve(3 * m);
         self.momenta.resize(n);
-        self.base.clear();
-        self.base.resize(PARTS * n, 0.0);
+        self.increment.clear();
+        self.increment.resize(PARTS * n, 0.0);
         self.cache.h = f64::NAN;
         let k = 3 * m;
         self.forgets = k * PARTS * n > COLUMN_LIMIT;
@@ -165,36 +165,41 @@ impl Engine {
     }
 
     /// One simultaneous correction of the levels in `levels` through `form`.
-    pub(super) fn pass(&mut self, form: Form, levels: &[Level], h: f64) -> Result<(), LinearError> {
-        if self.is_plain(form) {
-            return self.pass_plain(form, levels, h);
+    pub(super) fn correct_levels(
+        &mut self,
+        form: Form,
+        levels: &[Level],
+        h: f64,
+    ) -> Result<(), LinearError> {
+        if self.uses_compliances(form) {
+            return self.correct_levels_by_compliances(form, levels, h);
         }
         let cached = form == self.full_form() && self.is_cached(h);
         // Pieces of steps in between have factors of their own.
         self.response.factor(form, &self.tangent)?;
-        self.list(levels);
-        self.move_alone(form, h);
+        self.list_active_rows(levels);
+        self.solve_free_increment(form, h);
         if !self.condensed.unknowns.is_empty() {
             self.fill(form, h, cached);
             let redundant = self.condensed.solve();
             self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
             self.add_multipliers(form, h, cached);
         }
-        self.apply_base();
+        self.apply_increment();
         Ok(())
     }
 
     /// Adds the Newton increment to the trial.
-    pub(super) fn apply_base(&mut self) {
+    pub(super) fn apply_increment(&mut self) {
         let n = self.dims.nv;
-        let c = std::mem::take(&mut self.condensed.base);
+        let c = std::mem::take(&mut self.condensed.increment);
         self.apply(&c[..n], &c[n..2 * n], &c[2 * n..3 * n]);
-        self.condensed.base = c;
+        self.condensed.increment = c;
     }
 
-    /// Increment due to the residuals of the momentum balances, multipliers fixed; stored in `base`.
-    pub(super) fn move_alone(&mut self, form: Form, h: f64) {
-        let tie = self.tie(h);
+    /// Increment due to the residuals of the momentum balances, multipliers fixed; stored in `increment`.
+    pub(super) fn solve_free_increment(&mut self, form: Form, h: f64) {
+        let position_per_jump = self.position_per_jump(h);
         let (c, r) = (&mut self.condensed, &self.trial.residual);
         for (b, r) in [
             (&mut c.momenta.smooth, &r.smooth),
@@ -205,22 +210,24 @@ impl Engine {
                 *b = -r;
             }
         }
-        if tie != 0.0 {
+        if position_per_jump != 0.0 {
             for (b, r) in c.momenta.correction.iter_mut().zip(&r.jump) {
-                *b = -tie * r;
+                *b = -position_per_jump * r;
             }
         }
-        let mut base = std::mem::take(&mut self.condensed.base);
+        let mut increment = std::mem::take(&mut self.condensed.increment);
         self.response
-            .solve(form, &self.tangent, &self.condensed.momenta, &mut base);
-        self.condensed.base = base;
+            .solve(form, &self.tangent, &self.condensed.momenta, &mut increment);
+        self.condensed.increment = increment;
     }
 
     /// Form of a correction of all unknowns at once.
     pub(super) fn full_form(&self) -> Form {
         if !self.settings.formulation.has_jumps() {
             Form::Smooth
-        } else if self.is_linear() || !(self.tangent.curved || self.tangent.corrected) {
+        } else if self.is_linear()
+            || !(self.tangent.has_jump_tangent || self.tangent.has_correction_tangent)
+        {
             Form::Triangular
         } else {
             Form::Coupled
@@ -228,7 +235,7 @@ impl Engine {
     }
 
     /// `∂U/∂W`: `h/2` in the half-step schemes, 0 elsewhere \[s\].
-    pub(super) fn tie(&self, h: f64) -> f64 {
+    pub(super) fn position_per_jump(&self, h: f64) -> f64 {
         if self.settings.formulation == super::settings::Formulation::HalfStep {
             0.5 * h
         } else {
@@ -238,7 +245,7 @@ impl Engine {
 
     /// The active rows of the given levels; in the order from `Λ` to `λ` most of the matrix below its
     /// diagonal is zero.
-    pub(super) fn list(&mut self, levels: &[Level]) {
+    pub(super) fn list_active_rows(&mut self, levels: &[Level]) {
         let (c, sets) = (&mut self.condensed, &self.sets);
         c.unknowns.clear();
         for &level in levels.iter().rev() {
@@ -278,7 +285,7 @@ impl Engine {
             let (unknown, scale) = (c.unknowns[p], c.row_scale[p]);
             let blocks = (&self.rows, &self.response);
             c.functional.gather(blocks, smooth, unknown, scale);
-            c.rhs[p] -= c.functional.of(&c.base);
+            c.rhs[p] -= c.functional.of(&c.increment);
             let line = c.matrix.row_mut(p);
             if forgets && !cached {
                 continue;
@@ -395,9 +402,9 @@ impl Engine {
         (level, j): (Level, usize),
         out: &mut [f64],
     ) {
-        let tie = self.tie(h) + self.follows(j, h);
+        let position_per_jump = self.position_per_jump(h) + self.modified_nu_factor(j, h);
         let gradient = self.rows.gradient();
-        if tie == 0.0 && self.response.decouples(form, level, &self.tangent) {
+        if position_per_jump == 0.0 && self.response.decouples(form, level, &self.tangent) {
             // The three levels share `M⁻¹ Gᵀ`.
             let n = self.dims.nv;
             let c = &mut self.condensed;
@@ -413,12 +420,12 @@ impl Engine {
         }
         let b = &mut self.condensed.momenta;
         b.clear();
-        b.add(gradient, (level, j), tie, 1.0);
+        b.add(gradient, (level, j), position_per_jump, 1.0);
         self.response.solve(form, &self.tangent, b, out);
     }
 
     /// `∂ν/∂Λ` of an open row in the modified position condition.
-    fn follows(&self, j: usize, h: f64) -> f64 {
+    fn modified_nu_factor(&self, j: usize, h: f64) -> f64 {
         if self.settings.modified && j >= self.dims.ng && !self.sets.position[j] {
             h
         } else {
@@ -439,8 +446,8 @@ impl Engine {
 
     /// Scales of row and multiplier, with which all entries of the system are of order one.
     pub(super) fn scales_of(&self, (level, j): (Level, usize), h: f64) -> (f64, f64) {
-        let reach = self.rows.reach[j];
-        let inverse = if reach > 0.0 { 1.0 / reach } else { 1.0 };
+        let row_norm = self.rows.row_norm[j];
+        let inverse = if row_norm > 0.0 { 1.0 / row_norm } else { 1.0 };
         let (row, col) = match (level, self.settings.formulation.smooth_row()) {
             (Level::Position, _) => (1.0 / h, h),
             (Level::Velocity, _) => (1.0, 1.0),
@@ -451,7 +458,7 @@ impl Engine {
         (row * inverse, col * inverse)
     }
 
-    /// Adds the solution to the multipliers and its columns, `x`, `U` and `W`, to `base`.
+    /// Adds the solution to the multipliers and its columns, `x`, `U` and `W`, to `increment`.
     fn add_multipliers(&mut self, form: Form, h: f64, cached: bool) {
         self.take_multipliers(h);
         if self.condensed.forgets {
@@ -466,7 +473,7 @@ impl Engine {
             } else {
                 c.columns.row(p)
             };
-            axpy(z, &column[..CHI * n], &mut c.base[..CHI * n]);
+            axpy(z, &column[..CHI * n], &mut c.increment[..CHI * n]);
         }
     }
 
@@ -475,33 +482,34 @@ impl Engine {
         for p in 0..self.condensed.unknowns.len() {
             let (level, j) = self.condensed.unknowns[p];
             let z = self.condensed.z[p];
-            let follows = self.follows(j, h);
+            let nu_factor = self.modified_nu_factor(j, h);
             let t = &mut self.trial;
             match level {
                 Level::Smooth => t.lambda[j] += z,
                 Level::Position => t.nu[j] += z,
                 Level::Velocity => {
-                    t.imp[j] += z;
-                    t.nu[j] += follows * z;
+                    t.jump_impulse[j] += z;
+                    t.nu[j] += nu_factor * z;
                 }
             }
         }
     }
 
-    /// Adds the increment due to all multipliers of the solution to `base`.
+    /// Adds the increment due to all multipliers of the solution to `increment`.
     pub(super) fn add_motion(&mut self, form: Form, h: f64) {
         self.condensed.momenta.clear();
         for p in 0..self.condensed.unknowns.len() {
             let (level, j) = self.condensed.unknowns[p];
-            let tie = self.tie(h) + self.follows(j, h);
+            let position_per_jump = self.position_per_jump(h) + self.modified_nu_factor(j, h);
             let c = &mut self.condensed;
-            c.momenta.add(self.rows.gradient(), (level, j), tie, c.z[p]);
+            c.momenta
+                .add(self.rows.gradient(), (level, j), position_per_jump, c.z[p]);
         }
         let end = CHI * self.dims.nv;
         let c = &mut self.condensed;
         let motion = c.columns.row_mut(0);
         self.response.solve(form, &self.tangent, &c.momenta, motion);
-        axpy(1.0, &motion[..end], &mut c.base[..end]);
+        axpy(1.0, &motion[..end], &mut c.increment[..end]);
     }
 
     /// Condenses every row of a linear system once; leaves the cache empty where that is not possible.

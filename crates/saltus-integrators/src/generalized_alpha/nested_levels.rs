@@ -108,9 +108,9 @@ impl Engine {
     pub(super) fn correct_nested(&mut self, h: f64) -> Result<(), LinearError> {
         let form = self.full_form();
         self.response.factor(form, &self.tangent)?;
-        self.release(h, &Level::ALL);
+        self.zero_inactive(h, &Level::ALL);
         self.list_all_levels();
-        self.move_alone(form, h);
+        self.solve_free_increment(form, h);
         let mut problem = std::mem::take(&mut self.nested_levels);
         self.pose(form, h, &mut problem);
         self.solve_levels(h, &mut problem);
@@ -118,7 +118,7 @@ impl Engine {
         self.nested_levels = problem;
         self.take_multipliers(h);
         self.add_motion(form, h);
-        self.apply_base();
+        self.apply_increment();
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl Engine {
         match level {
             Level::Smooth => t.lambda[j],
             Level::Position => t.nu_star[j],
-            Level::Velocity => t.imp_star[j],
+            Level::Velocity => t.jump_impulse_star[j],
         }
     }
 
@@ -161,12 +161,12 @@ impl Engine {
         let k = self.condensed.unknowns.len();
         problem.matrix.reset(k, k);
         self.condensed.make_room_for_one(self.dims.nv);
-        let plain = self.is_plain(form);
-        if plain {
-            self.plain_entries_of(form, h, &mut problem.matrix);
+        let by_compliances = self.uses_compliances(form);
+        if by_compliances {
+            self.compliance_entries(form, h, &mut problem.matrix);
         }
         let unknowns = std::mem::take(&mut self.condensed.unknowns);
-        if !plain {
+        if !by_compliances {
             self.entries_of(form, h, &unknowns, &mut problem.matrix);
         }
         if self.settings.formulation.has_memory() {
@@ -188,7 +188,7 @@ impl Engine {
         for (p, &unknown) in unknowns.iter().enumerate() {
             let (row, _) = self.scales_of(unknown, h);
             functional.gather((&self.rows, &self.response), smooth, unknown, 1.0);
-            let here = self.residual_of(unknown) + functional.of(&self.condensed.base);
+            let here = self.residual_of(unknown) + functional.of(&self.condensed.increment);
             problem.q.push(row / unit * here);
             for (entry, &other) in problem.matrix.row_mut(p).iter_mut().zip(&unknowns) {
                 *entry *= row * self.scales_of(other, h).1;
@@ -247,7 +247,7 @@ impl Engine {
             if at != level || j < ng {
                 continue;
             }
-            if !self.barred[j] && self.may_carry((level, j), h, problem) {
+            if !self.excluded[j] && self.may_carry((level, j), h, problem) {
                 problem.members.push(p);
             } else {
                 problem.y[p] = 0.0;
@@ -274,7 +274,8 @@ impl Engine {
             }
             (Level::Smooth, _) => {
                 let p = velocity + j;
-                let closed = problem.y[p] > 0.0 || self.is_kept(j, size(p, Level::Velocity));
+                let closed =
+                    problem.y[p] > 0.0 || self.satisfies_impact_law(j, size(p, Level::Velocity));
                 closed
                     && self.monitor.remedy < Remedy::NoLastingContacts
                     && self.may_carry((Level::Velocity, j), h, problem)

@@ -20,9 +20,9 @@ impl Engine {
         self.monitor.remedy = Remedy::None;
         self.monitor.restart();
         self.begin_step(system, h, end)?;
-        self.monitor.next_is_cheap = self.has_levels() && self.is_plain(self.full_form());
+        self.monitor.next_is_cheap = self.has_levels() && self.uses_compliances(self.full_form());
         self.predict();
-        let measure = self.yardstick.unwrap_or(h);
+        let measure = self.reference_step.unwrap_or(h);
         let mut spent = 0;
         let mut worst = 0.0_f64;
         let mut fresh = true;
@@ -33,7 +33,7 @@ impl Engine {
             self.move_to(system, h);
             self.evaluate(system, h, end, with_tangents);
             self.momentum_scale.begin(&self.trial.force, h);
-            self.activate(h);
+            self.update_active_sets(h);
             let mut residual = self.residual(measure, spent == 0);
             let check_after = if self.is_linear() {
                 1
@@ -49,7 +49,7 @@ impl Engine {
             if spent < 2 {
                 worst = worst.max(residual.ratio());
             }
-            let may_cut = self.yardstick.is_some();
+            let may_cut = self.reference_step.is_some();
             let diverges = may_cut && residual.ratio() > DIVERGENCE * worst;
             let last = diverges || spent >= self.settings.max_iterations;
             let enough = settled || last || self.settings.linear_solve == LinearSolve::Sequential;
@@ -80,7 +80,7 @@ impl Engine {
                     (spent, fresh) = (0, true);
                     continue;
                 }
-                self.activate(h);
+                self.update_active_sets(h);
             }
             if let Err(error) = self.correct(system, h, end, with_tangents) {
                 // One block can be singular where all together are not.
@@ -150,14 +150,20 @@ impl Engine {
         let last = self.settings.prediction == Prediction::Last;
         let (t, start) = (&mut self.trial, &self.start);
         if last {
-            t.x.copy_from_slice(&start.x);
+            t.v_dot.copy_from_slice(&start.v_dot);
             t.lambda.copy_from_slice(&start.lambda);
         } else {
-            t.x.fill(0.0);
+            t.v_dot.fill(0.0);
             t.lambda.fill(0.0);
         }
         t.has_stagnated = false;
-        for v in [&mut t.u, &mut t.w, &mut t.nu, &mut t.imp, &mut t.round_off] {
+        for v in [
+            &mut t.u,
+            &mut t.w,
+            &mut t.nu,
+            &mut t.jump_impulse,
+            &mut t.round_off,
+        ] {
             v.fill(0.0);
         }
     }
@@ -165,10 +171,13 @@ impl Engine {
     /// Everything that follows from `v̇`, `U`, `W` and the multipliers.
     pub(super) fn move_to(&mut self, system: &dyn System, h: f64) {
         let c = &self.settings.coefficients;
-        let (c_a, known) = (c.c_a(), c.known());
+        let (c_a, history) = (c.c_a(), c.history_weights());
         let (t, start) = (&mut self.trial, &self.start);
-        for i in 0..t.x.len() {
-            let (a, a_end) = (start.a[i], c_a * t.x[i] + known.of(start.a[i], start.x[i]));
+        for i in 0..t.v_dot.len() {
+            let (a, a_end) = (
+                start.a[i],
+                c_a * t.v_dot[i] + history.of(start.a[i], start.v_dot[i]),
+            );
             t.a[i] = a_end;
             t.xi[i] = h * start.v[i] + h * h * c.double_mean(a, a_end) + t.u[i];
             t.vt[i] = start.v[i] + h * c.mean(a, a_end);
@@ -185,15 +194,15 @@ impl Engine {
     /// `η`, `ν*`, `Λ*`.
     pub(super) fn collect_impulses(&mut self, h: f64) {
         let c = &self.settings.coefficients;
-        let (c_a, known) = (c.c_a(), c.known());
+        let (c_a, history) = (c.c_a(), c.history_weights());
         let (t, start) = (&mut self.trial, &self.start);
         let memory = self.settings.formulation.has_memory();
         for j in 0..t.lambda.len() {
-            t.eta[j] = c_a * t.lambda[j] + known.of(start.eta[j], start.lambda[j]);
-            (t.nu_star[j], t.imp_star[j]) = (t.nu[j], t.imp[j]);
+            t.eta[j] = c_a * t.lambda[j] + history.of(start.eta[j], start.lambda[j]);
+            (t.nu_star[j], t.jump_impulse_star[j]) = (t.nu[j], t.jump_impulse[j]);
             if memory {
                 t.nu_star[j] += h * h * c.double_mean(start.eta[j], t.eta[j]);
-                t.imp_star[j] += h * c.mean(start.eta[j], t.eta[j]);
+                t.jump_impulse_star[j] += h * c.mean(start.eta[j], t.eta[j]);
             }
         }
     }
@@ -218,7 +227,7 @@ impl Engine {
                 // `correction` collects D(M v̇) until it is added to the stiffness.
                 d.correction.clear();
                 Some(Tangents {
-                    x: &t.x,
+                    x: &t.v_dot,
                     mass_gradient: &mut d.correction,
                     stiffness: &mut d.stiffness,
                     damping: &mut d.damping,
@@ -236,7 +245,7 @@ impl Engine {
         self.rows.evaluate_gaps(system, end, &self.trial.q);
         if !self.rows_are_linear() {
             self.rows.update_directions(system, end, &self.trial.q);
-            self.rows.update_reach(&self.momentum_scale.weights);
+            self.rows.update_row_norms(&self.momentum_scale.weights);
         }
         self.evaluate_rows(system, end);
         self.evaluate_probe(system, h, end);
@@ -266,7 +275,7 @@ impl Engine {
                 0.0
             };
             let acceleration = if smooth == Some(SmoothRow::Acceleration) {
-                gradient.dot(j, &t.x) + rows.bias[j]
+                gradient.dot(j, &t.v_dot) + rows.bias[j]
             } else {
                 0.0
             };
@@ -305,7 +314,7 @@ impl Engine {
         for (r, f) in r.smooth.iter_mut().zip(&t.force) {
             *r = -f;
         }
-        tangent.apply_mass(&t.x, &mut r.smooth);
+        tangent.apply_mass(&t.v_dot, &mut r.smooth);
         r.correction.fill(0.0);
         r.jump.fill(0.0);
         // Both vanish in free flight.
@@ -319,7 +328,7 @@ impl Engine {
             for (multiplier, residual) in [
                 (t.lambda[j], &mut r.smooth),
                 (t.nu[j], &mut r.correction),
-                (t.imp[j], &mut r.jump),
+                (t.jump_impulse[j], &mut r.jump),
             ] {
                 if multiplier != 0.0 {
                     gradient.axpy(j, -multiplier, residual);
@@ -329,7 +338,7 @@ impl Engine {
     }
 
     /// The active sets at the trial state.
-    pub(super) fn activate(&mut self, h: f64) {
+    pub(super) fn update_active_sets(&mut self, h: f64) {
         let formulation = self.settings.formulation;
         let ng = self.dims.ng;
         let boost = if self.monitor.remedy >= Remedy::LargerActivation {
@@ -348,7 +357,7 @@ impl Engine {
             return;
         }
         for j in ng..rows.len() {
-            if self.barred[j] {
+            if self.excluded[j] {
                 sets.position[j] = false;
                 sets.velocity[j] = false;
                 sets.smooth[j] = false;
@@ -370,17 +379,18 @@ impl Engine {
                 }
                 Formulation::Pvv => {
                     let modified = if self.settings.modified {
-                        h * t.imp[j]
+                        h * t.jump_impulse[j]
                     } else {
                         0.0
                     };
                     let position = t.nu[j] - modified - r * gap >= 0.0;
-                    let velocity = rows.probe_gap[j] <= self.epsilon && t.imp[j] - r * law >= 0.0;
+                    let velocity =
+                        rows.probe_gap[j] <= self.epsilon && t.jump_impulse[j] - r * law >= 0.0;
                     (position, velocity, false)
                 }
                 Formulation::Pva(strategy) => {
                     let position = t.nu_star[j] - r * gap >= 0.0;
-                    let velocity = position && t.imp_star[j] - r * law >= 0.0;
+                    let velocity = position && t.jump_impulse_star[j] - r * law >= 0.0;
                     let smooth = strategy == 3
                         && !relaxed
                         && velocity
@@ -389,7 +399,7 @@ impl Engine {
                 }
                 Formulation::HalfStep => {
                     let near = rows.probe_gap[j] <= self.epsilon;
-                    (false, near && t.imp[j] - r * law >= 0.0, false)
+                    (false, near && t.jump_impulse[j] - r * law >= 0.0, false)
                 }
                 Formulation::Velocity | Formulation::Acceleration => (false, false, false),
             };
@@ -422,7 +432,7 @@ impl Engine {
     /// Adds an increment to the unknowns.
     pub(super) fn apply(&mut self, x: &[f64], u: &[f64], w: &[f64]) {
         let t = &mut self.trial;
-        axpy(1.0, x, &mut t.x);
+        axpy(1.0, x, &mut t.v_dot);
         axpy(1.0, u, &mut t.u);
         axpy(1.0, w, &mut t.w);
     }

@@ -2,7 +2,7 @@
 
 use super::coefficients::{Coefficients, DEFAULT_ALPHA, DEFAULT_RHO, Given, Preset, in_range};
 use super::settings::{
-    Formulation, Impacts, Inactive, LinearSolve, Location, Prediction, Settings,
+    Formulation, ImpactLocation, Impacts, Inactive, LinearSolve, Prediction, Settings,
 };
 use crate::scheme::{OptionsError, check_tolerance};
 use schemars::JsonSchema;
@@ -381,7 +381,7 @@ impl NonsmoothGeneralizedAlphaOptions {
     }
 
     /// How impacts are located, where they are.
-    fn location(&self) -> Result<Option<Location>, OptionsError> {
+    fn location(&self) -> Result<Option<ImpactLocation>, OptionsError> {
         if self.impacts == Impacts::Captured {
             let given = [
                 ("max_impacts", self.max_impacts.map(f64::from)),
@@ -440,7 +440,7 @@ impl NonsmoothGeneralizedAlphaOptions {
             1.0,
             "a number in [0, 1]",
         )?;
-        Ok(Some(Location {
+        Ok(Some(ImpactLocation {
             max_impacts,
             shortest_flight,
         }))

@@ -98,7 +98,7 @@ impl Engine {
     /// where it is open.
     pub(super) fn row_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, t, formulation) = (&self.rows, &self.trial, self.settings.formulation);
-        let reach = rows.reach[j].max(f64::MIN_POSITIVE);
+        let row_norm = rows.row_norm[j].max(f64::MIN_POSITIVE);
         let velocity = self.velocity_tolerance(j, momentum);
         let location = self.location(j);
         if self.sets.smooth[j] {
@@ -115,15 +115,16 @@ impl Engine {
             all.active(residual, zero, location);
         } else {
             all.worst
-                .include(h * t.lambda[j].abs() * reach, momentum, location);
+                .include(h * t.lambda[j].abs() * row_norm, momentum, location);
         }
         if formulation.has_corrections() {
             if self.sets.position[j] {
                 let zero = self.gap_tolerance(j, h * velocity.wanted);
                 all.active(rows.gap[j], zero, location);
             } else {
-                let open_part = self.open_correction(j, h).abs();
-                all.worst.include(open_part * reach, h * momentum, location);
+                let inactive_part = self.inactive_correction(j, h).abs();
+                all.worst
+                    .include(inactive_part * row_norm, h * momentum, location);
             }
         }
         if formulation.has_jumps() {
@@ -131,17 +132,20 @@ impl Engine {
                 let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
                 all.active(law, velocity, location);
             } else {
-                all.worst
-                    .include(self.open_impulse(j).abs() * reach, momentum, location);
+                all.worst.include(
+                    self.inactive_impulse(j).abs() * row_norm,
+                    momentum,
+                    location,
+                );
             }
         }
-        if self.monitor.remedy == Remedy::NestedLevels && j >= self.dims.ng && !self.barred[j] {
-            self.open_residual(j, h, momentum, all);
+        if self.monitor.remedy == Remedy::NestedLevels && j >= self.dims.ng && !self.excluded[j] {
+            self.inactive_residual(j, h, momentum, all);
         }
     }
 
     /// Violation of the inequalities of contact row `j` at the levels where it is inactive, for active sets found by the nested problems.
-    fn open_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
+    fn inactive_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, sets, formulation) = (&self.rows, &self.sets, self.settings.formulation);
         let velocity = self.velocity_tolerance(j, momentum);
         let gap = self.gap_tolerance(j, h * velocity.wanted);
@@ -162,7 +166,7 @@ impl Engine {
         check(closed && !sets.velocity[j], law, velocity);
         let lasting = formulation == Formulation::Pva(3)
             && closed
-            && (sets.velocity[j] || self.is_kept(j, law));
+            && (sets.velocity[j] || self.satisfies_impact_law(j, law));
         let acceleration = self.acceleration_tolerance(j);
         check(
             lasting && !sets.smooth[j],
@@ -188,7 +192,7 @@ impl Engine {
     }
 
     /// Whether a contact row with the residual `law` \[m/s\] satisfies the impact law up to the tolerance.
-    pub(super) fn is_kept(&self, j: usize, law: f64) -> bool {
+    pub(super) fn satisfies_impact_law(&self, j: usize, law: f64) -> bool {
         let zero = self.velocity_tolerance(j, self.settings.tolerance * self.momentum_scale.scale);
         law <= zero.limits().0
     }
@@ -200,11 +204,11 @@ impl Engine {
 
     /// `Σ |D_jk q_k|` with the derivative `D` of a quantity with respect to position, which scales the round-off of that quantity;
     /// `max |q|` stands for every `|q_k|` where coordinates are not flat.
-    fn position_magnitude(&self, turn: &SparseRows, j: usize) -> f64 {
+    fn position_magnitude(&self, derivative: &SparseRows, j: usize) -> f64 {
         if self.is_flat {
-            product_magnitude(turn, j, &self.trial.q)
+            product_magnitude(derivative, j, &self.trial.q)
         } else {
-            self.trial.extent * turn.values(j).iter().map(|a| a.abs()).sum::<f64>()
+            self.trial.extent * derivative.values(j).iter().map(|a| a.abs()).sum::<f64>()
         }
     }
 
@@ -230,13 +234,13 @@ impl Engine {
     /// Velocity along row `j` that counts as zero.
     fn velocity_tolerance(&self, j: usize, momentum: f64) -> RowTolerance {
         // What cancels in a velocity that vanishes is of the size of the motion.
-        let motion = self.rows.reach[j] * self.momentum_scale.scale;
+        let motion = self.rows.row_norm[j] * self.momentum_scale.scale;
         let mut size = self.magnitude_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
         if self.trial.has_stagnated {
             size += self.position_magnitude(self.rows.velocity_gradient(), j);
         }
         RowTolerance {
-            wanted: self.rows.reach[j] * momentum,
+            wanted: self.rows.row_norm[j] * momentum,
             round_off: ROUND_OFF * size,
         }
     }
@@ -252,7 +256,7 @@ impl Engine {
 
     /// Acceleration along row `j` that counts as zero.
     fn acceleration_tolerance(&self, j: usize) -> RowTolerance {
-        let mut size = self.magnitude_along(j, &self.trial.x) + self.rows.bias[j].abs();
+        let mut size = self.magnitude_along(j, &self.trial.v_dot) + self.rows.bias[j].abs();
         if self.trial.has_stagnated {
             // `ζ` is quadratic in velocities: what cancels in it is of the size of `∂ζ/∂v · v`, whatever is left. In
             // `v̇` forces and reactions cancel, where something is at rest against something.
@@ -260,7 +264,7 @@ impl Engine {
                 + self.position_magnitude(self.rows.acceleration_gradient(), j)
                 + self.force_magnitude(j);
         }
-        let scale = self.rows.reach[j] * (self.force_scale + self.bias_scale);
+        let scale = self.rows.row_norm[j] * (self.force_scale + self.bias_scale);
         RowTolerance {
             wanted: self.settings.tolerance * scale,
             round_off: ROUND_OFF * (size + scale),
@@ -268,20 +272,20 @@ impl Engine {
     }
 
     /// The change that makes the multiplier of row `j` vanish where the row is inactive; 0 where it is active.
-    pub(super) fn change_of_open(&self, (level, j): (Level, usize), h: f64) -> f64 {
+    pub(super) fn inactive_multiplier_change(&self, (level, j): (Level, usize), h: f64) -> f64 {
         match level {
             Level::Smooth if !self.sets.smooth[j] => -self.trial.lambda[j],
-            Level::Position if !self.sets.position[j] => -self.open_correction(j, h),
-            Level::Velocity if !self.sets.velocity[j] => -self.open_impulse(j),
+            Level::Position if !self.sets.position[j] => -self.inactive_correction(j, h),
+            Level::Velocity if !self.sets.velocity[j] => -self.inactive_impulse(j),
             _ => 0.0,
         }
     }
 
     /// The quantity that vanishes on a row inactive at position level: `ν*`, `ν` or `ν − hΛ`.
-    pub(super) fn open_correction(&self, j: usize, h: f64) -> f64 {
+    pub(super) fn inactive_correction(&self, j: usize, h: f64) -> f64 {
         let t = &self.trial;
         if self.settings.modified && j >= self.dims.ng {
-            t.nu[j] - h * t.imp[j]
+            t.nu[j] - h * t.jump_impulse[j]
         } else if self.settings.inactive == Inactive::Star {
             t.nu_star[j]
         } else {
@@ -290,11 +294,11 @@ impl Engine {
     }
 
     /// The quantity that vanishes on a row inactive at velocity level: `Λ*` or `Λ`.
-    pub(super) fn open_impulse(&self, j: usize) -> f64 {
+    pub(super) fn inactive_impulse(&self, j: usize) -> f64 {
         if self.settings.inactive == Inactive::Star {
-            self.trial.imp_star[j]
+            self.trial.jump_impulse_star[j]
         } else {
-            self.trial.imp[j]
+            self.trial.jump_impulse[j]
         }
     }
 }

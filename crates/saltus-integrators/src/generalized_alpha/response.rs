@@ -65,12 +65,12 @@ impl Momenta {
         self.jump.fill(0.0);
     }
 
-    /// Adds a multiplier of size `z` on row `j` of `gradient`; `tie` is `∂U/∂W`.
+    /// Adds a multiplier of size `z` on row `j` of `gradient`; `position_per_jump` is `∂U/∂W`.
     pub(super) fn add(
         &mut self,
         gradient: &SparseRows,
         (level, j): (Level, usize),
-        tie: f64,
+        position_per_jump: f64,
         z: f64,
     ) {
         match level {
@@ -78,7 +78,7 @@ impl Momenta {
             Level::Position => gradient.axpy(j, z, &mut self.correction),
             Level::Velocity => {
                 gradient.axpy(j, z, &mut self.jump);
-                gradient.axpy(j, tie * z, &mut self.correction);
+                gradient.axpy(j, position_per_jump * z, &mut self.correction);
             }
         }
     }
@@ -230,7 +230,7 @@ impl Response {
                 self.factor_smooth(t)
             }
             Form::Jumps => self.factor_mass(&t.mass),
-            Form::Corrections if !t.corrected => self.factor_mass(&t.mass),
+            Form::Corrections if !t.has_correction_tangent => self.factor_mass(&t.mass),
             Form::Corrections => self.factor_position(t, 0.0),
             Form::Coupled => {
                 self.factor_mass(&t.mass)?;
@@ -251,7 +251,7 @@ impl Response {
             (Form::Triangular, Level::Position) => !t.stiff,
             (Form::Triangular | Form::Coupled, Level::Velocity) => !t.damped,
             (Form::Jumps, Level::Velocity) => true,
-            (Form::Corrections, Level::Position) => !t.corrected,
+            (Form::Corrections, Level::Position) => !t.has_correction_tangent,
             _ => false,
         }
     }
@@ -341,7 +341,7 @@ impl Response {
             Form::Corrections => {
                 x.fill(0.0);
                 u.copy_from_slice(&b.correction);
-                if t.corrected {
+                if t.has_correction_tangent {
                     self.position.solve(u);
                 } else {
                     self.solve_mass(u);
@@ -369,7 +369,7 @@ impl Response {
             let xi = &mut self.work[..n];
             xi.copy_from_slice(chi);
             chi.fill(0.0);
-            t.turn.apply_add(1.0, xi, chi);
+            t.retraction_tangent.apply_add(1.0, xi, chi);
         }
     }
 
@@ -441,9 +441,9 @@ impl Response {
             return;
         }
         let pushed = b.jump.iter().any(|b| *b != 0.0);
-        if pushed || t.curved {
+        if pushed || t.has_jump_tangent {
             w.copy_from_slice(&b.jump);
-            if t.curved {
+            if t.has_jump_tangent {
                 t.jump.apply_add(-1.0, xi, w);
             }
             self.solve_mass(w);

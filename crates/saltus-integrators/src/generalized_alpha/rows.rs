@@ -35,7 +35,7 @@ pub(super) struct Rows {
     /// `G v̇ + ζ` (m) \[m/s²\].
     pub(super) acceleration: Vec<f64>,
     /// `Σ |G_jk| / √M_kk` (m): velocity per momentum scale.
-    pub(super) reach: Vec<f64>,
+    pub(super) row_norm: Vec<f64>,
 }
 
 /// No row.
@@ -131,7 +131,7 @@ impl Rows {
             &mut self.velocity,
             &mut self.smooth_velocity,
             &mut self.acceleration,
-            &mut self.reach,
+            &mut self.row_norm,
         ] {
             list.clear();
             list.resize(m, 0.0);
@@ -299,10 +299,10 @@ impl Rows {
     }
 
     /// Updates `Σ |G_jk| / √M_kk` of every row.
-    pub(super) fn update_reach(&mut self, weights: &[f64]) {
+    pub(super) fn update_row_norms(&mut self, weights: &[f64]) {
         let rows = self.gradient.rows();
-        for (j, reach) in self.reach.iter_mut().enumerate() {
-            *reach = row_reach(weights, rows.cols(j), rows.values(j));
+        for (j, row_norm) in self.row_norm.iter_mut().enumerate() {
+            *row_norm = row_reach(weights, rows.cols(j), rows.values(j));
         }
     }
 }

@@ -113,7 +113,7 @@ impl Formulation {
 
 /// How impacts are located inside a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Location {
+pub(super) struct ImpactLocation {
     /// Most impacts in a step, each of any number of contacts; what is left of the step is then plastic.
     pub(super) max_impacts: u32,
     /// A rebound whose flight takes less than this part of a step is plastic.
@@ -130,7 +130,7 @@ pub(super) struct Settings {
     pub(super) coefficients: Coefficients,
     pub(super) inactive: Inactive,
     /// Where impacts are located, how.
-    pub(super) location: Option<Location>,
+    pub(super) location: Option<ImpactLocation>,
     /// The variant of the position condition with `ν − hΛ` (2014, eqs. 25, 27).
     pub(super) modified: bool,
     pub(super) linear_solve: LinearSolve,

@@ -1,6 +1,6 @@
 //! Before the first step and before every step: buffers, the state as it is, accelerations, activation.
 
-use super::engine::{Before, Engine, Sets, Start, Trial};
+use super::engine::{Engine, Interpolant, Sets, Start, Trial};
 use super::instant::Instant;
 use super::located::Search;
 use super::memory::Memory;
@@ -75,14 +75,14 @@ impl Engine {
             t: f64::NAN,
             q: zeros(nq),
             v: zeros(n),
-            x: zeros(n),
+            v_dot: zeros(n),
             a: zeros(n),
-            active: zeros(n),
+            nonconservative_force: zeros(n),
             filtered: zeros(n),
             momentum: zeros(n),
             ..Start::default()
         };
-        self.before = Before {
+        self.interpolant = Interpolant {
             h: 0.0,
             q: zeros(nq),
             v: zeros(n),
@@ -90,7 +90,7 @@ impl Engine {
             xi: zeros(n),
         };
         self.trial = Trial {
-            x: zeros(n),
+            v_dot: zeros(n),
             a: zeros(n),
             u: zeros(n),
             w: zeros(n),
@@ -104,7 +104,7 @@ impl Engine {
             residual: Momenta::new(n),
             round_off: zeros(n),
             work: zeros(n),
-            residual_row: zeros(n),
+            row_scratch: zeros(n),
             ..Trial::default()
         };
         self.rows = Rows::default();
@@ -207,18 +207,18 @@ impl Engine {
             &mut t.eta,
             &mut t.nu,
             &mut t.nu_star,
-            &mut t.imp,
-            &mut t.imp_star,
+            &mut t.jump_impulse,
+            &mut t.jump_impulse_star,
             &mut self.activation,
             &mut self.impulse,
-            &mut self.along,
+            &mut self.part_impulse,
         ] {
             list.resize(m, 0.0);
         }
         s.closed.resize(m, false);
         self.search.resize(m, self.dims.nv);
-        self.barred.clear();
-        self.barred.resize(m, false);
+        self.excluded.clear();
+        self.excluded.resize(m, false);
         self.condensed.resize(m, self.dims.nv);
         self.compliances.resize(m);
         self.activation_is_known = false;
@@ -261,7 +261,7 @@ impl Engine {
     }
 
     /// Detects contacts and carries multipliers and filter variables over to the new set by contact id.
-    pub(super) fn follow_contacts(&mut self, system: &dyn System, h: f64) -> Result<(), StepError> {
+    pub(super) fn update_contacts(&mut self, system: &dyn System, h: f64) -> Result<(), StepError> {
         let state = (
             std::mem::take(&mut self.start.q),
             std::mem::take(&mut self.start.v),
@@ -271,7 +271,7 @@ impl Engine {
         outcome?;
         let ng = self.dims.ng;
         if self.start.ids != self.rows.set.id || self.rows.gap.len() != self.rows.len() {
-            self.forget_contacts();
+            self.subtract_lost_contacts();
             let (start, saved) = (&mut self.start, &mut self.saved);
             std::mem::swap(&mut start.ids, &mut saved.ids);
             saved.lambda.clone_from(&start.lambda);
@@ -296,7 +296,7 @@ impl Engine {
 
     /// Subtracts from `v̇` and `a` the contributions `M⁻¹Gᵀλ`, `M⁻¹Gᵀη` of contacts that have left the set: no `Λ*` would
     /// balance them.
-    fn forget_contacts(&mut self) {
+    fn subtract_lost_contacts(&mut self) {
         let ng = self.dims.ng;
         let (start, set) = (&mut self.start, &self.rows.set);
         let gone = |id: &saltus_system::ContactId| set.id.binary_search(id).is_err();
@@ -315,7 +315,7 @@ impl Engine {
             work.fill(0.0);
             self.rows.gradient().axpy(j, 1.0, work);
             self.response.solve_mass(work);
-            axpy(-start.lambda[j], work, &mut start.x);
+            axpy(-start.lambda[j], work, &mut start.v_dot);
             axpy(-start.eta[j], work, &mut start.a);
         }
     }
@@ -326,8 +326,8 @@ impl Engine {
             return;
         }
         let start = &mut self.start;
-        system.active_force(state.point(), &mut start.active);
-        start.filtered.copy_from_slice(&start.active);
+        system.active_force(state.point(), &mut start.nonconservative_force);
+        start.filtered.copy_from_slice(&start.nonconservative_force);
     }
 
     /// Evaluates what a step needs of its start.
@@ -361,7 +361,7 @@ impl Engine {
         let (rows, start) = (&mut self.rows, &mut self.start);
         rows.evaluate_gaps(system, start.t, &start.q);
         rows.update_directions(system, start.t, &start.q);
-        rows.update_reach(&self.momentum_scale.weights);
+        rows.update_row_norms(&self.momentum_scale.weights);
         for j in 0..rows.len() {
             start.rate[j] = rows.rate[j];
             start.gap[j] = rows.gap[j];
@@ -391,7 +391,7 @@ impl Engine {
             rows.evaluate_gaps(system, end, &self.start.q);
             rows.update_directions(system, end, &self.start.q);
             if !known {
-                rows.update_reach(&self.momentum_scale.weights);
+                rows.update_row_norms(&self.momentum_scale.weights);
             }
         }
         if self.is_linear() {
@@ -399,7 +399,7 @@ impl Engine {
             if !self.is_piece()
                 && self.settings.linear_solve != LinearSolve::Sequential
                 && self.settings.linear_solve != LinearSolve::Monolithic
-                && !self.is_plain(self.full_form())
+                && !self.uses_compliances(self.full_form())
             {
                 self.cache_columns(h);
             }
@@ -433,7 +433,7 @@ impl Engine {
             && self.response.factor_mass(&self.tangent.mass).is_ok();
         let known = exact && cheap && large;
         if known {
-            self.know_masses();
+            self.compute_mass_compliances();
         }
         let gradient = self.rows.gradient();
         let work = &mut self.trial.work;
@@ -462,7 +462,7 @@ impl Engine {
     /// Momentum, force and length scales of the initial state.
     fn set_scales(&mut self, system: &dyn System, state: &State, h: f64) {
         system.force(state.point(), &mut self.trial.force);
-        self.rows.update_reach(&self.momentum_scale.weights);
+        self.rows.update_row_norms(&self.momentum_scale.weights);
         (self.momentum_scale.scale, self.force_scale, self.bias_scale) = (0.0, 0.0, 0.0);
         let q = self.is_flat.then_some(state.q.as_slice());
         let ng = self.dims.ng;
@@ -485,9 +485,9 @@ impl Engine {
     /// So does that of the bias.
     pub(super) fn update_bias_scale(&mut self) {
         if self.settings.formulation.smooth_row() == Some(SmoothRow::Acceleration) {
-            for (bias, reach) in self.rows.bias.iter().zip(&self.rows.reach) {
-                if *reach > 0.0 {
-                    self.bias_scale = self.bias_scale.max(bias.abs() / reach);
+            for (bias, row_norm) in self.rows.bias.iter().zip(&self.rows.row_norm) {
+                if *row_norm > 0.0 {
+                    self.bias_scale = self.bias_scale.max(bias.abs() / row_norm);
                 }
             }
         }

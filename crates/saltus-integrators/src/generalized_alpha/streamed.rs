@@ -40,7 +40,7 @@ pub(super) struct Streaming {
     pub(super) floors: bool,
     pub(super) even_weights: Runs,
     /// DOFs where `U` or `W` may be nonzero.
-    pub(super) pushed: Vec<Range<usize>>,
+    pub(super) jump_ranges: Vec<Range<usize>>,
     /// Free motion along every row (m): gap, velocity and acceleration at the predicted end, and `G S⁻¹ f₀`.
     pub(super) gap: Vec<f64>,
     pub(super) velocity: Vec<f64>,
@@ -105,7 +105,7 @@ impl Engine {
             self.restart_streaming(system, inputs, state);
         }
         self.monitor.begin();
-        if !self.begin_streamed(system, inputs) || located && !self.watch_rows() {
+        if !self.begin_streamed(system, inputs) || located && !self.begin_located_streaming() {
             return None;
         }
         if self.forward(inputs) != self.streaming.fingerprint {
@@ -182,7 +182,7 @@ impl Engine {
             self.energy = energy_of_rows(&sweep, at_start, mass, r.reach, weights, &mut mv);
         }
         self.streaming.products[0] = mv;
-        for rows in self.streaming.pushed.drain(..) {
+        for rows in self.streaming.jump_ranges.drain(..) {
             self.trial.u[rows.clone()].fill(0.0);
             self.trial.w[rows].fill(0.0);
         }
@@ -211,7 +211,7 @@ impl Engine {
         }
         self.rows.evaluate_gaps(system, inputs.end, inputs.q);
         self.rows.update_directions(system, inputs.end, inputs.q);
-        self.rows.update_reach(&self.momentum_scale.weights);
+        self.rows.update_row_norms(&self.momentum_scale.weights);
         if self.settings.formulation.smooth_row() == Some(SmoothRow::Acceleration) {
             let at = Point {
                 t: inputs.end,
@@ -226,7 +226,7 @@ impl Engine {
         }
         self.assemble_rows(system, inputs.end);
         let form = self.full_form();
-        let possible = self.is_plain(form);
+        let possible = self.uses_compliances(form);
         if !possible || self.rows.contacts() == 0 {
             return possible;
         }
@@ -255,7 +255,7 @@ impl Engine {
         for j in 0..rows.len() {
             let (mut moved, mut velocity) = (0.0, 0.0);
             for (&k, g) in gradient.cols(j).iter().zip(gradient.values(j)) {
-                let (xi, v) = predictor.one(inputs.v[k], start.a[k], start.x[k]);
+                let (xi, v) = predictor.one(inputs.v[k], start.a[k], start.v_dot[k]);
                 moved += g * xi;
                 velocity += g * v;
             }
@@ -272,7 +272,7 @@ impl Engine {
             return true;
         }
         let t = &mut self.trial;
-        for list in [&mut t.lambda, &mut t.nu, &mut t.imp] {
+        for list in [&mut t.lambda, &mut t.nu, &mut t.jump_impulse] {
             list.fill(0.0);
         }
         self.monitor.restart();
@@ -284,19 +284,19 @@ impl Engine {
         };
         self.collect_impulses(h);
         self.evaluate_rows_alone(false, h);
-        self.activate(h);
+        self.update_active_sets(h);
         for _ in 0..self.settings.max_iterations {
             if self.monitor.has_stalled(&self.sets, 0.0, false) {
                 return false;
             }
             self.streaming.sets.copy_from(&self.sets);
-            self.release_rows(h);
-            self.list(levels);
+            self.zero_inactive_rows(h);
+            self.list_active_rows(levels);
             let t = &self.trial;
             let pushes = |z: &Vec<f64>| max_abs(z) > 0.0;
             if self.tangent.damped
                 && (!self.condensed.unknowns.is_empty()
-                    || [&t.lambda, &t.nu, &t.imp].into_iter().any(pushes))
+                    || [&t.lambda, &t.nu, &t.jump_impulse].into_iter().any(pushes))
             {
                 // With damping between the levels the general method is used.
                 return false;
@@ -306,7 +306,7 @@ impl Engine {
             }
             self.evaluate_rows_alone(true, h);
             if !self.condensed.unknowns.is_empty() {
-                self.fill_plain(form, h, &|engine, unknown| -engine.residual_of(unknown));
+                self.fill_by_compliances(form, h, &|engine, unknown| -engine.residual_of(unknown));
                 let redundant = self.condensed.solve();
                 self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
                 for p in 0..self.condensed.unknowns.len() {
@@ -317,7 +317,7 @@ impl Engine {
             self.monitor.iterations += 1;
             self.collect_impulses(h);
             self.evaluate_rows_alone(true, h);
-            self.activate(h);
+            self.update_active_sets(h);
             if self.sets == self.streaming.sets {
                 return true;
             }
@@ -330,15 +330,15 @@ impl Engine {
         match level {
             Level::Smooth => &mut t.lambda[j],
             Level::Position => &mut t.nu[j],
-            Level::Velocity => &mut t.imp[j],
+            Level::Velocity => &mut t.jump_impulse[j],
         }
     }
 
     /// Makes the multipliers of inactive rows vanish: `λ`, and `ν*`, `Λ*` (`ν`, `Λ` with `literal`).
-    fn release_rows(&mut self, h: f64) {
+    fn zero_inactive_rows(&mut self, h: f64) {
         for level in Level::ALL {
             for j in 0..self.rows.len() {
-                let change = self.change_of_open((level, j), h);
+                let change = self.inactive_multiplier_change((level, j), h);
                 *self.multiplier((level, j)) += change;
             }
             self.collect_impulses(h);
@@ -349,7 +349,7 @@ impl Engine {
     fn evaluate_rows_alone(&mut self, forces: bool, h: f64) {
         let form = self.full_form();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
-        let factors = (kappa, rho, self.tie(h));
+        let factors = (kappa, rho, self.position_per_jump(h));
         let half_step = self.settings.formulation == Formulation::HalfStep;
         for i in 0..self.rows.len() {
             let answer = if forces {
@@ -363,7 +363,7 @@ impl Engine {
                 let levels = [
                     (Level::Smooth, t.lambda[j]),
                     (Level::Position, t.nu[j]),
-                    (Level::Velocity, t.imp[j]),
+                    (Level::Velocity, t.jump_impulse[j]),
                 ];
                 if levels.iter().all(|(_, z)| *z == 0.0) {
                     continue;
@@ -413,7 +413,7 @@ impl Engine {
         let (r, rows, t) = (&mut self.streaming, &mut self.rows, &self.trial);
         for j in 0..rows.len() {
             let along = |x: &[f64]| rows.gradient().dot(j, x);
-            let (velocity, x) = (along(&t.v) + rows.rate[j], along(&t.x));
+            let (velocity, x) = (along(&t.v) + rows.rate[j], along(&t.v_dot));
             let (correction, jump) = (along(&t.u), along(&t.w));
             r.acceleration[j] += (x + rows.bias[j]) - rows.acceleration[j];
             r.velocity[j] += velocity - rows.velocity[j];
@@ -425,7 +425,7 @@ impl Engine {
                 rows.probe_gap[j] = rows.gap[j] - correction;
             }
         }
-        self.activate(inputs.h);
+        self.update_active_sets(inputs.h);
         for j in 0..self.rows.len() {
             self.row_residual(j, inputs.h, momentum, &mut residual);
         }
@@ -477,7 +477,7 @@ impl Engine {
         let (s, t) = (&mut self.start, &mut self.trial);
         std::mem::swap(&mut state.q, &mut t.q);
         std::mem::swap(&mut state.v, &mut t.v);
-        std::mem::swap(&mut s.x, &mut t.x);
+        std::mem::swap(&mut s.v_dot, &mut t.v_dot);
         std::mem::swap(&mut s.a, &mut t.a);
         for (to, from) in [
             (&mut s.lambda, &t.lambda),
@@ -552,6 +552,6 @@ impl Streaming {
         self.all.clear();
         self.all.extend(0..m);
         self.even_weights.find(weights);
-        self.pushed.reserve(2 * weights.len() / PIECE + 2);
+        self.jump_ranges.reserve(2 * weights.len() / PIECE + 2);
     }
 }

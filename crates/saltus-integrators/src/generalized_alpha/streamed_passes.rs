@@ -1,6 +1,6 @@
 //! Forward pass (force, elimination) and backward pass (substitution, end of the step, residuals) of a streamed step.
 
-use super::coefficients::{Coefficients, Known};
+use super::coefficients::{Coefficients, HistoryWeights};
 use super::engine::Engine;
 use crate::streaming::{
     BackwardPass, Fingerprint, ForwardPass, PIECE, Slices, StepInputs, Sums, Weights, add_columns,
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// The end of the step, in the making.
 struct End {
-    x: Vec<f64>,
+    v_dot: Vec<f64>,
     a: Vec<f64>,
     q: Vec<f64>,
     v: Vec<f64>,
@@ -43,9 +43,9 @@ impl Totals {
 }
 
 impl Engine {
-    /// The forward pass: eliminated forces in `trial.x`. Returns the fingerprint of the start.
+    /// The forward pass: eliminated forces in `trial.v_dot`. Returns the fingerprint of the start.
     pub(super) fn forward(&mut self, inputs: StepInputs<'_>) -> Fingerprint {
-        let mut x = std::mem::take(&mut self.trial.x);
+        let mut x = std::mem::take(&mut self.trial.v_dot);
         let mut q = std::mem::take(&mut self.streaming.q);
         let mut v = std::mem::take(&mut self.streaming.v);
         let mut free_accelerations = std::mem::take(&mut self.streaming.free_accelerations);
@@ -57,7 +57,7 @@ impl Engine {
             factor: 1.0,
             columns: self.compliances.smooth(&self.response),
             list: &self.streaming.all,
-            soon: &[inputs.q, inputs.v, &self.start.a, &self.start.x],
+            soon: &[inputs.q, inputs.v, &self.start.a, &self.start.v_dot],
         };
         if let Some(mut sweep) = self.response.smooth_factors().sweep() {
             seen = pass.run(
@@ -67,7 +67,7 @@ impl Engine {
                 &mut free_accelerations,
                 |rows, wide, force| {
                     let (q, v) = (&mut q[..wide.len()], &mut v[..wide.len()]);
-                    let start = (&self.start.a[wide.clone()], &self.start.x[wide.clone()]);
+                    let start = (&self.start.a[wide.clone()], &self.start.v_dot[wide.clone()]);
                     let state = (&inputs.q[wide.clone()], &inputs.v[wide.clone()]);
                     predictor.rows(state, start, q, if damped { v } else { &mut [] });
                     let at = Window {
@@ -80,7 +80,7 @@ impl Engine {
                 },
             );
         }
-        self.trial.x = x;
+        self.trial.v_dot = x;
         self.streaming.q = q;
         self.streaming.v = v;
         self.streaming.free_accelerations = free_accelerations;
@@ -93,28 +93,28 @@ impl Engine {
         let t = &mut self.trial;
         let take = std::mem::take::<Vec<f64>>;
         let mut end = End {
-            x: take(&mut t.x),
+            v_dot: take(&mut t.v_dot),
             a: take(&mut t.a),
             q: take(&mut t.q),
             v: take(&mut t.v),
             u: take(&mut t.u),
             w: take(&mut t.w),
         };
-        let mut pushed = std::mem::take(&mut self.streaming.pushed);
-        for rows in pushed.drain(..) {
+        let mut jump_ranges = std::mem::take(&mut self.streaming.jump_ranges);
+        for rows in jump_ranges.drain(..) {
             end.u[rows.clone()].fill(0.0);
             end.w[rows].fill(0.0);
         }
         let products = std::mem::take(&mut self.streaming.products);
         let force = std::mem::take(&mut self.streaming.force);
-        let size = (end.x.len(), self.streaming.reach);
+        let size = (end.v_dot.len(), self.streaming.reach);
         let mut pass = Backward {
             engine: &*self,
             inputs,
             predictor: Predictor::new(self, inputs.h),
             end,
             has_impulses,
-            pushed,
+            jump_ranges,
             products,
             force,
             totals: Totals::default(),
@@ -124,15 +124,15 @@ impl Engine {
         }
         let Backward {
             end,
-            pushed,
+            jump_ranges,
             products,
             force,
             totals,
             ..
         } = pass;
         let t = &mut self.trial;
-        (t.x, t.a, t.q, t.v, t.u, t.w) = (end.x, end.a, end.q, end.v, end.u, end.w);
-        self.streaming.pushed = pushed;
+        (t.v_dot, t.a, t.q, t.v, t.u, t.w) = (end.v_dot, end.a, end.q, end.v, end.u, end.w);
+        self.streaming.jump_ranges = jump_ranges;
         self.streaming.products = products;
         self.streaming.force = force;
         totals
@@ -140,16 +140,20 @@ impl Engine {
 
     /// Factors of the columns in `x`, `U` and `W`, and whether any is not zero.
     fn column_factors(&mut self, h: f64) -> bool {
-        let (kappa, tie) = (self.response.kappa, self.tie(h));
+        let (kappa, position_per_jump) = (self.response.kappa, self.position_per_jump(h));
         let jumps = self.settings.formulation.has_jumps();
         let (t, [smooth, mass, u, w]) = (&self.trial, &mut self.streaming.factors);
         let mut any = false;
         for j in 0..t.lambda.len() {
-            let nu = if jumps { t.nu[j] + tie * t.imp[j] } else { 0.0 };
+            let nu = if jumps {
+                t.nu[j] + position_per_jump * t.jump_impulse[j]
+            } else {
+                0.0
+            };
             smooth[j] = t.lambda[j] + nu / kappa;
             mass[j] = -nu / kappa;
             u[j] = nu;
-            w[j] = if jumps { t.imp[j] } else { 0.0 };
+            w[j] = if jumps { t.jump_impulse[j] } else { 0.0 };
             any |= smooth[j] != 0.0 || u[j] != 0.0 || w[j] != 0.0;
         }
         any
@@ -159,7 +163,7 @@ impl Engine {
     fn push_rows(&self, rows: &Range<usize>, end: &mut End) -> Range<usize> {
         let (r, c) = (&self.streaming, &self.compliances);
         let [smooth, mass, u, w] = &r.factors;
-        let x = &mut end.x[rows.clone()];
+        let x = &mut end.v_dot[rows.clone()];
         add_columns(c.smooth(&self.response), &r.all, rows, smooth, x);
         let mut hull = rows.end..rows.start;
         if self.settings.formulation.has_jumps() {
@@ -205,7 +209,7 @@ struct Backward<'a> {
     /// Whether any multiplier is not zero.
     has_impulses: bool,
     /// DOFs where `U` or `W` may be nonzero.
-    pushed: Vec<Range<usize>>,
+    jump_ranges: Vec<Range<usize>>,
     products: [Vec<f64>; 3],
     force: Vec<f64>,
     totals: Totals,
@@ -214,28 +218,28 @@ struct Backward<'a> {
 impl Backward<'_> {
     /// Acceleration, position and velocity at the end.
     #[inline]
-    fn advance_rows<const PUSHED: bool>(&mut self, rows: Range<usize>) {
+    fn advance_rows<const WITH_JUMPS: bool>(&mut self, rows: Range<usize>) {
         let (start, end, predictor) = (&self.engine.start, &mut self.end, &self.predictor);
         let count = rows.len();
         let q = &self.inputs.q[rows.clone()][..count];
         let v = &self.inputs.v[rows.clone()][..count];
         let (a, x) = (
             &start.a[rows.clone()][..count],
-            &start.x[rows.clone()][..count],
+            &start.v_dot[rows.clone()][..count],
         );
-        let x_end = &end.x[rows.clone()][..count];
+        let x_end = &end.v_dot[rows.clone()][..count];
         let a_end = &mut end.a[rows.clone()][..count];
         let q_end = &mut end.q[rows.clone()][..count];
         let v_end = &mut end.v[rows.clone()][..count];
-        let (u, w) = if PUSHED {
+        let (u, w) = if WITH_JUMPS {
             (&end.u[rows.clone()][..count], &end.w[rows][..count])
         } else {
             (&[][..], &[][..])
         };
         for i in 0..count {
-            a_end[i] = predictor.c_a * x_end[i] + predictor.known.of(a[i], x[i]);
+            a_end[i] = predictor.c_a * x_end[i] + predictor.history.of(a[i], x[i]);
             let (mut xi, mut v_new) = predictor.motion(v[i], a[i], a_end[i]);
-            if PUSHED {
+            if WITH_JUMPS {
                 xi += u[i];
                 v_new += w[i];
             }
@@ -245,9 +249,9 @@ impl Backward<'_> {
     }
 
     /// The part of `rows` that corrections and jumps reach, neighbours included.
-    fn pushed_part(&self, rows: &Range<usize>) -> Range<usize> {
-        let (reach, n) = (self.engine.streaming.reach, self.end.x.len());
-        let latest = self.pushed.iter().rev().take(4 + 2 * reach / PIECE);
+    fn jump_part(&self, rows: &Range<usize>) -> Range<usize> {
+        let (reach, n) = (self.engine.streaming.reach, self.end.v_dot.len());
+        let latest = self.jump_ranges.iter().rev().take(4 + 2 * reach / PIECE);
         latest.fold(rows.end..rows.start, |all, range| {
             let near = widened(range, reach, n);
             let (first, last) = (near.start.max(rows.start), near.end.min(rows.end));
@@ -265,9 +269,15 @@ impl BackwardPass for Backward<'_> {
     fn substitute(&mut self, sweep: &mut Sweep<'_>, stage: usize) {
         let (start, inputs, end) = (&self.engine.start, &self.inputs, &mut self.end);
         let soon = [
-            inputs.q, inputs.v, &start.a, &start.x, &end.q, &end.v, &end.a,
+            inputs.q,
+            inputs.v,
+            &start.a,
+            &start.v_dot,
+            &end.q,
+            &end.v,
+            &end.a,
         ];
-        sweep.outward(stage, &mut end.x, &soon);
+        sweep.outward(stage, &mut end.v_dot, &soon);
     }
 
     #[inline]
@@ -281,7 +291,7 @@ impl BackwardPass for Backward<'_> {
         self.advance_rows::<false>(hull.end..rows.end);
         if !hull.is_empty() {
             self.advance_rows::<true>(hull.clone());
-            self.pushed.push(hull);
+            self.jump_ranges.push(hull);
         }
         let end = &self.end;
         self.totals
@@ -291,7 +301,7 @@ impl BackwardPass for Backward<'_> {
 
     #[inline]
     fn certify(&mut self, rows: Range<usize>) {
-        let pushed = self.pushed_part(&rows);
+        let jump_ranges = self.jump_part(&rows);
         let Self {
             engine,
             inputs,
@@ -305,16 +315,16 @@ impl BackwardPass for Backward<'_> {
         let (mx, mv) = (&mut first[..count], &mut second[..count]);
         let mass = &engine.tangent.mass;
         let weights = &engine.momentum_scale.weights;
-        if !pushed.is_empty() {
+        if !jump_ranges.is_empty() {
             let [_, _, u, w] = &engine.streaming.factors;
-            let residual = &mut mx[..pushed.len()];
+            let residual = &mut mx[..jump_ranges.len()];
             for (z, motion, worst) in [
                 (u, &end.u, &mut totals.correction),
                 (w, &end.w, &mut totals.jump),
             ] {
-                mass.rows_times(pushed.clone(), (0, motion), residual);
-                engine.subtract_reactions(z, &pushed, residual);
-                for (r, w) in residual.iter().zip(&weights[pushed.clone()]) {
+                mass.rows_times(jump_ranges.clone(), (0, motion), residual);
+                engine.subtract_reactions(z, &jump_ranges, residual);
+                for (r, w) in residual.iter().zip(&weights[jump_ranges.clone()]) {
                     worst.0 = worst.0.max(r.abs());
                     worst.1 = worst.1.max(w * r.abs());
                 }
@@ -322,7 +332,7 @@ impl BackwardPass for Backward<'_> {
                 totals.sums.include_finite(sum);
             }
         }
-        mass.rows_times(rows.clone(), (0, &end.x), mx);
+        mass.rows_times(rows.clone(), (0, &end.v_dot), mx);
         engine.subtract_reactions(&engine.trial.lambda, &rows, mx);
         mass.rows_times(rows.clone(), (0, &end.v), mv);
         let at = whole(inputs.end, &end.q, &end.v);
@@ -351,7 +361,7 @@ impl BackwardPass for Backward<'_> {
 pub(super) struct Predictor {
     pub(super) h: f64,
     pub(super) c_a: f64,
-    pub(super) known: Known,
+    pub(super) history: HistoryWeights,
     pub(super) coefficients: Coefficients,
 }
 
@@ -361,7 +371,7 @@ impl Predictor {
         Self {
             h,
             c_a: coefficients.c_a(),
-            known: coefficients.known(),
+            history: coefficients.history_weights(),
             coefficients,
         }
     }
@@ -379,7 +389,7 @@ impl Predictor {
     /// The same without a new acceleration, of one with the last accelerations `a` and `x`.
     #[inline]
     pub(super) fn one(&self, v: f64, a: f64, x: f64) -> (f64, f64) {
-        self.motion(v, a, self.known.of(a, x))
+        self.motion(v, a, self.history.of(a, x))
     }
 
     /// Predicted positions, and velocities where `v_out` is not empty.

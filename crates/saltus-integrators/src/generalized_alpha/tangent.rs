@@ -18,12 +18,12 @@ pub(super) struct Tangent {
     pub(super) constant_stiffness: SquareMatrix,
     pub(super) correction: SquareMatrix, // Gₚ = D(M U − Gᵀν)
     pub(super) jump: SquareMatrix,       // Gᵥ = D(M W − GᵀΛ)
-    pub(super) turn: SquareMatrix,       // T of the retraction
+    pub(super) retraction_tangent: SquareMatrix, // T of the retraction
     pub(super) is_flat: bool,
     pub(super) damped: bool,
     pub(super) stiff: bool,
-    pub(super) curved: bool,    // Gᵥ ≠ 0
-    pub(super) corrected: bool, // Gₚ ≠ 0
+    pub(super) has_jump_tangent: bool,       // Gᵥ ≠ 0
+    pub(super) has_correction_tangent: bool, // Gₚ ≠ 0
 }
 
 impl Tangent {
@@ -37,12 +37,12 @@ impl Tangent {
             constant_stiffness: matrix(),
             correction: matrix(),
             jump: matrix(),
-            turn: matrix(),
+            retraction_tangent: matrix(),
             is_flat,
             damped: false,
             stiff: false,
-            curved: false,
-            corrected: false,
+            has_jump_tangent: false,
+            has_correction_tangent: false,
         }
     }
 
@@ -50,7 +50,12 @@ impl Tangent {
     pub(super) fn remember(&self, always: bool, memory: &mut Vec<f64>) {
         let base = Some(&self.constant_stiffness);
         self.stiffness.remember(base, always, memory);
-        for matrix in [&self.damping, &self.correction, &self.jump, &self.turn] {
+        for matrix in [
+            &self.damping,
+            &self.correction,
+            &self.jump,
+            &self.retraction_tangent,
+        ] {
             matrix.remember(Some(&self.stiffness), always, memory);
         }
     }
@@ -63,7 +68,7 @@ impl Tangent {
             &mut self.damping,
             &mut self.correction,
             &mut self.jump,
-            &mut self.turn,
+            &mut self.retraction_tangent,
         ] {
             memory = matrix.recall(Some(&self.stiffness), memory)?;
         }

@@ -2,7 +2,7 @@
 //!
 //! A step is tried as one of the smooth method in which open contacts cannot act. Where none of them closes, that is the step.
 //! Otherwise it is cut where the smallest gap vanishes (`search.rs`); there Newton's law holds for velocities, and
-//! accelerations and reactions are made consistent with the velocities after it (`strike.rs`). Pieces have no filter
+//! accelerations and reactions are made consistent with the velocities after it (`solve_impact.rs`). Pieces have no filter
 //! history: they use the coefficients of `ρ∞ = 1` and start with `a = v̇`, `η = λ`, so that no rescaling to their lengths is needed
 //! and only the impact law dissipates energy at an impact. The first full step after an impact is also such a piece; at its
 //! end the filter variables are interpolated.
@@ -12,20 +12,20 @@
 
 mod piece;
 mod search;
-mod strike;
+mod solve_impact;
 
 use super::coefficients::Coefficients;
-use super::engine::{Before, Engine, Start, is_unsolved};
-use super::settings::Location;
+use super::engine::{Engine, Interpolant, Start, is_unsolved};
+use super::settings::ImpactLocation;
 use crate::integrator::{Counts, Event, EventKind, StepError, StepReport};
 use saltus_system::System;
 
 /// Gap below which a contact counts as closed, relative to `Σ |G_jk q_k|`.
-pub(in crate::generalized_alpha) const TOUCHING: f64 = 1e-11;
+pub(in crate::generalized_alpha) const CLOSED_GAP: f64 = 1e-11;
 /// Normal speed below which a contact is at rest, relative to the velocity scale of the motion.
-const STILL: f64 = 1e-9;
+const AT_REST: f64 = 1e-9;
 /// A remainder of the step shorter than this fraction is round-off.
-const NOTHING: f64 = 1e-14;
+const NEGLIGIBLE_REMAINDER: f64 = 1e-14;
 
 /// What was done about impacts inside steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,24 +66,24 @@ pub(in crate::generalized_alpha) struct Search {
     pub(in crate::generalized_alpha) total: Located,
     /// Copy of the start of the step, for a retry.
     origin: Start,
-    has_left: bool,
+    step_start_saved: bool,
     /// Whether the coefficients are those of a piece, and those of the scheme.
     is_piece: bool,
-    own: Coefficients,
+    scheme_coefficients: Coefficients,
     /// `v̇`, `λ` and non-conservative force at the start of a step at whose end the filters are interpolated.
-    former: [Vec<f64>; 3],
+    start_values: [Vec<f64>; 3],
     /// Contacts that take part in the impact with `ġ⁻ < 0`, and the restitution of all (m).
-    hits: Vec<bool>,
+    impacting: Vec<bool>,
     restitution: Vec<f64>,
     /// Rates of the rows after an impact (m).
     after: Vec<f64>,
     /// Which contacts stay closed after it, and the impulses of all rows (m).
-    stays: Vec<bool>,
+    stays_closed: Vec<bool>,
     impulse: Vec<f64>,
     /// Velocities after it (nv).
     v: Vec<f64>,
     /// Pieces of the step, for interpolation.
-    pieces: Vec<Before>,
+    pieces: Vec<Interpolant>,
     used: usize,
 }
 
@@ -95,14 +95,14 @@ impl Default for Search {
             last: Located::default(),
             total: Located::default(),
             origin: Start::default(),
-            has_left: false,
+            step_start_saved: false,
             is_piece: false,
-            own: Coefficients::from_rho(1.0),
-            former: Default::default(),
-            hits: Vec::new(),
+            scheme_coefficients: Coefficients::from_rho(1.0),
+            start_values: Default::default(),
+            impacting: Vec::new(),
             restitution: Vec::new(),
             after: Vec::new(),
-            stays: Vec::new(),
+            stays_closed: Vec::new(),
             impulse: Vec::new(),
             v: Vec::new(),
             pieces: Vec::new(),
@@ -117,16 +117,20 @@ impl Search {
         for list in [&mut self.restitution, &mut self.after, &mut self.impulse] {
             list.resize(m, 0.0);
         }
-        self.hits.resize(m, false);
-        self.stays.resize(m, false);
+        self.impacting.resize(m, false);
+        self.stays_closed.resize(m, false);
         self.v.resize(n, 0.0);
     }
 
     /// Makes room for steps with impacts from `start`.
-    pub(in crate::generalized_alpha) fn make_room(&mut self, start: &Start, location: Location) {
+    pub(in crate::generalized_alpha) fn make_room(
+        &mut self,
+        start: &Start,
+        location: ImpactLocation,
+    ) {
         self.origin.clone_from(start);
-        let lists = [&start.x, &start.lambda, &start.active];
-        for (to, from) in self.former.iter_mut().zip(lists) {
+        let lists = [&start.v_dot, &start.lambda, &start.nonconservative_force];
+        for (to, from) in self.start_values.iter_mut().zip(lists) {
             to.clone_from(from);
         }
         let impacts = usize::try_from(location.max_impacts).unwrap_or(usize::MAX);
@@ -136,7 +140,7 @@ impl Search {
     /// A new step, or the same once more.
     pub(in crate::generalized_alpha) fn begin(&mut self) {
         self.events.clear();
-        self.has_left = false;
+        self.step_start_saved = false;
         self.used = 0;
         let solves = self.now.solves;
         self.now = Located {
@@ -154,9 +158,9 @@ impl Search {
     /// The piece of the last step at `fraction` of it, and the fraction of the piece.
     pub(in crate::generalized_alpha) fn piece_at<'a>(
         &'a self,
-        whole: &'a Before,
+        whole: &'a Interpolant,
         fraction: f64,
-    ) -> (&'a Before, f64) {
+    ) -> (&'a Interpolant, f64) {
         let pieces = &self.pieces[..self.used];
         let length: f64 = pieces.iter().map(|p| p.h).sum();
         let mut left = fraction * length;
@@ -180,7 +184,7 @@ enum Next {
     /// With this part of it, which is in `trial` and ends with an impact.
     Impact(f64),
     /// As one piece, with all contacts and without rebounds.
-    AtOnce,
+    WithoutRebounds,
 }
 
 /// Names of what is counted.
@@ -226,10 +230,10 @@ impl Engine {
         end: f64,
         sum: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
-        self.yardstick = Some(h);
+        self.reference_step = Some(h);
         let outcome = self.advance_between_impacts(system, h, end, sum);
-        self.yardstick = None;
-        self.use_own_coefficients();
+        self.reference_step = None;
+        self.use_scheme_coefficients();
         let mut report = outcome?;
         report.h = h;
         Ok(report)
@@ -243,9 +247,9 @@ impl Engine {
         end: f64,
         sum: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
-        if !self.sort() {
+        if !self.classify_contacts() {
             if !self.start.is_filtered {
-                self.leave_origin();
+                self.save_step_start();
                 self.use_piece_coefficients();
             }
             self.search.now.solves += 1;
@@ -257,7 +261,7 @@ impl Engine {
                 _ => {}
             }
         }
-        self.leave_origin();
+        self.save_step_start();
         self.use_piece_coefficients();
         self.cut(system, h, end, sum)
     }
@@ -270,19 +274,19 @@ impl Engine {
         end: f64,
         sum: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
-        let (start, former) = (&self.start, &mut self.search.former);
+        let (start, start_values) = (&self.start, &mut self.search.start_values);
         let renews = !start.is_filtered;
         if renews {
-            let lists = [&start.x, &start.lambda, &start.active];
-            for (to, from) in former.iter_mut().zip(lists) {
+            let lists = [&start.v_dot, &start.lambda, &start.nonconservative_force];
+            for (to, from) in start_values.iter_mut().zip(lists) {
                 to.clone_from(from);
             }
         }
         let report = self.finish(system, h, end, sum)?;
         if self.opens() {
-            self.forget();
+            self.reset_filters();
         } else if renews {
-            self.renew_memory();
+            self.interpolate_filters();
         }
         Ok(report)
     }
@@ -295,28 +299,28 @@ impl Engine {
         end: f64,
         mut sum: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
-        let Some(Location { max_impacts, .. }) = self.settings.location else {
-            return Ok(sum.unwrap_or_else(|| self.still(h)));
+        let Some(ImpactLocation { max_impacts, .. }) = self.settings.location else {
+            return Ok(sum.unwrap_or_else(|| self.empty_report(h)));
         };
         let (mut done, mut impacts, mut is_short) = (0.0, 0, false);
         loop {
-            let (mut solved, mut is_struck) = (true, self.sort());
-            while solved && impacts < max_impacts && is_struck {
-                (sum, solved) = self.strike(system, sum)?;
+            let (mut solved, mut impact_pending) = (true, self.classify_contacts());
+            while solved && impacts < max_impacts && impact_pending {
+                (sum, solved) = self.solve_impact(system, sum)?;
                 impacts += 1;
                 is_short = false;
-                is_struck = self.sort();
+                impact_pending = self.classify_contacts();
             }
             let left = h - done;
-            if left < NOTHING * h {
+            if left < NEGLIGIBLE_REMAINDER * h {
                 self.start.t = end;
                 break;
             }
-            self.forget();
-            let next = if is_struck {
-                Next::AtOnce
+            self.reset_filters();
+            let next = if impact_pending {
+                Next::WithoutRebounds
             } else {
-                self.go_on(system, left, end, impacts < max_impacts)?
+                self.next_piece(system, left, end, impacts < max_impacts)?
             };
             match next {
                 Next::Impact(part) => {
@@ -329,22 +333,22 @@ impl Engine {
                     sum = Some(self.accept_piece(system, left, end, sum)?);
                     break;
                 }
-                Next::AtOnce => {
-                    sum = Some(self.go_at_once(system, left, end, sum)?);
+                Next::WithoutRebounds => {
+                    sum = Some(self.finish_without_rebounds(system, left, end, sum)?);
                     break;
                 }
             }
         }
         if is_short {
             // Accelerations and reactions are those of the start of the piece.
-            (sum, _) = self.strike(system, sum)?;
+            (sum, _) = self.solve_impact(system, sum)?;
         }
-        self.forget();
-        Ok(sum.unwrap_or_else(|| self.still(h)))
+        self.reset_filters();
+        Ok(sum.unwrap_or_else(|| self.empty_report(h)))
     }
 
     /// Tries the remainder `left` of the step to `end` and decides how it is solved; the piece is in `trial`.
-    fn go_on(
+    fn next_piece(
         &mut self,
         system: &dyn System,
         left: f64,
@@ -355,31 +359,31 @@ impl Engine {
             self.try_piece(system, left, end)
                 .and_then(|()| match self.first_event(left) {
                     None => Ok(Next::Whole),
-                    Some(_) if !may_locate => Ok(Next::AtOnce),
+                    Some(_) if !may_locate => Ok(Next::WithoutRebounds),
                     Some(crossing) => self.locate(system, left, end, crossing),
                 });
         match outcome {
-            Err(error) if is_unsolved(&error) => Ok(Next::AtOnce),
+            Err(error) if is_unsolved(&error) => Ok(Next::WithoutRebounds),
             other => other,
         }
     }
 
     /// Solves the remainder of the step as one piece with all contacts, and without rebounds.
-    fn go_at_once(
+    fn finish_without_rebounds(
         &mut self,
         system: &dyn System,
         left: f64,
         end: f64,
         sum: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
-        self.barred.fill(false);
+        self.excluded.fill(false);
         self.search.now.fallbacks += 1;
         self.search.now.solves += 1;
         self.monitor.remedy();
         self.solve(system, left, end)?;
         let report = self.accept_piece(system, left, end, sum)?;
         for j in self.dims.ng..self.rows.len() {
-            let p = self.along[j];
+            let p = self.part_impulse[j];
             if self.sets.velocity[j] && !self.start.closed[j] {
                 self.start.closed[j] = true;
                 // Without the jump.
@@ -398,26 +402,26 @@ impl Engine {
 
     /// Splits the contacts at the start of a piece into closed and excluded ones; whether one of the latter has a closed gap and
     /// negative gap velocity.
-    fn sort(&mut self) -> bool {
-        let mut is_struck = false;
+    fn classify_contacts(&mut self) -> bool {
+        let mut impact_pending = false;
         for j in self.dims.ng..self.rows.len() {
-            let is_still = self.is_still(j);
+            let is_at_rest = self.is_at_rest(j);
             let approaches = self.start.velocity[j] < 0.0;
             let mut closed = self.start.closed[j];
-            if !closed && (is_still || approaches) && self.is_touching(j) {
-                closed = is_still;
-                is_struck |= !closed;
+            if !closed && (is_at_rest || approaches) && self.is_touching(j) {
+                closed = is_at_rest;
+                impact_pending |= !closed;
             }
             self.start.closed[j] = closed;
-            self.barred[j] = !closed;
+            self.excluded[j] = !closed;
         }
-        is_struck
+        impact_pending
     }
 
     /// Classifies the contacts before a streamed step; `false` where it begins with an impact or has no filter history.
-    pub(in crate::generalized_alpha) fn watch_rows(&mut self) -> bool {
+    pub(in crate::generalized_alpha) fn begin_located_streaming(&mut self) -> bool {
         self.search.now.solves += 1;
-        self.start.is_filtered && !self.sort()
+        self.start.is_filtered && !self.classify_contacts()
     }
 
     /// Whether an excluded contact closes in the step of length `h` in `trial`.
@@ -428,22 +432,22 @@ impl Engine {
     /// Records the contacts that a streamed step has opened, and then restarts the filters.
     pub(in crate::generalized_alpha) fn leave_open_rows(&mut self) {
         if self.settings.location.is_some() && self.opens() {
-            self.forget();
+            self.reset_filters();
         }
     }
 
     /// Gap below which contact row `j` counts as closed \[m\].
-    fn touching(&self, j: usize) -> f64 {
-        let length = self.yardstick.unwrap_or(self.start.length);
-        let moved = self.rows.reach[j] * self.momentum_scale.scale * length;
-        let relative = TOUCHING.max(10.0 * self.settings.tolerance);
+    fn closed_gap_limit(&self, j: usize) -> f64 {
+        let length = self.reference_step.unwrap_or(self.start.length);
+        let moved = self.rows.row_norm[j] * self.momentum_scale.scale * length;
+        let relative = CLOSED_GAP.max(10.0 * self.settings.tolerance);
         // A streamed step does not keep the positions of its start.
         let place = if self.streaming.was_used {
             0.0
         } else {
-            TOUCHING * self.gap_magnitude(j, &self.start.q)
+            CLOSED_GAP * self.gap_magnitude(j, &self.start.q)
         };
-        (TOUCHING / 1e-12 * self.epsilon)
+        (CLOSED_GAP / 1e-12 * self.epsilon)
             .max(relative * moved)
             .max(place)
     }
@@ -451,20 +455,20 @@ impl Engine {
     /// Whether contact row `j` is closed at the start.
     pub(in crate::generalized_alpha) fn is_touching(&self, j: usize) -> bool {
         let limit = match self.settings.location {
-            Some(_) => self.touching(j),
+            Some(_) => self.closed_gap_limit(j),
             None => self.epsilon,
         };
         self.start.gap[j] <= limit
     }
 
     /// Whether contact row `j` is at rest at the start.
-    pub(in crate::generalized_alpha) fn is_still(&self, j: usize) -> bool {
-        self.start.velocity[j].abs() <= self.slowest(j)
+    pub(in crate::generalized_alpha) fn is_at_rest(&self, j: usize) -> bool {
+        self.start.velocity[j].abs() <= self.rest_speed(j)
     }
 
     /// Normal speed below which contact row `j` is at rest \[m/s\].
-    fn slowest(&self, j: usize) -> f64 {
-        STILL * self.momentum_scale.scale * self.rows.reach[j]
+    fn rest_speed(&self, j: usize) -> f64 {
+        AT_REST * self.momentum_scale.scale * self.rows.row_norm[j]
     }
 
     /// Updates which contacts have stayed closed; whether one has opened, which is recorded as an event.
@@ -474,7 +478,7 @@ impl Engine {
             if !self.start.closed[j] || self.sets.velocity[j] {
                 continue;
             }
-            if self.is_touching(j) && self.is_still(j) {
+            if self.is_touching(j) && self.is_at_rest(j) {
                 continue;
             }
             self.start.closed[j] = false;

@@ -11,12 +11,12 @@ const SHORT: f64 = 1e-5;
 
 impl Engine {
     /// Saves the start of the step for a retry, and restarts the filters.
-    pub(super) fn leave_origin(&mut self) {
-        if !self.search.has_left {
+    pub(super) fn save_step_start(&mut self) {
+        if !self.search.step_start_saved {
             self.search.origin.clone_from(&self.start);
-            self.search.has_left = true;
+            self.search.step_start_saved = true;
         }
-        self.forget();
+        self.reset_filters();
     }
 
     /// Restores the saved start of the step, and what was evaluated there.
@@ -24,7 +24,7 @@ impl Engine {
         if self.settings.location.is_none() {
             return;
         }
-        if std::mem::take(&mut self.search.has_left) {
+        if std::mem::take(&mut self.search.step_start_saved) {
             self.start.clone_from(&self.search.origin);
         }
         self.search.begin();
@@ -45,37 +45,37 @@ impl Engine {
         }
         self.start.closed.fill(false);
         let ng = self.dims.ng;
-        self.sort();
+        self.classify_contacts();
         self.search.v.copy_from_slice(&self.start.v);
-        self.search.stays.copy_from_slice(&self.start.closed);
+        self.search.stays_closed.copy_from_slice(&self.start.closed);
         self.factor_instant(ng)?;
         self.find_accelerations(system);
         self.adopt_accelerations();
-        self.forget();
+        self.reset_filters();
         Ok(())
     }
 
     /// Restarts the filters: `a = v̇`, `η = λ`.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn reset_filters(&mut self) {
         let start = &mut self.start;
-        start.a.copy_from_slice(&start.x);
+        start.a.copy_from_slice(&start.v_dot);
         start.eta.copy_from_slice(&start.lambda);
-        start.filtered.copy_from_slice(&start.active);
+        start.filtered.copy_from_slice(&start.nonconservative_force);
         start.is_filtered = false;
     }
 
     /// Filter variables at the end of a step without filter history: `a = v̇(t + (α_m − α_f) h)`, interpolated between its ends.
-    pub(super) fn renew_memory(&mut self) {
-        let c = &self.search.own;
+    pub(super) fn interpolate_filters(&mut self) {
+        let c = &self.search.scheme_coefficients;
         let shift = c.alpha_m - c.alpha_f;
         let start = &mut self.start;
-        let [x, lambda, active] = &self.search.former;
-        for (filtered, exact, former) in [
-            (&mut start.a, &start.x, x),
+        let [x, lambda, active] = &self.search.start_values;
+        for (filtered, exact, start_values) in [
+            (&mut start.a, &start.v_dot, x),
             (&mut start.eta, &start.lambda, lambda),
-            (&mut start.filtered, &start.active, active),
+            (&mut start.filtered, &start.nonconservative_force, active),
         ] {
-            for ((f, x), y) in filtered.iter_mut().zip(exact).zip(former) {
+            for ((f, x), y) in filtered.iter_mut().zip(exact).zip(start_values) {
                 *f = x + shift * (x - y);
             }
         }
@@ -87,21 +87,22 @@ impl Engine {
     pub(super) fn use_piece_coefficients(&mut self) {
         if !self.search.is_piece {
             let trapezoid = Coefficients::from_rho(1.0);
-            self.search.own = std::mem::replace(&mut self.settings.coefficients, trapezoid);
+            self.search.scheme_coefficients =
+                std::mem::replace(&mut self.settings.coefficients, trapezoid);
             self.search.is_piece = true;
         }
     }
 
     /// Coefficients of the scheme.
-    pub(super) fn use_own_coefficients(&mut self) {
+    pub(super) fn use_scheme_coefficients(&mut self) {
         if std::mem::take(&mut self.search.is_piece) {
-            self.settings.coefficients = self.search.own;
+            self.settings.coefficients = self.search.scheme_coefficients;
         }
     }
 
     /// Whether a piece is too short to be solved for.
     pub(super) fn is_short(&self, length: f64) -> bool {
-        length < SHORT * self.yardstick.unwrap_or(length)
+        length < SHORT * self.reference_step.unwrap_or(length)
     }
 
     /// A piece of the given length \[s\] in `trial`.
@@ -123,24 +124,24 @@ impl Engine {
     fn follow_taylor(&mut self, system: &dyn System, h: f64, end: f64) {
         let (t, start) = (&mut self.trial, &self.start);
         for (to, from) in [
-            (&mut t.x, &start.x),
-            (&mut t.a, &start.x),
+            (&mut t.v_dot, &start.v_dot),
+            (&mut t.a, &start.v_dot),
             (&mut t.lambda, &start.lambda),
             (&mut t.eta, &start.lambda),
             (&mut t.q, &start.q),
         ] {
             to.copy_from_slice(from);
         }
-        for list in [&mut t.u, &mut t.w, &mut t.nu, &mut t.imp] {
+        for list in [&mut t.u, &mut t.w, &mut t.nu, &mut t.jump_impulse] {
             list.fill(0.0);
         }
-        for i in 0..t.x.len() {
-            t.xi[i] = h * start.v[i] + 0.5 * h * h * t.x[i];
-            t.vt[i] = start.v[i] + h * t.x[i];
+        for i in 0..t.v_dot.len() {
+            t.xi[i] = h * start.v[i] + 0.5 * h * h * t.v_dot[i];
+            t.vt[i] = start.v[i] + h * t.v_dot[i];
             t.v[i] = t.vt[i];
         }
         for (j, lambda) in t.lambda.iter().enumerate() {
-            t.imp_star[j] = h * lambda;
+            t.jump_impulse_star[j] = h * lambda;
             t.nu_star[j] = 0.5 * h * h * lambda;
         }
         t.residual.clear();
@@ -157,7 +158,7 @@ impl Engine {
         let rows = &mut self.rows;
         rows.evaluate_gaps(system, end, &t.q);
         rows.update_directions(system, end, &t.q);
-        rows.update_reach(&self.momentum_scale.weights);
+        rows.update_row_norms(&self.momentum_scale.weights);
         for j in 0..rows.len() {
             rows.velocity[j] = rows.gradient().dot(j, &t.v) + rows.rate[j];
         }
@@ -172,13 +173,15 @@ impl Engine {
         sum: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
         // What is interpolated begins here.
-        self.before.h = f64::NAN;
+        self.interpolant.h = f64::NAN;
         let report = self.finish(system, length, end, sum)?;
         let search = &mut self.search;
         if search.pieces.len() == search.used {
-            search.pieces.push(super::super::engine::Before::default());
+            search
+                .pieces
+                .push(super::super::engine::Interpolant::default());
         }
-        search.pieces[search.used].copy_from(&self.before);
+        search.pieces[search.used].copy_from(&self.interpolant);
         search.used += 1;
         self.opens();
         Ok(report)

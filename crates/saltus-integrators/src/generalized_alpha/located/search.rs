@@ -33,7 +33,7 @@ impl Engine {
             let (gap, rate) = (rows.gap[j], length * rows.velocity[j]);
             let before = length * start.velocity[j];
             let closes = gap < 0.0 || before < 0.0 && rate > 0.0;
-            if !self.barred[j] || !closes {
+            if !self.excluded[j] || !closes {
                 continue;
             }
             let is_fresh = start.velocity[j] >= 0.0 && self.is_touching(j);
@@ -77,7 +77,7 @@ impl Engine {
                 break;
             };
             let rate = left * self.rows.velocity[j];
-            let limit = self.touching(j);
+            let limit = self.closed_gap_limit(j);
             // Newton's method has no more to give after a few trials.
             let tight = if trial < 4 { TIGHT * limit } else { limit };
             let round_off = ROUND_OFF * self.gap_magnitude(j, &self.trial.q);
@@ -96,12 +96,12 @@ impl Engine {
                 0.5 * (low + high)
             };
         }
-        Ok(Next::AtOnce)
+        Ok(Next::WithoutRebounds)
     }
 
     /// The smallest gap at the end of the trial among the excluded contacts.
     fn smallest_gap(&self) -> Option<(usize, f64)> {
-        let watched = (self.dims.ng..self.rows.len()).filter(|j| self.barred[*j]);
+        let watched = (self.dims.ng..self.rows.len()).filter(|j| self.excluded[*j]);
         watched
             .map(|j| (j, self.rows.gap[j]))
             .min_by(|a, b| a.1.total_cmp(&b.1))
@@ -129,7 +129,7 @@ impl Cubic {
     }
 
     /// The points inside `]0, 1[` where the derivative vanishes, in order; NaN where there are fewer.
-    fn turns(self) -> [f64; 2] {
+    fn stationary_points(self) -> [f64; 2] {
         let [_, b, c, d] = self.0;
         // b + 2 c s + 3 d s² = 0, without cancellation.
         let root = (c * c - 3.0 * b * d).sqrt();
@@ -146,7 +146,7 @@ impl Cubic {
     /// The first root in `]0, to]` of a polynomial that is positive at first, or `to` if it has none.
     fn first_root(self, to: f64) -> f64 {
         let mut low = 0.0;
-        for high in self.turns().into_iter().chain([to]) {
+        for high in self.stationary_points().into_iter().chain([to]) {
             if !(high > low && high <= to) {
                 continue;
             }
@@ -173,8 +173,8 @@ impl Cubic {
         let [_, b, c, d] = self.0;
         let mut lowest = None;
         if self.at(1.0) >= 0.0 {
-            let turns = self.turns().into_iter();
-            let dip = turns.filter(|s| self.at(*s) < 0.0);
+            let stationary_points = self.stationary_points().into_iter();
+            let dip = stationary_points.filter(|s| self.at(*s) < 0.0);
             lowest = Some(dip.min_by(|s, t| self.at(*s).total_cmp(&self.at(*t)))?);
         }
         let to = lowest.unwrap_or(1.0);

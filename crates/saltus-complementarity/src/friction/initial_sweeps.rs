@@ -6,8 +6,8 @@
 use super::measure::{Measure, Residual};
 use super::nsgs::Contacts;
 use super::problem::FrictionContact;
-use super::search::Limits;
 use super::small_newton;
+use super::solver_state::Limits;
 
 /// Sweeps that may be left to do: what is set up for other methods costs as much.
 const PATIENCE: f64 = 60.0;
@@ -17,7 +17,7 @@ const EARLY: f64 = 5.0;
 
 /// Outcome of the sweeps.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Direct {
+pub(crate) struct InitialSweeps {
     pub sweeps: u64,
     pub work: f64,
     /// Residual of the point they ended at, if it is a solution.
@@ -30,7 +30,7 @@ pub(crate) fn sweeps<const D: usize>(
     measure: &Measure,
     limits: Limits<'_>,
     r: &mut [f64],
-) -> Direct {
+) -> InitialSweeps {
     let n = problem.contacts();
     let w = problem.delassus();
     let contacts = Contacts::<D> {
@@ -44,13 +44,13 @@ pub(crate) fn sweeps<const D: usize>(
     let mut newton = small_newton::predicted::<D>(n);
     let most = limits.max_work.min(4.0 * PATIENCE * each);
     let reference = measure.reference();
-    let mut done = Direct {
+    let mut done = InitialSweeps {
         sweeps: 0,
         work: 0.0,
         solved: None,
     };
     if r.iter().any(|v| *v != 0.0) {
-        let residual = measure.computed::<D>(problem, r);
+        let residual = measure.residual_by_rows::<D>(problem, r);
         done.work += product;
         if residual.eta <= limits.tolerance {
             done.solved = Some(residual);
@@ -74,7 +74,7 @@ pub(crate) fn sweeps<const D: usize>(
         if !(change <= threshold || due) {
             continue;
         }
-        let residual = measure.computed::<D>(problem, r);
+        let residual = measure.residual_by_rows::<D>(problem, r);
         done.work += product;
         if residual.eta <= limits.tolerance {
             done.solved = Some(residual);
@@ -143,7 +143,7 @@ mod tests {
         FrictionContact::new(w, q.repeat(n), vec![0.3; n], Vec::new()).unwrap()
     }
 
-    fn run(p: &FrictionContact, limits: Limits<'_>, r: &mut [f64]) -> Direct {
+    fn run(p: &FrictionContact, limits: Limits<'_>, r: &mut [f64]) -> InitialSweeps {
         sweeps::<3>(p, &Measure::new(p), limits, r)
     }
 

@@ -16,16 +16,16 @@ const SIMULTANEOUS: f64 = 1e-8;
 impl Engine {
     /// Solves the impact of all closed contacts with `ġ⁻ < 0` at the start; without one, makes accelerations and reactions
     /// consistent. Returns the reports joined, and whether it was solved: if not, nothing has changed.
-    pub(super) fn strike(
+    pub(super) fn solve_impact(
         &mut self,
         system: &dyn System,
         sum: Option<StepReport>,
     ) -> Result<(Option<StepReport>, bool), StepError> {
-        self.choose_hits();
+        self.choose_impacting();
         self.factor_instant(self.dims.ng)?;
         let mut plastic = 0;
         loop {
-            if !self.rebound() || !self.find_accelerations(system) {
+            if !self.solve_post_impact_velocity() || !self.find_accelerations(system) {
                 return Ok((sum, false));
             }
             match self.shorten_flights() {
@@ -39,22 +39,23 @@ impl Engine {
     }
 
     /// Which contacts take part in the impact with `ġ⁻ < 0`, and with which restitution.
-    fn choose_hits(&mut self) {
-        let length = self.yardstick.unwrap_or(self.start.length);
+    fn choose_impacting(&mut self) {
+        let length = self.reference_step.unwrap_or(self.start.length);
         for j in self.dims.ng..self.rows.len() {
             let (gap, rate) = (self.start.gap[j], self.start.velocity[j]);
             let near = self.is_touching(j) || gap <= -rate * SIMULTANEOUS * length;
-            let hits = !self.start.closed[j] && rate < 0.0 && near;
-            self.search.hits[j] = hits;
+            let impacting = !self.start.closed[j] && rate < 0.0 && near;
+            self.search.impacting[j] = impacting;
             let e = self.rows.set.law[j - self.dims.ng].e_n;
-            self.search.restitution[j] = if hits { e } else { 0.0 };
+            self.search.restitution[j] = if impacting { e } else { 0.0 };
         }
     }
 
     /// Velocities after the impact, and which contacts stay closed.
-    fn rebound(&mut self) -> bool {
+    fn solve_post_impact_velocity(&mut self) -> bool {
         let ng = self.dims.ng;
-        let takes_part = |engine: &Self, j: usize| engine.search.hits[j] || engine.start.closed[j];
+        let takes_part =
+            |engine: &Self, j: usize| engine.search.impacting[j] || engine.start.closed[j];
         self.instant.list.clear();
         self.instant.constant.clear();
         for j in 0..self.rows.len() {
@@ -65,7 +66,7 @@ impl Engine {
             }
         }
         self.instant.x.copy_from_slice(&self.start.v);
-        if !self.constrain(ng) {
+        if !self.solve_constrained(ng) {
             return false;
         }
         let search = &mut self.search;
@@ -77,7 +78,8 @@ impl Engine {
         for j in 0..self.rows.len() {
             let after = self.rows.gradient().dot(j, &self.search.v) + self.start.rate[j];
             self.search.after[j] = after;
-            self.search.stays[j] = j >= ng && takes_part(self, j) && after <= self.slowest(j);
+            self.search.stays_closed[j] =
+                j >= ng && takes_part(self, j) && after <= self.rest_speed(j);
         }
         true
     }
@@ -90,8 +92,8 @@ impl Engine {
         self.search.v = v;
         self.instant.list.clear();
         self.instant.list.extend(0..ng);
-        let stays = &self.search.stays;
-        let closed = (ng..self.rows.len()).filter(|j| stays[*j]);
+        let stays_closed = &self.search.stays_closed;
+        let closed = (ng..self.rows.len()).filter(|j| stays_closed[*j]);
         self.instant.list.extend(closed);
         self.accelerate(ng) && max_abs(&self.instant.x).is_finite()
     }
@@ -101,11 +103,11 @@ impl Engine {
         let Some(location) = self.settings.location else {
             return 0;
         };
-        let length = self.yardstick.unwrap_or(self.start.length);
+        let length = self.reference_step.unwrap_or(self.start.length);
         let mut count = 0;
         for j in self.dims.ng..self.rows.len() {
             let search = &self.search;
-            if !search.hits[j] || search.stays[j] || search.restitution[j] == 0.0 {
+            if !search.impacting[j] || search.stays_closed[j] || search.restitution[j] == 0.0 {
                 continue;
             }
             let falls = -(self.rows.gradient().dot(j, &self.instant.x) + self.rows.bias[j]);
@@ -121,23 +123,23 @@ impl Engine {
     fn accept_impact(&mut self, system: &dyn System, plastic: u64) -> StepReport {
         let certificate = self.certify_impact();
         let first = self.search.events.len();
-        let strikes = self.search.hits[self.dims.ng..].iter().any(|h| *h);
+        let strikes = self.search.impacting[self.dims.ng..].iter().any(|h| *h);
         if strikes {
             self.search.now.impacts += 1;
             self.search.now.plastic += plastic;
             self.note_impact();
         }
-        self.along.copy_from_slice(&self.search.impulse);
-        for (total, p) in self.impulse.iter_mut().zip(&self.along) {
+        self.part_impulse.copy_from_slice(&self.search.impulse);
+        for (total, p) in self.impulse.iter_mut().zip(&self.part_impulse) {
             *total += p;
         }
         self.rows.velocity.copy_from_slice(&self.search.after);
         let work = self.work_of_reactions();
-        self.work_moving -= dot(&self.along, &self.start.rate);
+        self.work_moving -= dot(&self.part_impulse, &self.start.rate);
         let (start, search) = (&mut self.start, &self.search);
         start.v.copy_from_slice(&search.v);
         start.velocity.copy_from_slice(&search.after);
-        start.closed.copy_from_slice(&search.stays);
+        start.closed.copy_from_slice(&search.stays_closed);
         start.momentum.fill(0.0);
         self.tangent.apply_mass(&start.v, &mut start.momentum);
         let at = Point {
@@ -145,9 +147,9 @@ impl Engine {
             q: &start.q,
             v: &start.v,
         };
-        system.active_force(at, &mut start.active);
+        system.active_force(at, &mut start.nonconservative_force);
         self.adopt_accelerations();
-        self.forget();
+        self.reset_filters();
         let report = self.report_impact(system, work, certificate);
         for event in &mut self.search.events[first..] {
             event.energy = Some(report.energy);
@@ -166,7 +168,7 @@ impl Engine {
         self.energy = self.energy_at_start(system);
         let gain = self.energy.total() - before.total();
         certificate.set(Entry::EnergyBalance, gain - work);
-        let measure = self.yardstick.unwrap_or(self.start.length);
+        let measure = self.reference_step.unwrap_or(self.start.length);
         self.update_scales(measure);
         self.report(measure, (0.0, work), certificate)
     }
@@ -191,7 +193,7 @@ impl Engine {
                 let u = search.after[j] + search.restitution[j] * start.velocity[j];
                 natural = natural.max(u.min(p / self.activation[j]).abs());
                 // The certificate measures Newton's law with the restitution of the contact, also where the rebound was made plastic.
-                let e = if search.hits[j] {
+                let e = if search.impacting[j] {
                     self.rows.set.law[j - self.dims.ng].e_n
                 } else {
                     0.0
@@ -209,13 +211,13 @@ impl Engine {
     /// Events of every contact that carried an impulse, and of those that close or open.
     fn note_impact(&mut self) {
         for j in self.dims.ng..self.rows.len() {
-            let (p, hits) = (self.search.impulse[j], self.search.hits[j]);
+            let (p, impacting) = (self.search.impulse[j], self.search.impacting[j]);
             let rates = [self.start.velocity[j], self.search.after[j]];
             if p > 0.0 {
                 self.note(EventKind::Impact, j, rates, p);
             }
-            let stays = self.search.stays[j];
-            if hits && stays {
+            let stays_closed = self.search.stays_closed[j];
+            if impacting && stays_closed {
                 let e = self.rows.set.law[j - self.dims.ng].e_n;
                 let ended = self.search.restitution[j] < e;
                 let kind = if ended {
@@ -224,7 +226,7 @@ impl Engine {
                     EventKind::Close
                 };
                 self.note(kind, j, [rates[1]; 2], 0.0);
-            } else if self.start.closed[j] && !stays {
+            } else if self.start.closed[j] && !stays_closed {
                 self.note(EventKind::Open, j, rates, 0.0);
             }
         }

@@ -53,7 +53,7 @@ pub(crate) enum Stop {
 
 /// The state of an iterative solver.
 #[derive(Debug)]
-pub(crate) struct Search<'a, const D: usize> {
+pub(crate) struct SolverState<'a, const D: usize> {
     pub p: &'a Scaled<D>,
     pub tolerance: f64,
     pub limits: Limits<'a>,
@@ -71,16 +71,16 @@ pub(crate) struct Search<'a, const D: usize> {
 /// A certificate by multipliers is sought, once, when this many times its work is spent.
 const PROOF_SHARE: f64 = 20.0;
 
-impl<'a, const D: usize> Search<'a, D> {
+impl<'a, const D: usize> SolverState<'a, D> {
     /// Starts at `r`, or at zero if that is better.
     pub fn new(p: &'a Scaled<D>, limits: Limits<'a>, r: &[[f64; D]]) -> Self {
         let n = p.contacts();
-        let due = if p.free.is_some() || n > PROOF_LIMIT {
+        let due = if p.product_operator.is_some() || n > PROOF_LIMIT {
             f64::INFINITY
         } else {
             PROOF_SHARE * proof_work(n, D)
         };
-        let mut search = Self {
+        let mut solver = Self {
             p,
             tolerance: limits.tolerance,
             limits,
@@ -92,12 +92,12 @@ impl<'a, const D: usize> Search<'a, D> {
             proof_due: Cell::new(due),
             proven: Cell::new(false),
         };
-        let zero = search.best.clone();
-        search.evaluate(&zero);
+        let zero = solver.best.clone();
+        solver.evaluate(&zero);
         if r.iter().any(|r| r.iter().any(|v| *v != 0.0)) {
-            search.evaluate(r);
+            solver.evaluate(r);
         }
-        search
+        solver
     }
 
     /// η at `r`; remembers `r` if it is the best so far.
@@ -117,7 +117,7 @@ impl<'a, const D: usize> Search<'a, D> {
     }
 
     /// Iterations that may still be made.
-    pub fn left(&self) -> u64 {
+    pub fn remaining_iterations(&self) -> u64 {
         self.limits.max_iterations.saturating_sub(self.iterations)
     }
 
