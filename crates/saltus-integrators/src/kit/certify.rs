@@ -37,7 +37,7 @@ pub(crate) fn certify_gaps(gap: &[f64], impulse: &[f64], certificate: &mut Certi
 
 /// Newton's law of the contacts that carry an impulse, at normal velocities `velocity` \[m/s\] of the end. `before` gives the
 /// normal velocity of a contact at the start of the step, along its direction at the end, and along that at the start where
-/// directions turn (`turns`).
+/// directions vary (`turns`).
 pub(crate) fn certify_impact_law(
     set: &ContactSet,
     impulse: &[f64],

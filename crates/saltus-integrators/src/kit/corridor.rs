@@ -1,4 +1,4 @@
-//! A scheme on the corridor as an [`Integrator`]: what all such schemes answer alike is answered here.
+//! A scheme on the corridor as an [`Integrator`]: the methods that are the same for all such schemes.
 
 use super::Step;
 use crate::certificate::Guarantees;
@@ -67,12 +67,12 @@ pub(crate) trait CorridorScheme: Debug + Send + Sized + 'static {
         false
     }
 
-    /// Appends what the scheme remembers beyond the corridor.
+    /// Appends the hidden variables of the scheme beyond those of the corridor.
     fn save(&self, memory: &mut Vec<f64>) {
         let _ = memory;
     }
 
-    /// Takes up what [`save`](Self::save) appended.
+    /// Restores what [`save`](Self::save) appended.
     fn load(&mut self, memory: &[f64]) {
         let _ = memory;
     }

@@ -1,4 +1,4 @@
-//! Energy of a state, and whether it can be one.
+//! Energy of a state, and a check of the kinetic energy.
 
 use super::failure::velocity_name;
 use crate::integrator::{Energy, StepError};

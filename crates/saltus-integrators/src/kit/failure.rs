@@ -1,4 +1,4 @@
-//! What a step that was not solved is reported by: names of coordinates, constraints and contacts, and its contact problem.
+//! Errors of steps that were not solved: names of coordinates, constraints and contacts, and the contact problem.
 
 use super::{Row, Stage, StepProblem};
 use crate::integrator::{FailedContactProblem, StepError};

@@ -1,5 +1,5 @@
 //! The corridor that schemes walk: points of evaluation, the rows of constraints and contacts there, the contact
-//! problem of a step, and what proves its end. A scheme adds its equations.
+//! problem of a step, and the certificate of its end. A scheme adds its equations.
 //!
 //! A step reads: [`Step::begin`] (contacts of the step, the start as a [`Stage`]); further stages where the scheme evaluates;
 //! [`StepProblem::pose`] with the active contacts, [`StepProblem::solve`], [`StepProblem::respond`]; [`Step::finish`].

@@ -1,4 +1,4 @@
-//! The contact problem of a step: impulses on the rows of constraints, joints and contacts that make velocities obey their laws.
+//! The contact problem of a step: impulses on the rows of constraints, joints and contacts with which velocities satisfy their laws.
 
 use super::reactions::StepReactions;
 use super::{Row, Stage};
@@ -20,7 +20,7 @@ pub(crate) enum Duration {
 }
 
 impl Duration {
-    /// What a force is multiplied by.
+    /// Factor of a force.
     fn weight(self) -> f64 {
         match self {
             Self::Instant => 0.0,
@@ -30,7 +30,7 @@ impl Duration {
     }
 }
 
-/// The contacts that take part, by their place in the set, increasing.
+/// The contacts that take part, by their index in the set, increasing.
 pub(crate) type Active = Vec<usize>;
 
 /// Poses and solves, keeping its buffers.
@@ -58,12 +58,12 @@ pub(crate) struct StepProblem {
     pub(crate) redundant: u32,
 }
 
-/// What the rows of bilateral constraints and of friction in joints are known by, beside those of contacts.
+/// Identities of the blocks of bilateral constraints and of friction in joints, beside the ids of contacts.
 const BILATERAL_ID: u64 = 1 << 62;
 const FRICTION_ID: u64 = 1 << 61;
 
 impl StepProblem {
-    /// The next problem belongs to a new step: it takes no guess from an older one, so that a run that goes on takes the same path.
+    /// The next problem belongs to a new step: it takes no guess from an older one, so that a restarted run is the same.
     pub(crate) fn begin_step(&mut self) {
         self.is_warm = false;
     }
@@ -105,7 +105,7 @@ impl StepProblem {
         );
     }
 
-    /// The same with the rows of `A` that `turned` gives: directions that turn with the velocity.
+    /// The same with the rows of `A` that `turned` gives: linearised directions that depend on the velocity.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn pose_turned<'a>(
         &mut self,
@@ -147,7 +147,7 @@ impl StepProblem {
         }
     }
 
-    /// How far velocities `v` are from the laws of the problem, over what counts as nothing along each row; the worst block.
+    /// Residual of the laws of the problem at velocities `v` over the velocity that counts as zero along each row; the worst block.
     pub(crate) fn law_ratio(
         &mut self,
         rows: &Stage,
@@ -233,8 +233,8 @@ impl StepProblem {
         self.rows.extend(rows);
     }
 
-    /// Solves the problem posed at the time `t` \[s\]. A contact that stuck and begins to slip goes on with its coefficient of slip;
-    /// what each contact does is left in `reactions`.
+    /// Solves the problem posed at the time `t` \[s\]. A contact that begins to slip is solved again with its dynamic coefficient;
+    /// the state of each contact is left in `reactions`.
     pub(crate) fn solve(
         &mut self,
         system: &dyn System,
@@ -270,7 +270,7 @@ impl StepProblem {
         Ok(())
     }
 
-    /// Gives contacts that stuck and slip now their coefficient of slip; whether there were any.
+    /// Gives contacts that have begun to slip their dynamic coefficient; whether there were any.
     fn let_go(&mut self, reactions: &mut StepReactions, rows: &Stage) -> bool {
         let mut any = false;
         for k in self.before_contacts..self.blocks.len() {
@@ -336,13 +336,13 @@ impl StepProblem {
         self.one_step.add_response(0..self.rows.len(), &self.z, v);
     }
 
-    /// The part of the response that contacts and joints with friction make.
+    /// The response to contacts and joints with friction alone.
     pub(crate) fn respond_by_contacts(&self, v: &mut [f64]) {
         let all = self.bilateral..self.rows.len();
         self.one_step.add_response(all, &self.z, v);
     }
 
-    /// How far velocities `v` are from the laws of the problem, recomputed from `v` and the impulses.
+    /// Residuals of the laws of the problem at velocities `v`, recomputed from `v` and the impulses.
     pub(crate) fn examine(&mut self, rows: &Stage, v: &[f64]) -> Proof {
         let mut proof = Proof::default();
         for (i, w) in self.w[..self.rows.len()].iter_mut().enumerate() {
@@ -403,7 +403,7 @@ impl StepProblem {
         saltus_linear::max_abs(momentum)
     }
 
-    /// What the error of an unsolved problem needs.
+    /// Data for the error of an unsolved problem.
     pub(super) fn parts(&self) -> (&OneStep, usize, usize, usize) {
         (
             &self.one_step,
@@ -419,21 +419,21 @@ impl StepProblem {
     }
 }
 
-/// How well the laws of a problem hold, in velocities and impulses.
+/// Residuals of the laws of a problem, in velocities and impulses.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Proof {
     /// Natural map of all laws [m/s].
     pub(crate) law: f64,
     /// Distance of reactions from their cones [N·s].
     pub(crate) cone: f64,
-    /// Slip of what sticks [m/s].
+    /// Slip of sticking contacts and joints [m/s].
     pub(crate) stick: f64,
     /// Work of friction, where positive \[J\].
     pub(crate) work: f64,
 }
 
 impl Proof {
-    /// The worse of both.
+    /// Takes the larger of both in every entry.
     pub(crate) fn include(&mut self, other: Self) {
         self.law = worse(self.law, other.law);
         self.cone = worse(self.cone, other.cone);
@@ -441,7 +441,7 @@ impl Proof {
         self.work = worse(self.work, other.work);
     }
 
-    /// Of a problem in forces and accelerations: what it leaves over a time `h` \[s\].
+    /// The residuals of a problem in forces and accelerations, over a time `h` \[s\].
     pub(crate) fn over(self, h: f64) -> Self {
         Self {
             law: h * self.law,
@@ -452,7 +452,7 @@ impl Proof {
     }
 }
 
-/// The larger; what is no number stays.
+/// The larger; NaN stays.
 pub(super) fn worse(a: f64, b: f64) -> f64 {
     if b > a || b.is_nan() { b } else { a }
 }

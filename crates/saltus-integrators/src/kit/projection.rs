@@ -18,7 +18,7 @@ use saltus_system::{ConstraintKind, System};
 const LIMIT: u32 = 50;
 /// Linearisations without curvature before it is taken into account.
 const PATIENCE: u32 = 3;
-/// A displacement that changes by less than this fraction of itself is settled.
+/// A displacement that changes by less than this fraction of itself has converged.
 const SETTLED: f64 = 1e-11;
 
 /// What a contact is held to.
@@ -35,7 +35,7 @@ pub(crate) enum Gap {
 /// Why positions could not be projected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Unprojected {
-    /// The iteration did not arrive: linearisations used, remaining violation \[m\].
+    /// The iteration did not converge: linearisations used, remaining violation \[m\].
     NotConverged(u32, f64),
     /// The linearised constraints contradict each other.
     Contradiction,
@@ -143,7 +143,7 @@ impl Projection {
             .any(|(row, tau)| matches!(row, Row::Normal(contact, _) if *contact == i) && *tau > 0.0)
     }
 
-    /// Which places of the matrices ever had an entry decides the order in which later ones are eliminated.
+    /// Appends the sparsity patterns of the matrices, which determine the elimination order of later factorisations.
     pub(crate) fn save(&self, memory: &mut Vec<f64>) {
         if !self.is_linear {
             self.curvature.remember(None, true, memory);
@@ -203,7 +203,7 @@ impl Projection {
         worst
     }
 
-    /// What a violation can be known to \[m\].
+    /// Round-off of a violation \[m\].
     fn round_off(&self, at: &Stage) -> f64 {
         let largest = max_abs(&at.q);
         let mut worst = 0.0_f64;

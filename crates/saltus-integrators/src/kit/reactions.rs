@@ -1,4 +1,4 @@
-//! The reactions of a step, row by row: impulses, laws and states of contacts and joints, and what proves them.
+//! The reactions of a step, row by row: impulses, laws and states of contacts and joints, and their residuals.
 
 use super::problem::{Proof, StepProblem, worse};
 use super::{Row, Stage};
@@ -72,7 +72,7 @@ impl StepReactions {
         }
     }
 
-    /// Takes back every impulse of the step.
+    /// Resets every impulse of the step.
     pub(crate) fn clear(&mut self) {
         self.bilateral.fill(0.0);
         self.friction.fill(0.0);
@@ -122,7 +122,7 @@ impl StepReactions {
         }
     }
 
-    /// Adds `weight` times the impulses of a solved problem, and its proof to the proof of the step: the laws of `rows` hold at
+    /// Adds `weight` times the impulses of a solved problem, and its residuals to those of the step: the laws of `rows` hold at
     /// `v = v_free + M⁻¹ B z` with `M` and `B` of `forces`.
     pub(crate) fn take(
         &mut self,
@@ -138,7 +138,7 @@ impl StepReactions {
         self.leave(residual);
     }
 
-    /// Adds what a solved problem in forces and accelerations leaves over a time `h` \[s\], at the acceleration `a = a_free + M⁻¹ B z`.
+    /// Adds the residuals of a solved problem in forces and accelerations, over a time `h` \[s\], at the acceleration `a = a_free + M⁻¹ B z`.
     pub(crate) fn prove_forces(
         &mut self,
         problem: &mut StepProblem,
@@ -152,17 +152,17 @@ impl StepReactions {
         self.leave(h * residual);
     }
 
-    /// Adds how well the laws of a solved problem hold at `v`, where the rows are.
+    /// Adds the residuals of the laws of a solved problem at `v`, with directions `rows`.
     pub(crate) fn prove(&mut self, problem: &mut StepProblem, rows: &Stage, v: &[f64]) {
         self.proof.include(problem.examine(rows, v));
     }
 
-    /// Adds a proof from elsewhere.
+    /// Adds residuals computed elsewhere.
     pub(crate) fn include(&mut self, proof: Proof) {
         self.proof.include(proof);
     }
 
-    /// The balance of momentum of the step leaves this residual [N·s].
+    /// Adds a residual of the balance of momentum [N·s]; the largest is kept.
     pub(crate) fn leave(&mut self, residual: f64) {
         self.dynamics = worse(self.dynamics, residual);
     }
@@ -184,7 +184,7 @@ impl StepReactions {
     }
 }
 
-/// What the velocity of a row of the set may amount to: the sum of the terms it is made of.
+/// Bound on the velocity of a row of the set: the sum of the magnitudes of its terms.
 pub(super) fn speed(stage: &Stage, row: usize) -> f64 {
     let directions = &stage.contacts.directions;
     let terms = directions.cols(row).iter().zip(directions.values(row));

@@ -1,4 +1,4 @@
-//! What Runge–Kutta methods share: sums over stages, and motions along a retraction.
+//! Common parts of Runge–Kutta methods: sums over stages, and motions along a retraction.
 
 use crate::integrator::StepError;
 use saltus_linear::{Dense, SquareMatrix, axpy, is_zero};

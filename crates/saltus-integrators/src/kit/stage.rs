@@ -14,7 +14,7 @@ pub(crate) struct Stage {
     pub(crate) v: Vec<f64>,        // (nv)
     pub(crate) mass: SquareMatrix, // M, factored
     pub(crate) force: Vec<f64>,    // f(t, q, v) (nv)
-    pub(crate) power: Vec<f64>,    // the part of f that changes the energy (nv)
+    pub(crate) power: Vec<f64>,    // the part of f without a potential (nv)
     /// The contacts of the step, evaluated here.
     pub(crate) contacts: ContactSet,
     jacobian: RowCollector,         // G (ng × nv)
@@ -132,7 +132,7 @@ impl Stage {
         check_force(system, &self.force, self.t)
     }
 
-    /// The part of `f` whose power changes the energy.
+    /// The part of `f` without a potential.
     pub(crate) fn evaluate_power(&mut self, system: &dyn System) {
         let at = Point {
             t: self.t,
@@ -180,7 +180,7 @@ impl Stage {
         }
     }
 
-    /// What a row has of its own velocity: `∂g/∂t` and its counterparts.
+    /// Velocity of a row at `v = 0`: `∂g/∂t` and its counterparts.
     #[inline]
     pub(crate) fn rate(&self, row: Row) -> f64 {
         match row {

@@ -1,9 +1,9 @@
-//! What schemes know of the start of a run: the length that gaps are compared with, and a mass matrix that constraints make regular.
+//! Helpers for the start of a run: the length scale of gaps, and a mass matrix that constraints make regular.
 
 use saltus_linear::{SparseRows, SquareMatrix};
 use saltus_system::ContactSet;
 
-/// Length that gaps are compared with \[m\]: their own size, the positions they are made of, and how far velocities and forces move
+/// Length scale of gaps \[m\]: their own size, the positions they are made of, and how far velocities and forces move
 /// them in a step of length `h` \[s\].
 ///
 /// `q` are the positions where coordinates are flat, `moved(i)` is how far velocities move contact `i` \[m\], `change(j)` by how much

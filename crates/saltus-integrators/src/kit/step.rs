@@ -1,4 +1,4 @@
-//! What every scheme on the corridor holds: start and end of the step, impulses and velocities of every row, energy, events,
+//! Workspace of every scheme on the corridor: start and end of the step, impulses and velocities of every row, energy, events,
 //! and how a step begins and ends.
 
 use super::certify::{certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law};
@@ -22,7 +22,7 @@ pub(crate) struct Step {
     pub(crate) contacts_are_fixed: bool,
     /// Start of the step, evaluated by [`begin`](Self::begin).
     pub(crate) start: Stage,
-    /// End of the step: the scheme places it.
+    /// End of the step: the scheme sets its time and position.
     pub(crate) end: Stage,
     /// Gap below which a contact counts as closed \[m\].
     pub(crate) epsilon: f64,
@@ -43,7 +43,7 @@ pub(crate) struct Step {
     gap_velocity: Vec<f64>,       // u (contacts)
     row_velocity: Vec<f64>,       // u (rows of the set)
     pub(crate) energy: Energy,
-    /// Work of the forces without a potential \[J\], where the scheme knows it better than by the mean of both ends.
+    /// Work of the forces without a potential \[J\], where the scheme computes it more accurately than by the mean of both ends.
     pub(crate) work_external: Option<f64>,
     history: ContactHistory,
     pub(crate) events: Vec<Event>,
@@ -122,7 +122,7 @@ impl Step {
         }
         start.evaluate_force(system)?;
         if !self.contacts_are_fixed || is_new {
-            // By how much velocities may still change.
+            // Bound on the change of velocities by forces.
             self.work.copy_from_slice(&start.force);
             start.mass.solve_scaled(h, &mut self.work);
         }
@@ -156,7 +156,7 @@ impl Step {
         self.has_arrival = true;
     }
 
-    /// Ends the step at [`end`](Self::end), which is placed: evaluates constraints, contacts and energy there, notes events
+    /// Ends the step at [`end`](Self::end), whose time and position are set: evaluates constraints, contacts and energy there, notes events
     /// and makes the end the start of the next step. The state is advanced.
     ///
     /// `is_impact` says whether contacts that approach have just hit.
@@ -219,7 +219,7 @@ impl Step {
         Ok(self.conclude(state, energy, works, (iterations, redundant), certificate))
     }
 
-    /// Energy at the end of the step, refused where it cannot be one.
+    /// Energy at the end of the step, refused where the kinetic energy is not finite or negative.
     fn energy_at_end(&self, system: &dyn System) -> Result<Energy, StepError> {
         let end = &self.end;
         if !max_abs(&end.v).is_finite() {
@@ -377,7 +377,7 @@ impl Step {
         self.history.note(&ends, &mut self.events);
     }
 
-    /// Length that gaps are compared with: their own size, the positions they are made of, and how far velocities and forces move
+    /// Length scale of gaps: their own size, the positions they are made of, and how far velocities and forces move
     /// them in a step.
     pub(crate) fn length_scale(&self, state: &State, h: f64) -> f64 {
         let set = &self.start.contacts;
@@ -461,7 +461,7 @@ pub(crate) fn energy_at(system: &dyn System, at: &Stage) -> Energy {
     }
 }
 
-/// The first velocity of a stage that is no number.
+/// The first velocity of a stage that is not finite.
 pub(crate) fn not_finite(system: &dyn System, at: &Stage) -> StepError {
     StepError::NotFinite {
         quantity: "the velocity",

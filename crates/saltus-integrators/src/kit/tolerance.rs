@@ -21,14 +21,14 @@ pub(crate) struct Convergence {
 }
 
 impl Convergence {
-    /// Nothing was looked at yet.
+    /// No residual included yet.
     pub(crate) const NONE: Self = Self {
         ratio: 0.0,
         location: Location::Velocity(0),
     };
 
-    /// Includes a `residual ≥ 0` that may be as large as `tolerance`. Divides only where that makes a difference; where nothing
-    /// moves, the tolerance is nearly nothing and the ratio would leave the range of numbers although the residual is one.
+    /// Includes a `residual ≥ 0` with its `tolerance`. Divides only where the ratio can become the largest; at rest the tolerance is
+    /// tiny, and the ratio could overflow although the residual is finite.
     #[inline]
     pub(crate) fn include(&mut self, residual: f64, tolerance: f64, location: Location) {
         let tolerance = tolerance.max(f64::MIN_POSITIVE);
@@ -77,7 +77,7 @@ impl MomentumScale {
         }
     }
 
-    /// What was at rest without forces until now takes its scale from the force over a time `h` \[s\].
+    /// A motion at rest without forces until now takes its scale from the force over a time `h` \[s\].
     pub(crate) fn begin(&mut self, force: &[f64], h: f64) {
         if self.scale == 0.0 {
             self.scale = h * self.largest(force);
@@ -90,7 +90,7 @@ impl MomentumScale {
         terms.fold(0.0, |m, (w, x)| m.max(w * x.abs()))
     }
 
-    /// The largest residual over the tolerance, and its coordinate; NaN where any is none.
+    /// The largest residual over the tolerance, and its coordinate; NaN where any is NaN.
     pub(crate) fn ratio(&self, residual: &[f64], tolerance: f64) -> (f64, usize) {
         let mut worst = (0.0_f64, 0);
         for (i, (w, r)) in self.weights.iter().zip(residual).enumerate() {
@@ -115,7 +115,7 @@ impl MomentumScale {
         )
     }
 
-    /// Velocity that counts as nothing along a row \[m/s\].
+    /// Velocity along a row that counts as zero \[m/s\].
     pub(crate) fn velocity(&self, (rows, i): (&SparseRows, usize), tolerance: f64) -> f64 {
         self.velocity_bound(rows.cols(i), rows.values(i), tolerance)
     }

@@ -139,8 +139,8 @@ impl MoreauJean {
         (external, contact)
     }
 
-    /// What the scheme itself adds to the energy of a linear system: `(½−θ)(‖Δv‖²_M + ‖Δq‖²_K)` (eq. 84),
-    /// without the first term in the dissipative variant (eq. 88). Zero where it is not known.
+    /// Energy change due to the discretisation in a linear system: `(½−θ)(‖Δv‖²_M + ‖Δq‖²_K)` (eq. 84),
+    /// without the first term in the dissipative variant (eq. 88). Zero where no formula is known.
     fn algorithmic_dissipation(&mut self, system: &dyn System, state: &State, end: f64) -> f64 {
         if self.theta == 0.5 || !self.is_linear() {
             return 0.0;
@@ -188,7 +188,7 @@ impl MoreauJean {
         }
     }
 
-    /// Splits `v_{k+1} − v_k` into the jump that contacts made and the rest, which predicts the next step.
+    /// Splits `v_{k+1} − v_k` into the jump due to contact impulses and the remainder, which predicts the next step.
     fn split_increment(&mut self, state: &State) {
         let before = self.rows_before_contacts();
         let (t, c) = (&mut self.trial, &mut self.contact);

@@ -84,7 +84,7 @@ impl MoreauJean {
         }
     }
 
-    /// Whether the contact directions of the step turn with the trial velocity.
+    /// Whether the contact directions of the step depend on the trial velocity.
     fn directions_vary(&self) -> bool {
         !self.structure.linear_contacts && self.options.forecast != Forecast::Predicted
     }
@@ -97,7 +97,7 @@ impl MoreauJean {
         }
     }
 
-    /// How far the evaluation point turns per unit of `v_{k+1}`.
+    /// Derivative of the tangent to the evaluation point with respect to `v_{k+1}` \[s\].
     pub(super) fn evaluation_step(&self, h: f64) -> f64 {
         match self.options.evaluation {
             Evaluation::ThetaPoint => h * self.theta * self.phi,
@@ -273,7 +273,7 @@ impl MoreauJean {
         b.rows.finish(self.dims.ng);
     }
 
-    /// `Wᵀ` plus the turning of `u_{k+1} + e u_k` with the trial velocity.
+    /// `Wᵀ` plus the derivative of the directions in `u_{k+1} + e u_k` with respect to the trial velocity.
     fn differentiate_contacts(&mut self, system: &dyn System, state: &State, h: f64, end: f64) {
         let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
         let t_eval = self.evaluation_time(state, h, end);

@@ -21,7 +21,7 @@ impl MoreauJean {
         } else if let Some(i) = first_not_finite(&self.contact.velocity) {
             ("the gap velocity", Location::Contact(i))
         } else {
-            // Where everything is a number, some sum of them is none.
+            // All entries are finite, but a sum of them overflows.
             let size = |i: &usize| s.force[*i].abs();
             let largest = (0..s.force.len()).max_by(|a, b| size(a).total_cmp(&size(b)));
             ("the momentum", Location::Velocity(largest.unwrap_or(0)))
@@ -121,7 +121,7 @@ impl MoreauJean {
     }
 }
 
-/// What is wrong with an iteration matrix that cannot be factored: the mass, or what the step adds to it.
+/// Which part of an iteration matrix is singular: the mass, or its sum with the terms of the step.
 pub(super) fn singular(source: LinearError, mass: &mut SquareMatrix) -> StepError {
     StepError::Singular {
         source,

@@ -1,4 +1,4 @@
-//! Coulomb friction in the step: which rows it adds, the contact problem with its laws, and what proves it.
+//! Coulomb friction in the step: its rows, the contact problem with its laws, and its certificate entries.
 
 use super::MoreauJean;
 use crate::certificate::{Certificate, Entry};
@@ -72,7 +72,7 @@ impl MoreauJean {
 
     /// Solves the contact problem of the correction, with friction; the multipliers hold the guess, then the answer.
     ///
-    /// A contact that stuck and begins to slip goes on with the coefficient of slip.
+    /// A contact that begins to slip is solved again with its dynamic coefficient.
     pub(super) fn solve_friction(
         &mut self,
         system: &dyn System,
@@ -154,7 +154,7 @@ impl MoreauJean {
     pub(super) fn friction_residual(&self, row: usize, i: usize) -> f64 {
         let c = &self.contact;
         if c.impulse[i] == 0.0 {
-            // What carries nothing has no friction.
+            // Without a normal impulse there is no friction.
             return 0.0;
         }
         let first = c.law.first_row[i];

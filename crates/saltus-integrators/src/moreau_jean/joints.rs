@@ -29,7 +29,7 @@ pub(super) struct Joints {
 }
 
 impl Joints {
-    /// What the elements do, by the answer of the problem.
+    /// States of the elements, from the solution of the problem.
     pub(super) fn take_states(&mut self, state: impl Fn(usize) -> BlockState) {
         for (k, own) in self.state.iter_mut().enumerate() {
             *own = match state(k) {
@@ -121,7 +121,7 @@ impl Joints {
 }
 
 impl MoreauJean {
-    /// Takes up the friction in joints of `system`.
+    /// Prepares the friction in joints of `system`.
     pub(super) fn allocate_joints(&mut self, system: &dyn System) -> Result<(), StepError> {
         self.joints = Joints::of(system);
         let two = |e: &JointFriction| e.bound == FrictionBound::Force && e.tangents != 1;
@@ -135,7 +135,7 @@ impl MoreauJean {
         }
     }
 
-    /// Evaluates the slip rows at the trial state and takes their impulses off the balance of momentum.
+    /// Evaluates the slip rows at the trial state and subtracts their impulses from the balance of momentum.
     pub(super) fn evaluate_joints(&mut self, system: &dyn System, t: f64, h: f64) {
         let joints = &mut self.joints;
         if joints.rows() == 0 {
@@ -192,7 +192,7 @@ impl MoreauJean {
         let range = joints.range(k);
         let bound = joints.bound(k, &self.bilateral.impulse);
         if joints.impulse[range.clone()].iter().all(|r| *r == 0.0) {
-            // What carries nothing has no friction; what could have some sticks.
+            // A zero impulse means no friction where the bound is zero, and sticking elsewhere.
             let slip = range.fold(0.0_f64, |slip, row| slip.hypot(joints.slip[row]));
             return if bound == 0.0 { 0.0 } else { slip };
         }

@@ -6,7 +6,7 @@
 //! J Δv = h f(t_θ, q_k + θ h v_k, v_k) + W R ,   J = M + hθ C + h²θφ K
 //! ```
 //!
-//! one solve with the factors of `J` for the forces and none for the contacts, whose columns `J⁻¹ W` are kept. The
+//! one solve with the factors of `J` for the forces and none for the contacts, whose columns `J⁻¹ W` are cached. The
 //! force is evaluated again at the end, and the balance `M Δv − h f − W R` taken from it: that is the certificate.
 //! Products with `M` are consumed row by row as they arise, and the state is exchanged, not copied.
 
@@ -24,12 +24,12 @@ pub(super) struct EnergyTerms {
     pub(super) work_contact: f64,
     /// Potential energy at the end \[J\].
     pub(super) potential: f64,
-    /// What the scheme itself adds to the energy \[J\].
+    /// Energy change due to the discretisation \[J\].
     pub(super) algorithmic: f64,
 }
 
 impl MoreauJean {
-    /// Whether steps are taken the short way.
+    /// Whether steps use the method of this file.
     pub(super) fn uses_linear_path(&self) -> bool {
         self.dims.nv > DENSE_LIMIT
             && self.contacts_are_constant()
@@ -39,7 +39,7 @@ impl MoreauJean {
     /// Kinetic energy \[J\] of `v`.
     pub(super) fn linear_kinetic(&self, v: &[f64]) -> f64 {
         let s = &self.smooth;
-        // Summed as in a step, so that a run that goes on finds the same bits.
+        // Summed as in a step, so that a restarted run is bitwise identical.
         let mut sums = Sums::default();
         s.mass.product(v, |first, line| {
             let rows = first..first + line.len();
@@ -55,7 +55,7 @@ impl MoreauJean {
         sums.energy().kinetic
     }
 
-    /// What the first step finds of a step before it.
+    /// Initial values of what a step takes from the one before it.
     pub(super) fn begin_linear(&mut self, state: &State) {
         self.trial.q.copy_from_slice(&state.q);
         self.trial.v.copy_from_slice(&state.v);
@@ -91,7 +91,7 @@ impl MoreauJean {
         self.start_velocities(&state.v);
         self.forecast(system, state, h);
         if !matches!(self.options.forecast, Forecast::Start | Forecast::Smooth) {
-            // The forecast looked elsewhere.
+            // The forecast has overwritten the evaluation point.
             self.predict_positions(state, h);
         }
         self.contact.impulse.fill(0.0);
@@ -106,7 +106,7 @@ impl MoreauJean {
         Ok(self.finish_linear(system, state, (h, end), iterations, &sums))
     }
 
-    /// Puts the evaluation point where it is without forces, and returns what tells the state apart.
+    /// Predicts the evaluation point without forces, and returns the fingerprint of the state.
     fn predict_positions(&mut self, state: &State, h: f64) -> Fingerprint {
         let ahead = self.theta * h;
         let mut seen = Fingerprint::default();
@@ -156,7 +156,7 @@ impl MoreauJean {
             if !sums.is_finite() || !ratio.is_finite() {
                 return Err(self.not_finite(system, end));
             }
-            // One solve is exact but for round-off: what is left may be that of the forces.
+            // One solve is exact but for round-off: the remaining residual may be that of the forces.
             self.measure_round_off(h);
             let residual = self.residual(false);
             if residual.ratio() <= 1.0 {
@@ -172,7 +172,7 @@ impl MoreauJean {
         }
     }
 
-    /// Solves for the impulses of the active contacts, and adds what they do to `Δv`.
+    /// Solves for the impulses of the active contacts, and adds their response to `Δv`.
     fn solve_impulses(
         &mut self,
         system: &dyn System,
@@ -194,8 +194,8 @@ impl MoreauJean {
         Ok(())
     }
 
-    /// Makes the columns of the active contacts known. The law is that at the evaluation point, with rates at the end of the
-    /// step; where directions depend on time alone, `anywhere` will do for it.
+    /// Computes the columns of the active contacts. The law is that at the evaluation point, with rates at the end of the
+    /// step; where directions depend on time alone, any positions `anywhere` give it.
     pub(super) fn update_columns(
         &mut self,
         system: &dyn System,
@@ -217,8 +217,7 @@ impl MoreauJean {
         }
     }
 
-    /// Solves for the impulses of the active contacts; their `free_velocities` are what forces alone do along them, and `v` is
-    /// the velocity at the start.
+    /// Solves for the impulses of the active contacts from their `free_velocities`; `v` is the velocity at the start.
     pub(super) fn solve_contacts(
         &mut self,
         system: &dyn System,
@@ -249,7 +248,7 @@ impl MoreauJean {
         Ok(())
     }
 
-    /// Where forces are evaluated; a velocity that plays no part is that of the end.
+    /// The point of evaluation of the forces; a velocity that they do not depend on is that of the end.
     fn evaluation_point(&self, t_eval: f64) -> Point<'_> {
         let t = &self.trial;
         Point {
@@ -300,10 +299,10 @@ impl MoreauJean {
         }
     }
 
-    /// `M Δv − h f − W R` and `M v`, of which only sizes are kept.
+    /// `M Δv − h f − W R` and `M v`, of which only norms are kept.
     fn balance(&mut self, h: f64) -> Sums {
         let (s, c) = (&mut self.smooth, &mut self.contact);
-        // The reactions join the few forces they touch for the time of the pass.
+        // Reactions are added to the few force entries they act on, for this pass only.
         c.touched.clear();
         for &i in c.active.iter().filter(|&&i| c.impulse[i] != 0.0) {
             let row = c.law.first_row[i];
@@ -367,7 +366,7 @@ impl MoreauJean {
         }
     }
 
-    /// Refuses an end of the step whose kinetic energy cannot be one.
+    /// Refuses an end of the step whose kinetic energy is not finite or negative.
     pub(super) fn check_end(
         &self,
         system: &dyn System,

@@ -8,7 +8,7 @@
 //!
 //! Order 1 (in L¹, across impacts); order 2 on smooth motion for θ = 1/2. Robust with any number of
 //! simultaneous contacts. The impact law and the velocities of bilateral constraints are exact;
-//! positions drift at O(h) and penetrate at O(h), and are never repaired. In linear systems the energy
+//! positions drift at O(h) and penetrate at O(h), without correction. In linear systems the energy
 //! balance (Acary, eqs. 84 and 88) holds to round-off. Use it first, and where robustness counts most.
 //!
 //! References: Moreau (1988), Jean (1999); Acary, *Numerical methods for nonsmooth mechanical
@@ -17,7 +17,7 @@
 //! Each step is solved by Newton's method on `v_{k+1}` with the exact tangent, the contact problem of
 //! each iteration by an LCP over the activated contacts. Constant `M`, `K`, `C` are recognised: the
 //! iteration matrix is factored once and one solve is exact; large such systems without bilateral constraints
-//! take the short way of `linear.rs`, whose cost is a few passes over memory, or that of `streamed.rs`, which takes two.
+//! use `linear.rs`, whose cost is a few passes over memory, or `streamed.rs`, which needs two.
 
 mod certify;
 mod correction;
@@ -70,7 +70,7 @@ pub struct MoreauJean {
     epsilon: f64,
     /// Weights of momenta, and the size of the motion so far.
     momentum_scale: MomentumScale,
-    /// The part of it that forces make in a step, `max h |f|ᵢ / √Mᵢᵢ` \[√J\].
+    /// The contribution of forces to that size in a step, `max h |f|ᵢ / √Mᵢᵢ` \[√J\].
     impulse_scale: f64,
     smooth: Smooth,
     start: Start,
@@ -83,8 +83,8 @@ pub struct MoreauJean {
     constant_delassus: OneStep,
     /// The condensed contacts met so far of a large time-invariant system.
     schur: Schur,
-    /// Length of the last step \[s\], which the increments belong to, and what tells its end from other states, where steps are
-    /// linear.
+    /// Size of the last step \[s\], which the increments belong to, and in linear systems the fingerprint of its end, which tells it
+    /// from other states.
     length: f64,
     fingerprint: Fingerprint,
     /// The same of the trial end of the step.
@@ -96,7 +96,7 @@ pub struct MoreauJean {
     /// Time its forces were evaluated at \[s\].
     evaluated_at: f64,
     buffers: streamed::Buffers,
-    /// Where weights repeat.
+    /// Runs of equal weights.
     even_weights: Runs,
     energy: crate::integrator::Energy,
     /// Multipliers that are not unique in the last solve.
@@ -114,7 +114,7 @@ struct Smooth {
     iteration: SquareMatrix,     // J
     tangent: SquareMatrix,       // T of the retraction
     force: Vec<f64>,             // f (nv)
-    active: Vec<f64>,            // force that changes the energy (nv)
+    active: Vec<f64>,            // force without a potential (nv)
     x: Vec<f64>,                 // what M multiplies (nv)
     residual: Vec<f64>,          // M x − h f without reactions (nv)
     balance: Vec<f64>,           // the same with reactions (nv)
@@ -129,7 +129,7 @@ struct Start {
     q: Vec<f64>,            // (nq)
     v: Vec<f64>,            // (nv)
     force: Vec<f64>,        // f_k (nv), where the evaluation weights forces or accelerations
-    active: Vec<f64>,       // active force (nv), likewise
+    active: Vec<f64>,       // force without a potential (nv), likewise
     acceleration: Vec<f64>, // M⁻¹ f_k (nv), where the evaluation weights accelerations
     momentum: Vec<f64>,     // M v_k (nv)
 }
@@ -175,7 +175,7 @@ struct Contact {
     law: ContactSet,
     /// Where the forecast looks, if it looks elsewhere.
     probe: ContactSet,
-    rows: RowCollector,         // Wᵀ with its turning, all rows
+    rows: RowCollector,         // Wᵀ with the derivative of Wᵀ v, all rows
     start_velocity: Vec<f64>,   // u_k (nc)
     velocity: Vec<f64>,         // u_{k+1} (nc)
     impulse: Vec<f64>,          // R (nc)
@@ -188,13 +188,13 @@ struct Contact {
     sticking: Vec<bool>,        // contacts that stuck when the step began
     state: Vec<ContactState>,   // what each contact does
     multipliers: Vec<f64>,      // z of the one-step problem
-    free_velocities: Vec<f64>,  // what forces alone do along the active contacts
-    touched: Vec<(usize, f64)>, // forces that reactions are added to for a while
+    free_velocities: Vec<f64>,  // free velocity increments Wᵀ J⁻¹ h f of the active contacts
+    touched: Vec<(usize, f64)>, // forces without reactions, to be restored after the pass
 }
 
 impl Contact {
-    /// Takes the rates `∂g/∂t` of the law, which is evaluated at `t_eval`, at `end`, that a contact which stays closed to a wall that accelerates has no speed at the
-    /// end of the step. `probe` has the same contacts, and is free once the forecast is known.
+    /// Takes the rates `∂g/∂t` of the law, which is evaluated at `t_eval`, at `end`: a contact that stays closed on an accelerating
+    /// wall then has zero gap velocity at the end of the step. `probe` has the same contacts, and is free after the forecast.
     fn use_rates_at_end(&mut self, system: &dyn System, (t_eval, end): (f64, f64), q: &[f64]) {
         if t_eval == end || is_zero(&self.law.rate) && is_zero(&self.set.rate) {
             return;
@@ -219,7 +219,7 @@ pub(crate) fn build(options: &MoreauJeanOptions) -> Result<Box<dyn Integrator>, 
 }
 
 impl MoreauJean {
-    /// The implicit scheme with the given parameters; `explicit` is not looked at.
+    /// The implicit scheme with the given parameters; `explicit` is ignored.
     ///
     /// # Errors
     /// The first parameter out of range.
@@ -287,7 +287,7 @@ impl MoreauJean {
         self.dims.ng + self.joints.rows()
     }
 
-    /// Whether the columns of all contacts are made in advance.
+    /// Whether the columns of all contacts are computed in advance.
     fn has_constant_delassus(&self) -> bool {
         self.contacts_are_constant() && self.dims.nv <= DENSE_LIMIT
     }
@@ -455,7 +455,7 @@ impl Integrator for MoreauJean {
         if self.is_linear() {
             return;
         }
-        // Which places ever had an entry decides the order in which later corrections are eliminated.
+        // The sparsity patterns determine the elimination order of later factorisations.
         let s = &self.smooth;
         s.stiffness.remember(None, true, memory);
         for matrix in [

@@ -9,7 +9,7 @@ use crate::round_off;
 use saltus_linear::axpy;
 use saltus_system::{Point, State, System};
 
-/// After so many corrections the round-off of the force is looked at.
+/// Number of corrections after which the round-off of the force is measured.
 const CHECK_ROUND_OFF_AFTER: u32 = 4;
 
 /// How far an iterate is from a solution.
@@ -56,11 +56,12 @@ impl MoreauJean {
                 self.measure_round_off(h);
                 residual = self.residual(false);
             }
-            // What may open may have another way to go (Painlevé): the law is asked, not the prediction.
+            // With friction there may be another solution in which contacts open (Painlevé): the contact problem is solved even if
+            // the prediction satisfies it.
             let asks = iterations == 0 && self.contact.list.len() > self.contact.active.len();
             if residual.ratio() <= 1.0 && !asks {
-                // What a step leaves behind adds up: one more correction is spent on it, not two, because
-                // round-off may keep it from getting smaller.
+                // Residual momenta of steps add up: one more correction reduces them, not two, because round-off may
+                // prevent any reduction.
                 let last = iterations == self.options.max_iterations;
                 if linear && !self.on_mean || solved || last || self.adds_up_to_nothing(residual) {
                     return Ok(iterations);
@@ -84,8 +85,8 @@ impl MoreauJean {
         }
     }
 
-    /// What was at rest without forces until now takes its scale from the first ones, and from the first velocities
-    /// that constraints ask for.
+    /// A motion at rest without forces until now takes its scale from the first forces, and from the first velocities
+    /// that constraints prescribe.
     pub(super) fn begin_scale(&mut self, h: f64) {
         if self.momentum_scale.scale > 0.0 {
             return;
@@ -101,7 +102,7 @@ impl MoreauJean {
         }
     }
 
-    /// How well the forces at the evaluation point can be known.
+    /// Round-off of the forces at the evaluation point.
     pub(super) fn measure_round_off(&mut self, h: f64) {
         let s = &mut self.smooth;
         round_off::of_force(
@@ -325,10 +326,10 @@ impl MoreauJean {
         }
     }
 
-    /// Whether the momentum a step leaves behind is small against what forces do in a step, so that even
-    /// with the same sign in every step it stays below the tolerance of the motion.
+    /// Whether the residual momentum of a step is small against the impulse of the forces, so that even with the same sign
+    /// in every step their sum stays below the tolerance of the motion.
     fn adds_up_to_nothing(&self, residual: Residual) -> bool {
-        // What constraints on the mean velocity leave behind works on the motion in every step.
+        // Residuals of constraints on the mean velocity do work in every step.
         if self.on_mean && residual.ratio() > 1e-3 {
             return false;
         }
@@ -336,14 +337,14 @@ impl MoreauJean {
         residual.momentum <= self.options.tolerance * self.impulse_scale + round_off
     }
 
-    /// Velocity that counts as nothing along a row of `Wᵀ` or `G`.
+    /// Velocity along a row of `Wᵀ` or `G` that counts as zero \[m/s\].
     pub(super) fn velocity_tolerance(&self, cols: &[usize], values: &[f64]) -> f64 {
         let tolerance = self.options.tolerance;
         self.momentum_scale.velocity_bound(cols, values, tolerance)
     }
 
-    /// The largest residual relative to its tolerance; `strict` asks for round-off, as of a prediction that
-    /// is to be accepted without a solve.
+    /// The largest residual relative to its tolerance; with `strict` the tolerance is round-off, for a prediction that
+    /// is accepted without a solve.
     pub(super) fn residual(&self, strict: bool) -> Residual {
         let s = &self.smooth;
         let relative = if strict {

@@ -207,7 +207,7 @@ impl MoreauJeanOptions {
         )
     }
 
-    /// Refuses what the explicit scheme has no use for.
+    /// Refuses parameters that the explicit scheme does not have.
     fn validate_explicit(&self, explicit: Explicit) -> Result<(), OptionsError> {
         let usual = Self::default();
         let refused = [

@@ -148,7 +148,7 @@ impl MoreauJean {
         Ok(())
     }
 
-    /// Evaluates what a step needs of its start, where the last step did not leave it behind.
+    /// Evaluates what a step needs of its start, unless it is the end of the last step.
     pub(super) fn evaluate_start(
         &mut self,
         system: &dyn System,
@@ -204,8 +204,8 @@ impl MoreauJean {
         }
     }
 
-    /// Chooses where the bilateral constraints of the step hold: at its end where a contact hits, and in the first step of a run whose
-    /// velocities violate them.
+    /// Chooses whether the bilateral constraints hold on the mean velocity of the step or at its end: at the end in steps with an
+    /// impact, and in the first step of a run whose velocities violate them.
     pub(super) fn choose_bilateral(&mut self) {
         let c = &self.contact;
         let hits = |&i: &usize| {
@@ -304,7 +304,7 @@ impl MoreauJean {
             }
             self.bilateral.impulse.fill(0.0);
         } else {
-            // Where it varies, the increment goes on changing as it did.
+            // In nonlinear systems the change of the increment is extrapolated.
             let again = if linear { 0.0 } else { 1.0 };
             for i in 0..t.v.len() {
                 let change = t.increment[i] - t.earlier_increment[i];
@@ -319,7 +319,7 @@ impl MoreauJean {
         self.joints.impulse.fill(0.0);
     }
 
-    /// The increments of the last steps are taken for those of steps of length `h`.
+    /// Rescales the increments of the last steps to steps of length `h`.
     pub(super) fn rescale_increments(&mut self, h: f64) {
         if self.length == h {
             return;

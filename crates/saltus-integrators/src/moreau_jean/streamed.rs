@@ -1,11 +1,10 @@
-//! The step of a large time-invariant system whose forces come row by row: two passes over memory.
+//! Two-pass step of a large time-invariant banded system whose force can be evaluated for a range of DOFs.
 //!
-//! The matrix of the step is a band in its natural order, so that rows are eliminated and substituted a few at a
-//! time. In the forward pass forces are evaluated where rows are about to be eliminated, and the columns `J⁻¹ W` of the
-//! contacts gather what forces alone do along them. In the backward pass velocity and position of a row are known once it is
-//! substituted; as soon as its neighbours are, the force at the evaluation point and the products with `M` make the
-//! balance, and the energy is added up. Nothing but the state is kept: what a caller asks for inside the step is
-//! computed again.
+//! The iteration matrix is banded in its natural order, so that DOFs are eliminated and substituted a few at a time. The
+//! forward pass evaluates forces just before their DOFs are eliminated, and accumulates the free velocities of the contacts
+//! with the columns `J⁻¹ W`. In the backward pass velocity and position of a DOF follow from its substitution; once its
+//! neighbours are substituted too, the force at the evaluation point and the products with `M` give the momentum balance
+//! and the energy. Only the state is stored: values inside the step are recomputed on demand.
 
 use super::linear::EnergyTerms;
 use super::{Forecast, MoreauJean, Variant};
@@ -18,7 +17,7 @@ use saltus_linear::{Sweep, dot};
 use saltus_system::{ByRows, State, System, Window};
 use std::ops::Range;
 
-/// Room for what is made of some rows and their neighbours.
+/// Scratch for a range of DOFs and its neighbours.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     q: Vec<f64>,
@@ -28,9 +27,9 @@ pub(super) struct Buffers {
     mx: Vec<f64>,
     mv: Vec<f64>,
     floor: Vec<f64>,
-    /// How far a row reaches.
+    /// Half-bandwidth.
     reach: usize,
-    /// Whether residuals are measured above the round-off of the forces, because less cannot be had.
+    /// Whether the round-off of the forces is subtracted from residuals, after a step that it kept above the tolerance.
     floors: bool,
 }
 
@@ -54,11 +53,11 @@ impl Buffers {
     }
 }
 
-/// What is added up over the rows.
+/// Sums over all DOFs.
 #[derive(Default)]
 struct Totals {
     sums: Sums,
-    /// Potential energy half-way and at the start, where they are asked for.
+    /// Potential energy at mid-step and at the start, where needed.
     middle: f64,
     start: f64,
     /// Power of the forces without a potential.
@@ -67,14 +66,14 @@ struct Totals {
 }
 
 impl MoreauJean {
-    /// The system by rows, how far a row reaches, and the solve by stages, where these are possible.
+    /// The system as one that evaluates ranges of DOFs, its half-bandwidth, and the staged solve, where these exist.
     fn streamed<'a>(&self, system: &'a dyn System) -> Option<(&'a dyn ByRows, usize, Sweep<'_>)> {
         let local = system.by_rows()?;
         let reach = reach_of(local, &self.smooth.mass, &self.smooth.stiffness)?;
         Some((local, reach, self.smooth.iteration.sweep()?))
     }
 
-    /// One step, or `None` and nothing done where it has to be taken along the general path.
+    /// One step, or `None` and nothing done where it needs the general method.
     pub(super) fn streamed_step(
         &mut self,
         system: &dyn System,
@@ -109,7 +108,7 @@ impl MoreauJean {
                 return Ok(None);
             }
             if self.forward(inputs) != self.fingerprint && again {
-                // Not the state that the last step left.
+                // The state is not the end of the last step.
                 self.restart_streaming(system, state);
                 continue;
             }
@@ -165,7 +164,7 @@ impl MoreauJean {
         (0.5 - self.theta) * norms
     }
 
-    /// Takes up a state that no step left, or that one left under other circumstances.
+    /// Starts from a state that is not the end of a streamed step.
     fn restart_streaming(&mut self, system: &dyn System, state: &State) {
         if let Some(energy) = self.streamed_energy(system, state) {
             self.energy = energy;
@@ -174,7 +173,7 @@ impl MoreauJean {
         self.fingerprint = Fingerprint::of(state);
     }
 
-    /// Energy of a state, added up as in a step; `None` where steps are not streamed.
+    /// Energy of a state, summed as in a step; `None` where steps are not streamed.
     pub(super) fn streamed_energy(&mut self, system: &dyn System, state: &State) -> Option<Energy> {
         let (_, reach, _) = self.streamed(system)?;
         self.buffers.resize(reach);
@@ -195,8 +194,8 @@ impl MoreauJean {
         energy
     }
 
-    /// The forward pass: `trial.v` holds the eliminated increments afterwards, `free_velocities` what forces alone do along the
-    /// active contacts. Returns what tells the start apart.
+    /// The forward pass: `trial.v` then holds the eliminated increments, `free_velocities` those of the active contacts. Returns
+    /// the fingerprint of the start.
     fn forward(&mut self, inputs: StepInputs<'_>) -> Fingerprint {
         let mut x = std::mem::take(&mut self.trial.v);
         let mut q = std::mem::take(&mut self.buffers.q);
@@ -253,7 +252,7 @@ impl MoreauJean {
         seen
     }
 
-    /// The backward pass: the end of the step in `trial`, and what proves it.
+    /// The backward pass: the end of the step in `trial`, its residuals and energies.
     fn backward(&mut self, inputs: StepInputs<'_>, conservative: bool) -> Totals {
         let v_end = std::mem::take(&mut self.trial.v);
         let q_end = std::mem::take(&mut self.trial.q);
@@ -298,7 +297,7 @@ impl MoreauJean {
         }
     }
 
-    /// Adds the reactions to the forces on some rows.
+    /// Adds the reactions to the forces on a range of DOFs.
     #[inline]
     fn add_reactions(&self, h: f64, rows: &Range<usize>, force: &mut [f64]) {
         let c = &self.contact;
@@ -341,7 +340,7 @@ struct Backward<'a> {
     scheme: &'a MoreauJean,
     inputs: StepInputs<'a>,
     q_end: Vec<f64>,
-    /// The increment, which gives way to the velocity at the end.
+    /// The increment, overwritten by the velocity at the end.
     v_end: Vec<f64>,
     buffers: Buffers,
     conservative: bool,
