@@ -476,7 +476,8 @@ fn schemes_and_schema_are_printed() {
                 .to_owned()
         })
     };
-    assert_eq!(cells("moreau-jean"), ["2, across impacts 1", "yes", "no"]);
+    let order = "2, with constraints and across impacts 1";
+    assert_eq!(cells("moreau-jean"), [order, "yes", "no"]);
     assert_eq!(cells("generalized-alpha"), ["2", "no", "no"]);
     let (code, out, _) = folder.saltus(&["schemes", "moreau-jean"]);
     assert_eq!(code, Some(0));
