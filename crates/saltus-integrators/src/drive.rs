@@ -3,6 +3,7 @@
 use crate::certificate::Guarantees;
 use crate::integrator::{Counts, Event, Integrator, Reactions, StepError, StepReport};
 use crate::kit::energy_not_finite;
+use saltus_linear::SquareMatrix;
 use saltus_system::{Names, State, System};
 use std::fmt;
 use std::ops::ControlFlow;
@@ -232,19 +233,40 @@ struct Growth {
     gained: f64,
     /// Energy of the motion while most of it was accounted for \[J\].
     size: f64,
+    /// Steps in a row in which most of the energy was the scheme's own, and grew.
+    streak: u32,
 }
 
 impl Growth {
     /// More than this times the energy of the motion is no error of a scheme that works.
     const DIVERGED: f64 = 1e12;
+    /// Growth of that energy in a step, and in how many steps in a row, that errors of a step are not.
+    const GROWTH: f64 = 1.02;
+    const STREAK: u32 = 10;
 
-    fn new(first: &StepReport) -> Self {
+    /// That of a motion from `state` with steps of `h` \[s\]: its energy, or what the forces there do in a step.
+    fn new(system: &dyn System, state: &State, h: f64, first: &StepReport) -> Self {
         let energy = first.energy;
+        let n = state.v.len();
+        let (mut force, mut diagonal) = (vec![0.0; n], vec![0.0; n]);
+        let mut mass = SquareMatrix::new(n);
+        system.force(state.point(), &mut force);
+        system.mass(&state.q, &mut mass);
+        mass.finish();
+        mass.diagonal(&mut diagonal);
+        let of_forces: f64 = force
+            .iter()
+            .zip(&diagonal)
+            .filter(|(_, m)| **m > 0.0)
+            .map(|(f, m)| 0.5 * (h * f).powi(2) / m)
+            .filter(|energy| energy.is_finite())
+            .sum();
         Self {
             total: energy.total(),
             potential: energy.potential,
             gained: 0.0,
-            size: energy.kinetic.abs() + energy.potential.abs(),
+            size: of_forces.max(energy.kinetic.abs() + energy.potential.abs()),
+            streak: 0,
         }
     }
 
@@ -252,9 +274,16 @@ impl Growth {
         let energy = report.energy;
         let change = energy.total() - self.total;
         self.total = energy.total();
+        let before = self.gained;
         self.gained += change - report.work_external - report.work_contact;
         let present = energy.kinetic.abs() + (energy.potential - self.potential).abs();
-        if self.gained <= 0.5 * present || self.size == 0.0 {
+        if self.gained > 0.5 * present && self.gained > Self::GROWTH * before.max(0.0) {
+            self.streak += 1;
+        } else {
+            self.streak = 0;
+        }
+        // What has just begun may be a motion from rest.
+        if self.streak < Self::STREAK / 2 {
             self.size = self.size.max(present);
         }
     }
@@ -277,14 +306,13 @@ impl Growth {
 
     /// What to say where the motion is the scheme's own, in a step of `h` \[s\].
     fn diverged(&self, h: f64, limit: Option<f64>) -> Option<StepError> {
-        (self.size > 0.0 && self.gained > Self::DIVERGED * self.size).then_some(
-            StepError::Diverged {
-                gained: self.gained,
-                size: self.size,
-                h,
-                limit,
-            },
-        )
+        let is_own = self.streak >= Self::STREAK && self.size > 0.0;
+        (is_own && self.gained > Self::DIVERGED * self.size).then_some(StepError::Diverged {
+            gained: self.gained,
+            size: self.size,
+            h,
+            limit,
+        })
     }
 }
 
@@ -347,7 +375,7 @@ pub fn drive(
             .map_err(DriveError::Observer)?;
     }
     let steps = plan.steps();
-    let mut growth = Growth::new(&report);
+    let mut growth = Growth::new(system, state, plan.step, &report);
     let mut stop = Stop::EndReached;
     let chooses = integrator.chooses_step();
     let mut k = plan.first;
