@@ -531,3 +531,24 @@ fn a_run_goes_on_bit_for_bit() {
     }
     assert_eq!(state, middle);
 }
+
+/// A ball thrown up hits a ceiling just below its apex and falls back: the whole contact lies between two points at which the arc is
+/// looked at, whatever the step.
+#[test]
+fn what_passes_through_its_obstacle_and_back_between_two_looks_hits_it() {
+    let thrown = State::new(0.0, vec![0.0], vec![10.0]);
+    for (depth, h) in [(1e-2, 3.0), (1e-3, 3.0), (1e-5, 0.07), (1e-5, 3.0)] {
+        let system = saltus_zoo::Linear {
+            n: 1,
+            mass: vec![(0, 0, 1.0)],
+            load: vec![-10.0],
+            contacts: vec![(5.0 - depth, vec![(0, -1.0)], 0.5)],
+            ..saltus_zoo::Linear::default()
+        };
+        let run = run(&system, options(), &thrown, h, 1.9);
+        let hits = run.times(EventKind::Impact);
+        assert_eq!(hits.len(), 1, "{depth} {h}: {hits:?}");
+        let expected = 1.0 - (2.0 * depth / 10.0_f64).sqrt();
+        assert!((hits[0] - expected).abs() < 1e-9, "{depth} {h}: {hits:?}");
+    }
+}

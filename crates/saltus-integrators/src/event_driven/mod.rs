@@ -113,6 +113,8 @@ struct Own {
     /// Whether the memory was loaded: the state of the next step is then its state.
     is_loaded: bool,
     detected: Vec<Detected>,
+    /// Gaps and their rates at two points of an arc.
+    gaps: [Vec<(f64, f64)>; 2],
     decision: Decision,
     /// Modes before the event.
     before: Vec<Mode>,
@@ -187,6 +189,7 @@ impl Integrator for EventDriven {
             modes_are_current: false,
             is_loaded: false,
             detected: Vec::new(),
+            gaps: [Vec::new(), Vec::new()],
             decision: Decision::default(),
             before: Vec::new(),
             closed: Vec::new(),

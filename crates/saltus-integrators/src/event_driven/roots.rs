@@ -6,7 +6,7 @@
 use super::Own;
 use super::modes::{Mode, inner, size, slip};
 use crate::integrator::StepError;
-use crate::kit::Row;
+use crate::kit::{Row, Stage};
 use saltus_system::{State, System};
 
 /// Points of a piece at which events are looked for.
@@ -58,6 +58,13 @@ pub(super) struct Decision {
     pub(super) state: State,
 }
 
+/// Gaps of the contacts and their rates at a stage.
+fn gaps_at(stage: &Stage, gaps: &mut Vec<(f64, f64)>) {
+    let set = &stage.contacts;
+    gaps.clear();
+    gaps.extend((0..set.len()).map(|i| (set.gap[i], set.normal_velocity(i, &stage.v))));
+}
+
 impl Own {
     /// The first event on the piece just integrated, `h` \[s\] long: the time from its start.
     pub(super) fn search(&mut self, system: &dyn System, h: f64) -> Result<Option<f64>, StepError> {
@@ -66,11 +73,19 @@ impl Own {
             return Ok(None);
         }
         let mut a = 0.0;
+        self.arc.evaluate_dense_output(system, a, false)?;
+        gaps_at(&self.arc.work, &mut self.gaps[0]);
         for j in 1..=SAMPLES {
             let b = h * f64::from(j) / f64::from(SAMPLES);
             let passed = self.detect_events(system, b)?;
             if !self.detected.is_empty() {
                 return self.bisect(system, a, b, h).map(Some);
+            }
+            if let Some(bottom) = self.find_dip(system, a, b)? {
+                self.detect_events(system, bottom)?;
+                if !self.detected.is_empty() {
+                    return self.bisect(system, a, bottom, h).map(Some);
+                }
             }
             if passed {
                 let mut c = a;
@@ -86,6 +101,48 @@ impl Own {
             a = b;
         }
         Ok(None)
+    }
+
+    /// A point between `a`, whose gaps were kept, and `b`, where the arc was looked at last, at which an open contact that is outside
+    /// of its obstacle at both is inside, on its way in. Keeps the gaps at `b`.
+    fn find_dip(&mut self, system: &dyn System, a: f64, b: f64) -> Result<Option<f64>, StepError> {
+        let [before, mut now] = std::mem::take(&mut self.gaps);
+        gaps_at(&self.arc.work, &mut now);
+        let mut found: Option<f64> = None;
+        for (i, &(g0, u0)) in before.iter().enumerate() {
+            let (g1, u1) = now[i];
+            let turns = g0 > 0.0 && u0 < 0.0 && g1 > 0.0 && u1 > 0.0;
+            let reaches = g0 + u0 * (b - a) < 0.0 || g1 - u1 * (b - a) < 0.0;
+            if self.arc.modes[i] != Mode::Open || !turns || !reaches {
+                continue;
+            }
+            // The gap is smallest where its rate passes zero.
+            let (mut low, mut high) = (a, b);
+            for _ in 0..HALVINGS {
+                let m = 0.5 * (low + high);
+                if m <= low || m >= high {
+                    break;
+                }
+                self.arc.evaluate_dense_output(system, m, false)?;
+                let set = &self.arc.work.contacts;
+                let (gap, u) = (set.gap[i], set.normal_velocity(i, &self.arc.work.v));
+                let out_of_reach = gap > 0.0 && gap > 2.0 * u.abs() * (high - low);
+                if u < 0.0 && gap < 0.0 {
+                    found = Some(found.map_or(m, |other| other.min(m)));
+                    break;
+                }
+                if out_of_reach {
+                    break;
+                }
+                if u < 0.0 {
+                    low = m;
+                } else {
+                    high = m;
+                }
+            }
+        }
+        self.gaps = [now, before];
+        Ok(found)
     }
 
     /// The instant between `a`, where nothing happens, and `b`, where something does; leaves what happens there in `detected`.

@@ -54,6 +54,7 @@ fn a_saved_run_goes_on_bit_for_bit() {
                 c.q.iter()
                     .chain(&c.v)
                     .chain(&c.memory)
+                    .chain([&c.start, &c.t])
                     .map(|x| x.to_bits())
                     .collect::<Vec<_>>()
             };
