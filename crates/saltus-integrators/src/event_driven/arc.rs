@@ -378,6 +378,21 @@ impl Arc {
         Ok(())
     }
 
+    /// Pieces since the start of the step.
+    pub(super) fn pieces(&self) -> usize {
+        self.used
+    }
+
+    /// That the tolerance asks for steps shorter than the last one.
+    pub(super) fn needs_shorter_steps(&self) -> StepError {
+        let last = self.used.checked_sub(1).map(|k| self.pieces[k].taken);
+        StepError::Integration {
+            t: self.base.t,
+            h: last.unwrap_or(0.0),
+            rtol: self.rtol,
+        }
+    }
+
     /// Time since the start of the step \[s\] where the next piece begins.
     pub(super) fn time(&self) -> f64 {
         let last = self.used.checked_sub(1).map(|k| &self.pieces[k]);
