@@ -288,10 +288,12 @@ impl Growth {
         }
     }
 
-    /// A step that is not finite beyond the largest stable one is the end of a motion that has diverged.
+    /// A step that is not finite beyond the largest stable one ends a motion that has diverged, where its energy says so.
     fn explain(&self, error: StepError, h: f64, limit: Option<f64>) -> StepError {
         match error {
-            StepError::NotFinite { .. } if limit.is_some_and(|limit| h > limit) => {
+            StepError::NotFinite { .. }
+                if limit.is_some_and(|limit| h > limit) && self.gained > self.size =>
+            {
                 let (gained, size) = (self.gained, self.size);
                 StepError::Diverged {
                     gained,
@@ -482,7 +484,27 @@ fn finish(observers: &mut [&mut dyn Observer], stop: &Stop) -> Result<(), Observ
 
 #[cfg(test)]
 mod tests {
-    use super::Plan;
+    use super::{Growth, Plan};
+    use crate::integrator::StepError;
+
+    #[test]
+    fn a_formula_that_left_its_domain_is_no_divergence() {
+        let growth = |gained: f64| Growth {
+            total: 0.5,
+            potential: 0.0,
+            gained,
+            size: 0.5,
+            streak: 0,
+        };
+        let error = || StepError::NotFinite {
+            quantity: "the force",
+            place: "x".to_owned(),
+            t: 0.3,
+        };
+        let explained = |gained: f64| growth(gained).explain(error(), 1e-3, Some(0.0));
+        assert!(matches!(explained(0.01), StepError::NotFinite { .. }));
+        assert!(matches!(explained(1e9), StepError::Diverged { .. }));
+    }
 
     #[test]
     fn the_last_step_ends_at_the_end() {

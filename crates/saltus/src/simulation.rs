@@ -335,14 +335,12 @@ impl<'a> Simulation<'a> {
             }
             Err(other) => return Err(other.into()),
         };
-        // The difference of two times has the round-off of both.
-        let is_whole = |h: f64| (h - plan.step).abs() <= 1e-9 * plan.step;
-        let whole = audit.last_step().is_none_or(is_whole);
         let outcome = audit
             .into_outcome()
             .ok_or(RunError::Drive(DriveError::Observer(stop_without_end(
                 &stop,
             ))))?;
+        let whole = outcome.last_step.is_none_or(|h| h == plan.step);
         // Steps of chosen length have no grid, and a shortened last step leaves it.
         if whole && !chooses {
             checkpoint.steps = plan.first + outcome.steps;

@@ -20,6 +20,8 @@ const SHRINK: f64 = 0.2;
 const SAFETY: f64 = 0.9;
 /// Share of the largest coordinate that stands for the size of the others.
 const SHARE: f64 = 1e-2;
+/// Most pieces between two outputs: a tolerance below round-off asks for ever more.
+const MOST_PIECES: usize = 100_000;
 /// A step shorter than this share of the one asked for cannot reach the tolerance.
 const SHORTEST: f64 = 1e-13;
 
@@ -275,6 +277,13 @@ impl Arc {
 
     /// Integrates one piece of at most `most` \[s\] and returns its length; [`accept`](Self::accept) takes it, or a part.
     pub(super) fn advance(&mut self, system: &dyn System, most: f64) -> Result<f64, StepError> {
+        if self.used >= MOST_PIECES {
+            return Err(StepError::Integration {
+                t: self.base.t,
+                h: self.pieces[self.used - 1].taken,
+                rtol: self.rtol,
+            });
+        }
         let (method, bound) = self.method(most);
         let suggested = self.suggestion[method as usize];
         let mut h = bound.min(suggested);
@@ -376,21 +385,6 @@ impl Arc {
         }
         self.pieces[self.used] = piece;
         Ok(())
-    }
-
-    /// Pieces since the start of the step.
-    pub(super) fn pieces(&self) -> usize {
-        self.used
-    }
-
-    /// That the tolerance asks for steps shorter than the last one.
-    pub(super) fn needs_shorter_steps(&self) -> StepError {
-        let last = self.used.checked_sub(1).map(|k| self.pieces[k].taken);
-        StepError::Integration {
-            t: self.base.t,
-            h: last.unwrap_or(0.0),
-            rtol: self.rtol,
-        }
     }
 
     /// Time since the start of the step \[s\] where the next piece begins.

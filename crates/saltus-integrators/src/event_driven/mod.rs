@@ -55,8 +55,6 @@ use roots::{Decision, Detected};
 use saltus_system::{State, System};
 
 const NAME: &str = "event-driven";
-/// Most pieces of a smooth arc between two outputs: a tolerance below round-off asks for ever more.
-const MOST_PIECES: usize = 100_000;
 /// Output times closer to the end of the run than this share of a step are the end.
 const NEAR: f64 = 1e-9;
 
@@ -426,9 +424,6 @@ impl Own {
             let left = length - self.arc.time();
             if left <= 0.0 {
                 return Ok(false);
-            }
-            if self.arc.pieces() >= MOST_PIECES {
-                return Err(self.arc.needs_shorter_steps());
             }
             let h = self.arc.advance(system, left)?;
             if let Some(s) = self.search(system, h)? {

@@ -390,11 +390,6 @@ impl Audit {
         self.latest_moving
     }
 
-    /// Length of the last step \[s\].
-    pub(crate) fn last_step(&self) -> Option<f64> {
-        self.h
-    }
-
     /// How the run went; `None` before it has ended.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {
