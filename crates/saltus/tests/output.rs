@@ -486,7 +486,7 @@ fn the_report_loads_nothing() {
     assert!(html.contains("<path class=\"stem c1\""));
     // What the largest gain is, and what it contains.
     assert!(html.contains("beyond the work of forces without a potential"));
-    assert!(html.contains("moving constraints and a potential that depends on time"));
+    assert!(html.contains("and the work of what moves by itself"));
     assert!(!html.contains("NaN"));
 }
 
