@@ -8,6 +8,7 @@ use saltus_mechanics::flexible::mesh::generate::{
     Division, PlaneCells, SpaceCells, block, line, rectangle,
 };
 use saltus_mechanics::flexible::mesh::{CELLS, Mesh, MeshError, gmsh};
+use saltus_mechanics::flexible::solid::{Law, Material, Quadrilateral, Section};
 
 fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [
@@ -152,6 +153,28 @@ fn orientation_is_mended_or_refused() {
     folded.push(Cell::Quadrilateral, &[0, 2, 1, 3]).unwrap();
     let message = folded.mend_orientation().unwrap_err().to_string();
     assert!(message.contains("folded"), "{message}");
+    // A corner pushed in beyond the diagonal: positive at the Gauss points, then not.
+    for (place, accepted) in [(0.52, true), (0.8, false)] {
+        for nodes in [[0, 1, 2, 3], [3, 2, 1, 0]] {
+            let mut dented = Mesh::new(corners.clone());
+            dented.nodes[0] = [place, place, 0.0];
+            dented.push(Cell::Quadrilateral, &nodes).unwrap();
+            let mended = dented.mend_orientation();
+            assert_eq!(mended.is_ok(), accepted, "{mended:?}");
+            if accepted {
+                assert_eq!(mended.unwrap(), usize::from(nodes[0] == 3));
+                assert_eq!(dented.dented().len(), 1);
+                let material = Material::new(Law::Linear, 1.0, 0.3, 1.0).unwrap();
+                let section = Section::plane_strain(material, 1.0).unwrap();
+                let element = &Quadrilateral::on_mesh(&section, &dented).unwrap()[0];
+                assert!((element.volume() - (1.0 - place)).abs() < 1e-14);
+            }
+        }
+    }
+    let mut dented = block([0.0; 3], [1.0; 3], [1, 1, 1], SpaceCells::Hexahedra).unwrap();
+    dented.nodes[0] = [0.4; 3];
+    assert_eq!(dented.mend_orientation().unwrap(), 0);
+    assert_eq!(dented.dented().len(), 1);
     let mut flat = Mesh::new(corners);
     flat.push(Cell::Triangle, &[0, 1, 1]).unwrap();
     assert!(flat.mend_orientation().is_err());

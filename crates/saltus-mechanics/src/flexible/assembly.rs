@@ -8,6 +8,7 @@ use super::element::{Cell, NodeKind};
 use super::group::{Part, View};
 use super::loads::Load;
 use super::places::{HELD, Places};
+use super::pressure::Pressure;
 use super::surfaces::Touching;
 use crate::rotation;
 use saltus_linear::{MatrixSink, axpy, dot};
@@ -36,6 +37,8 @@ pub struct Assembly {
     pub(super) on_held: Vec<Load>,
     /// Loads without a potential.
     pub(super) loads: Vec<Load>,
+    /// Loads that follow the faces they act on.
+    pub(super) pressures: Vec<Pressure>,
     pub(super) motions: Vec<Motion>,
     pub(super) ties: Vec<Tie>,
     pub(super) contacts: Vec<ContactPair>,
@@ -69,6 +72,7 @@ impl Assembly {
             mut parts,
             gravity,
             loads,
+            pressures,
             motions,
             ties,
             contacts,
@@ -117,7 +121,7 @@ impl Assembly {
             loads.into_iter().partition(|load| load.is_on_held(&places));
         on_held.extend(constant);
         let linear = parts.iter().all(|part| part.is_linear());
-        let turning = loads.iter().any(|load| !load.is_affine());
+        let turning = !pressures.is_empty() || loads.iter().any(|load| !load.is_affine());
         let structure = Structure {
             mass: MassKind::Constant,
             force: if linear && !turning {
@@ -144,6 +148,7 @@ impl Assembly {
             gravity,
             on_held,
             loads,
+            pressures,
             motions,
             ties,
             contacts,
@@ -268,6 +273,18 @@ impl Assembly {
     fn loads(&self, t: f64, view: View<'_>, f: &mut [f64]) {
         for load in &self.loads {
             load.add(t, &self.places, view, f);
+        }
+        for pressure in &self.pressures {
+            pressure.add(t, &self.places, view, f);
+        }
+    }
+
+    fn load_stiffness(&self, t: f64, view: View<'_>, stiffness: &mut dyn MatrixSink) {
+        for load in &self.loads {
+            load.stiffness(t, &self.places, view, stiffness);
+        }
+        for pressure in &self.pressures {
+            pressure.stiffness(t, &self.places, view, stiffness);
         }
     }
 }
@@ -455,9 +472,7 @@ impl Dynamics for Assembly {
         for part in &self.parts {
             part.stiffness(view, stiffness);
         }
-        for load in &self.loads {
-            load.stiffness(at.t, &self.places, view, stiffness);
-        }
+        self.load_stiffness(at.t, view, stiffness);
     }
 
     fn damping(&self, at: Point<'_>, damping: &mut dyn MatrixSink) {
@@ -475,9 +490,7 @@ impl Dynamics for Assembly {
             for part in &self.parts {
                 part.tangents(view, tangents.stiffness, tangents.damping);
             }
-            for load in &self.loads {
-                load.stiffness(at.t, &self.places, view, tangents.stiffness);
-            }
+            self.load_stiffness(at.t, view, tangents.stiffness);
         }
     }
 
@@ -515,7 +528,9 @@ impl Dynamics for Assembly {
     }
 
     fn is_conservative(&self) -> bool {
-        self.loads.is_empty() && !self.parts.iter().any(|part| part.is_damped())
+        self.loads.is_empty()
+            && self.pressures.is_empty()
+            && !self.parts.iter().any(|part| part.is_damped())
     }
 }
 

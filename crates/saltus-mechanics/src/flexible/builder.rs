@@ -6,6 +6,7 @@ use super::element::{Element, NodeKind};
 use super::group::{Group, Part};
 use super::loads::Load;
 use super::places::Places;
+use super::pressure::Pressure;
 use super::surfaces::{SurfaceContact, Touching};
 use crate::gap::GapError;
 use crate::signal::Signal;
@@ -131,6 +132,7 @@ pub struct Builder {
     parts: Vec<Box<dyn Part>>,
     gravity: [f64; 3],
     loads: Vec<Load>,
+    pressures: Vec<Pressure>,
     pub(super) motions: Vec<Motion>,
     pub(super) ties: Vec<Tie>,
     contacts: Vec<ContactPair>,
@@ -323,6 +325,38 @@ impl Builder {
         self.loads.push(load);
     }
 
+    /// Adds a pressure that follows the faces it acts on.
+    ///
+    /// # Errors
+    /// [`AssemblyError`] where a face has neither two corners in the plane nor three or four in space.
+    pub fn pressure(&mut self, pressure: Pressure) -> Result<(), AssemblyError> {
+        for face in &pressure.faces {
+            let dimension = match face.corners.len() {
+                2 => 2,
+                3 | 4 => 3,
+                found => {
+                    return Err(AssemblyError::Length {
+                        what: "the list of corners of a face under pressure".to_owned(),
+                        found,
+                        expected: 4,
+                    });
+                }
+            };
+            for &node in &face.corners {
+                if self.kind(node).dimension() != dimension {
+                    let expected = if dimension == 2 {
+                        NodeKind::Plane
+                    } else {
+                        NodeKind::Space
+                    };
+                    self.expect(expected, node, || "a face under pressure".to_owned())?;
+                }
+            }
+        }
+        self.pressures.push(pressure);
+        Ok(())
+    }
+
     /// Makes a translational component (or a plane angle) follow a function of time.
     ///
     /// # Errors
@@ -431,6 +465,7 @@ impl Builder {
             parts: self.parts,
             gravity: self.gravity,
             loads: self.loads,
+            pressures: self.pressures,
             motions: self.motions,
             ties: self.ties,
             contacts: self.contacts,
@@ -476,6 +511,7 @@ pub(super) struct Ingredients {
     pub parts: Vec<Box<dyn Part>>,
     pub gravity: [f64; 3],
     pub loads: Vec<Load>,
+    pub pressures: Vec<Pressure>,
     pub motions: Vec<Motion>,
     pub ties: Vec<Tie>,
     pub contacts: Vec<ContactPair>,

@@ -18,6 +18,8 @@ pub struct SupportForce {
     around: Vec<(usize, usize, usize, u8)>,
     /// Loads on held coordinates, by their number.
     loads: Vec<usize>,
+    /// Pressure, face and number of the corner in it, with the components that are held there.
+    pressed: Vec<(usize, usize, usize, u8)>,
 }
 
 impl SupportForce {
@@ -31,6 +33,7 @@ impl SupportForce {
                 components: components.clone(),
                 around: Vec::new(),
                 loads: Vec::new(),
+                pressed: Vec::new(),
             });
             for &node in nodes {
                 let count = assembly.kind(node).velocities();
@@ -52,6 +55,15 @@ impl SupportForce {
         for (i, load) in assembly.on_held.iter().enumerate() {
             for &(k, _) in place.get(&load.node).into_iter().flatten() {
                 forces[k].loads.push(i);
+            }
+        }
+        for (p, pressure) in assembly.pressures.iter().enumerate() {
+            for (f, face) in pressure.faces.iter().enumerate() {
+                for (local, node) in face.corners.iter().enumerate() {
+                    for &(k, mask) in place.get(node).into_iter().flatten() {
+                        forces[k].pressed.push((p, f, local, mask));
+                    }
+                }
             }
         }
         forces
@@ -85,6 +97,14 @@ impl SupportForce {
             let load = &assembly.on_held[i];
             for (c, sum) in sum.iter_mut().enumerate() {
                 *sum -= load.on(c, t, &assembly.places, view);
+            }
+        }
+        for &(p, f, local, mask) in &self.pressed {
+            let pressure = &assembly.pressures[p];
+            let size = pressure.amplitude.value(t);
+            let unit = pressure.faces[f].unit_force(local, &assembly.places, view);
+            for c in (0..3).filter(|c| mask >> c & 1 == 1) {
+                sum[c] -= size * unit[c];
             }
         }
         for (value, &c) in values.iter_mut().zip(&self.components) {

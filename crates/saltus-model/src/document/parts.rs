@@ -224,7 +224,7 @@ pub struct Tie {
     pub components: Words,
 }
 
-/// A force or a moment on nodes, a traction on faces, or a force per length along a bar or beam.
+/// A force or a moment on nodes, a traction or pressure on faces, or a force per length along a bar or beam.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
@@ -234,12 +234,15 @@ pub struct Load {
     pub force: Option<Vec<Quantity>>,
     /// Moment \[N·m\]: one formula of the time in the plane, three in space.
     pub moment: Option<Numbers>,
-    /// Whether a moment in space turns with the node; otherwise its axis is fixed in space.
-    #[serde(default)]
-    pub follower: bool,
+    /// Whether a moment in space turns with the node (where not given its axis is fixed in space), and whether a pressure
+    /// stays normal to the faces as they deform (where not given it does, but on parts for small displacements).
+    pub follower: Option<bool>,
     /// Force per area of the stress-free faces of a solid \[Pa\], one formula of the time per coordinate; its direction
     /// is fixed in space.
     pub traction: Option<Vec<Quantity>>,
+    /// Pressure on faces of a solid \[Pa\], or across a bar or beam in the plane \[N/m\] towards the left on the way from its start to
+    /// its end, a formula of the time; positive values press into the body.
+    pub pressure: Option<Quantity>,
     /// Force per stress-free length of a bar or beam \[N/m\], one formula of the time per coordinate; its direction is
     /// fixed in space.
     pub line_force: Option<Vec<Quantity>>,

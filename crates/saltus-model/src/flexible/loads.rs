@@ -1,4 +1,4 @@
-//! Loads: forces and moments on nodes, tractions on faces, forces per length along bars and beams.
+//! Loads: forces and moments on nodes, tractions and pressures on faces, forces per length along bars and beams.
 
 use super::Work;
 use super::lines::distance;
@@ -9,7 +9,8 @@ use crate::document::Quantity;
 use crate::document::parts::{Load, Numbers};
 use crate::tree::Path;
 use saltus_mechanics::flexible::loads::face_shares;
-use saltus_mechanics::flexible::{LoadKind, NodeId, NodeKind};
+use saltus_mechanics::flexible::pressure::weighted_normals;
+use saltus_mechanics::flexible::{LoadKind, NodeId, NodeKind, PressedFace, Pressure};
 use std::collections::BTreeMap;
 
 impl Work<'_, '_> {
@@ -19,13 +20,25 @@ impl Work<'_, '_> {
             if load.force.is_none()
                 && load.moment.is_none()
                 && load.traction.is_none()
+                && load.pressure.is_none()
                 && load.line_force.is_none()
             {
                 let diagnostic = Diagnostic::new(format!(
-                    "missing key \"force\", \"moment\", \"traction\" or \"line_force\" in {at}"
+                    "missing key \"force\", \"moment\", \"traction\", \"pressure\" or \"line_force\" in {at}"
                 ))
                 .label("nothing acts");
                 self.findings.at(&at, diagnostic);
+            }
+            if load.follower.is_some() && load.moment.is_none() && load.pressure.is_none() {
+                let diagnostic = Diagnostic::new(format!(
+                    "{at} has \"follower\", but neither a moment nor a pressure"
+                ))
+                .label("nothing follows")
+                .help("forces, tractions and line forces keep their direction in space; remove it");
+                self.findings.at_key(&at.key("follower"), diagnostic);
+            }
+            if let Some(pressure) = &load.pressure {
+                let _ = self.pressure(load, pressure, &at);
             }
             if let Some(traction) = &load.traction {
                 let _ = self.traction(load, traction, &at);
@@ -82,7 +95,7 @@ impl Work<'_, '_> {
             };
             let kind = if expected == 1 {
                 LoadKind::Component(2)
-            } else if load.follower {
+            } else if load.follower == Some(true) {
                 LoadKind::Component(3 + c)
             } else {
                 let mut axis = [0.0; 3];
@@ -121,6 +134,105 @@ impl Work<'_, '_> {
             self.push_vector(node, share, traction, &place)?;
         }
         Some(())
+    }
+
+    /// A pressure on the faces of solids, or across bars and beams in the plane: following them as they deform, or as they are without
+    /// stress.
+    fn pressure(&mut self, load: &Load, pressure: &Quantity, at: &Path) -> Option<()> {
+        let place = at.key("pressure");
+        let mut following = Vec::new();
+        // Force of the pressure 1 on each node; in the plane the third is a moment.
+        let mut shares: BTreeMap<NodeId, [f64; 3]> = BTreeMap::new();
+        for (word, inside) in load.at.places(&at.key("at")) {
+            let faces = self.pressed(word, &inside)?;
+            let linear = self.nodes.is_linear(word);
+            if linear && load.follower == Some(true) {
+                let diagnostic = Diagnostic::new(format!(
+                    "\"{word}\" is for small displacements: it has no deformed faces that a pressure could follow"
+                ))
+                .label("cannot follow")
+                .help("remove it: the pressure acts on the stress-free faces; or choose a law or theory for large ones");
+                self.findings.at_key(&at.key("follower"), diagnostic);
+                return None;
+            }
+            if load.follower.unwrap_or(!linear) {
+                following.extend(faces);
+                continue;
+            }
+            let cubic = self.nodes.is_of_line(word) && linear;
+            for face in faces {
+                let corners: Vec<[f64; 3]> = face.corners.iter().map(|&n| self.point(n)).collect();
+                for (node, normal) in face.corners.iter().zip(weighted_normals(&corners)) {
+                    let share = shares.entry(*node).or_default();
+                    for (share, n) in share.iter_mut().zip(normal) {
+                        *share -= face.thickness * n;
+                    }
+                }
+                if cubic {
+                    let moment = distance(&corners[0], &corners[1]).powi(2) / 12.0;
+                    shares.entry(face.corners[0]).or_default()[2] += moment;
+                    shares.entry(face.corners[1]).or_default()[2] -= moment;
+                }
+            }
+        }
+        let formula = build::formula(pressure, &place);
+        for (node, share) in shares {
+            for (c, weight) in share.into_iter().enumerate() {
+                if weight != 0.0 {
+                    self.push_terms(node, LoadKind::Component(c), &[(weight, formula.clone())])?;
+                }
+            }
+        }
+        if !following.is_empty() {
+            let amplitude = self.signal(&[(1.0, formula)], "a load")?;
+            let pressure = Pressure {
+                faces: following,
+                amplitude,
+            };
+            let added = self.builder.pressure(pressure);
+            self.accept(&place, added)?;
+        }
+        Some(())
+    }
+
+    /// What a pressure may act on: faces of a solid, or the elements of a bar or beam in the plane.
+    fn pressed(&mut self, word: &str, at: &Path) -> Option<Vec<PressedFace>> {
+        if self.nodes.is_of_line(word) {
+            let nodes = match self.nodes.along(word) {
+                Ok((nodes, _)) => nodes,
+                Err(diagnostic) => {
+                    self.findings.at(at, diagnostic);
+                    return None;
+                }
+            };
+            if self.builder.kind(nodes[0]).dimension() != 2 {
+                let diagnostic = Diagnostic::new(format!(
+                    "\"{word}\" has no side that a pressure could act on"
+                ))
+                .label("expected faces of a solid, or a bar or beam in the plane")
+                .help("line_force is a force per length in a fixed direction");
+                self.findings.at(at, diagnostic);
+                return None;
+            }
+            let edge = |ends: &[NodeId]| PressedFace {
+                corners: ends.to_vec(),
+                thickness: 1.0,
+            };
+            return Some(nodes.windows(2).map(edge).collect());
+        }
+        match self.nodes.faces(word) {
+            Ok((faces, thickness)) => {
+                let pressed = faces.iter().map(|face| PressedFace {
+                    corners: face.corners().to_vec(),
+                    thickness,
+                });
+                Some(pressed.collect())
+            }
+            Err(diagnostic) => {
+                self.no_node(word, at, diagnostic);
+                None
+            }
+        }
     }
 
     /// A force along bars and beams: half of that on an element to either end, and on linear beams the moments that

@@ -23,6 +23,8 @@ struct Part {
     cubic: bool,
     /// Thickness of a solid in the plane \[m\]; 1 in space.
     thickness: f64,
+    /// Whether a solid is for small displacements only.
+    linear: bool,
     /// Sets of nodes by name.
     sets: IndexMap<String, Set>,
 }
@@ -126,18 +128,20 @@ impl Nodes {
         }
     }
 
-    /// Adds a solid with its sets of nodes and faces; `thickness` \[m\] is 1 in space.
+    /// Adds a solid with its sets of nodes and faces; `thickness` \[m\] is 1 in space, `linear` one for small displacements.
     pub fn body(
         &mut self,
         name: &str,
         all: Vec<NodeId>,
         sets: IndexMap<String, Set>,
         thickness: f64,
+        linear: bool,
     ) {
         let part = Part {
             all,
             sets,
             thickness,
+            linear,
             ..Part::default()
         };
         self.parts.insert(name.to_owned(), part);
@@ -232,6 +236,13 @@ impl Nodes {
                 .help("name the part alone"))
             }
         }
+    }
+
+    /// Whether `reference` is about a part for small displacements only.
+    pub fn is_linear(&self, reference: &str) -> bool {
+        let name = reference.split('.').next().unwrap_or_default();
+        let part = self.parts.get(name);
+        part.is_some_and(|part| part.linear || part.cubic)
     }
 
     /// The faces of a solid, or of one of its sets, and its thickness.

@@ -51,6 +51,7 @@ impl Work<'_, '_> {
         let values = self.material_called(&solid.material, at);
         let (mesh, uniform) = self.mesh(solid, at)?;
         let dimension = self.dimension_of(solid, &mesh, at)?;
+        self.note_dented(solid, &mesh);
         self.fits_the_mesh(solid, &mesh, dimension, at)?;
         let thickness = self.thickness(solid, dimension, at);
         let mut sets = self.named_sets(solid, &mesh, dimension, at)?;
@@ -87,8 +88,9 @@ impl Work<'_, '_> {
             .drain(..)
             .map(|(name, set)| (name, set.on(&ids)))
             .collect();
+        let linear = solid.law == Law::Linear;
         self.nodes
-            .body(&solid.name, ids, sets, thickness.unwrap_or(1.0));
+            .body(&solid.name, ids, sets, thickness.unwrap_or(1.0), linear);
         Some(())
     }
 
@@ -242,6 +244,20 @@ impl Work<'_, '_> {
             *x = std::array::from_fn(|i| offset[i] + scale * x[i]);
         }
         Some(mesh)
+    }
+
+    /// Says which cells have a corner pushed in, so that a part of their shape is inside out.
+    fn note_dented(&mut self, solid: &Solid, mesh: &Mesh) {
+        let dented = mesh.dented();
+        if let Some(first) = dented.first() {
+            self.notes.push(format!(
+                "{} of the mesh of \"{}\" {} a negative Jacobian at a corner, the first is {first} (nodes {:?}): it is positive at the Gauss points, where the element is integrated; stresses there are less accurate",
+                suggest::count(dented.len(), first.kind().name(), first.kind().names()),
+                solid.name,
+                if dented.len() == 1 { "has" } else { "have" },
+                mesh.cell(*first),
+            ));
+        }
     }
 
     /// The part of a mesh that the body consists of.

@@ -123,6 +123,19 @@ impl Cell {
         }
     }
 
+    /// The same of several.
+    #[must_use]
+    pub const fn names(self) -> &'static str {
+        match self {
+            Self::Point => "points",
+            Self::Line => "lines",
+            Self::Triangle => "triangles",
+            Self::Quadrilateral => "quadrilaterals",
+            Self::Tetrahedron => "tetrahedra",
+            Self::Hexahedron => "hexahedra",
+        }
+    }
+
     const fn slot(self) -> usize {
         match self {
             Self::Point => 0,

@@ -1,5 +1,7 @@
 //! Cells whose nodes run the wrong way round are turned, cells without volume are refused.
 
+use super::super::solid::element::{FLAT as NO_VOLUME, measures};
+use super::super::solid::{Hexahedral, Quadrangular};
 use super::{Cell, CellId, Mesh, MeshError};
 
 type Vector = [f64; 3];
@@ -72,6 +74,21 @@ fn corner_measures(kind: Cell, x: &[Vector]) -> (f64, f64) {
     range
 }
 
+/// Lowest and highest Jacobian at the integration points of a quadrilateral or hexahedron, relative to its size.
+fn inner_measures(kind: Cell, x: &[Vector]) -> Option<(f64, f64)> {
+    match kind {
+        Cell::Quadrilateral => {
+            let places: [[f64; 2]; 4] = std::array::from_fn(|a| [x[a][0], x[a][1]]);
+            Some(measures::<Quadrangular, 2, 4, 4>(&places))
+        }
+        Cell::Hexahedron => {
+            let places: [Vector; 8] = std::array::from_fn(|a| x[a]);
+            Some(measures::<Hexahedral, 3, 8, 8>(&places))
+        }
+        _ => None,
+    }
+}
+
 /// Turns the nodes of a cell the other way round.
 fn turn(kind: Cell, nodes: &mut [usize]) {
     match kind {
@@ -99,7 +116,7 @@ impl Mesh {
     /// are surfaces, which have two sides.
     ///
     /// # Errors
-    /// [`MeshError::Shape`] where a cell is flat, or folded over itself.
+    /// [`MeshError::Shape`] where a cell is flat, or folded over itself beyond its integration points.
     pub fn mend_orientation(&mut self) -> Result<usize, MeshError> {
         let mut turned = 0;
         let plane = self.dimension() == 2 && self.is_plane();
@@ -119,11 +136,40 @@ impl Mesh {
                     turn(kind, nodes);
                     turned += 1;
                 } else if !(low > -FLAT && high > FLAT) {
-                    return Err(flat(CellId::new(kind, index), nodes, low, high));
+                    match inner_measures(kind, &x[..n]) {
+                        Some((low, _)) if low > NO_VOLUME => {}
+                        Some((_, high)) if high < -NO_VOLUME => {
+                            turn(kind, nodes);
+                            turned += 1;
+                        }
+                        _ => return Err(flat(CellId::new(kind, index), nodes, low, high)),
+                    }
                 }
             }
         }
         Ok(turned)
+    }
+
+    /// Quadrilaterals (of plane meshes) and hexahedra whose Jacobian is negative at a corner, and with it in some of their inside: a
+    /// corner is pushed in. Elements integrate over those that are positive at their Gauss points.
+    #[must_use]
+    pub fn dented(&self) -> Vec<CellId> {
+        let kind = match self.dimension() {
+            2 => Cell::Quadrilateral,
+            _ => Cell::Hexahedron,
+        };
+        let is_dented = |cell: &[usize]| {
+            let mut x = [[0.0; 3]; 8];
+            for (x, &node) in x.iter_mut().zip(cell) {
+                *x = self.nodes[node];
+            }
+            corner_measures(kind, &x[..cell.len()]).0 < -FLAT
+        };
+        let cells = self.cells(kind).enumerate();
+        cells
+            .filter(|(_, cell)| is_dented(cell))
+            .map(|(index, _)| CellId::new(kind, index))
+            .collect()
     }
 }
 

@@ -16,7 +16,7 @@ use crate::rotation::Scalar;
 use std::marker::PhantomData;
 
 /// A determinant below this part of the size of the element counts as zero.
-const FLAT: f64 = 1e-12;
+pub(in crate::flexible) const FLAT: f64 = 1e-12;
 
 /// A solid element with `N` nodes and `Q` integration points in `D` dimensions.
 ///
@@ -128,19 +128,9 @@ impl<S: Shape<D, N, Q>, const D: usize, const N: usize, const Q: usize> Solid<S,
     /// An element with its nodes at these stress-free places \[m\], in the order of [`Cell`].
     ///
     /// # Errors
-    /// [`ElementError::Shape`] with the Jacobian where the element is turned inside out or flat.
+    /// [`ElementError::Shape`] with the Jacobian where the element is turned inside out or flat at an integration point.
     pub fn new(section: &Section<D>, places: &[[f64; D]; N]) -> Result<Self, ElementError> {
-        let size = places.iter().flat_map(|x| {
-            let from = &places[0];
-            x.iter().zip(from).map(|(x, y)| (x - y).abs())
-        });
-        let size = size.fold(0.0, f64::max).powi(D as i32);
-        for corner in S::corners() {
-            let (_, det) = jacobian::<D, N>(&S::gradients(&corner), places);
-            if !det.is_finite() || det < -FLAT * size {
-                return Err(Self::refuse(&corner, det));
-            }
-        }
+        let size = size(places);
         let mut gradients = [[[0.0; D]; N]; Q];
         let mut weights = [0.0; Q];
         for (q, (at, weight)) in S::points().iter().enumerate() {
@@ -408,6 +398,31 @@ fn add_outer<const D: usize, const N: usize>(
             *entry += factor * a * b;
         }
     }
+}
+
+/// The largest extent of an element, to the power of its dimension: what its determinants are compared with.
+fn size<const D: usize, const N: usize>(places: &[[f64; D]; N]) -> f64 {
+    let extents = places.iter().flat_map(|x| {
+        let from = &places[0];
+        x.iter().zip(from).map(|(x, y)| (x - y).abs())
+    });
+    extents.fold(0.0, f64::max).powi(D as i32)
+}
+
+/// Lowest and highest Jacobian at the integration points of an element, relative to its size.
+pub(in crate::flexible) fn measures<
+    S: Shape<D, N, Q>,
+    const D: usize,
+    const N: usize,
+    const Q: usize,
+>(
+    places: &[[f64; D]; N],
+) -> (f64, f64) {
+    let size = size(places);
+    let measure = |(at, _): &([f64; D], f64)| jacobian(&S::gradients(at), places).1 / size;
+    let all = S::points().map(|point| measure(&point));
+    let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+    (low, all.into_iter().fold(f64::NEG_INFINITY, f64::max))
 }
 
 /// Inverse transposed of `∂X/∂ξ`, and its determinant.

@@ -12,7 +12,7 @@
 //! | large strains | [`Law::NeoHookean`] |
 //! | nearly incompressible | [`Integration::MeanDilatation`] on quadrilaterals or hexahedra, with [`Law::Linear`] or [`Law::NeoHookeanSplit`] |
 
-mod element;
+pub(super) mod element;
 mod fields;
 mod material;
 mod section;
