@@ -164,6 +164,9 @@ pub struct Solution {
     /// What all active sets of a complementarity problem gave, where they were tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enumeration: Option<AllSets>,
+    /// Whether the problem, of one contact, has several solutions with different velocities (Painlevé), of which this is one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub several: bool,
     /// Why the method is not for this problem: then nothing was tried, and there is no point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_applicable: Option<String>,
@@ -386,6 +389,7 @@ fn blank(kind: &'static str, size: usize, name: &str, status: Status) -> Solutio
         certificate: None,
         refuted: None,
         enumeration: None,
+        several: false,
         not_applicable: None,
         canonical: None,
         canonical_note: None,
@@ -425,6 +429,7 @@ fn solve_friction(
         time_s,
         certificate,
         refuted: refuted.flatten(),
+        several: end.outcome.is_solved() && contact::has_several_solutions(p),
         canonical,
         canonical_note: not_canonical(canonical),
         ..friction_solution("friction", p.contacts(), name, &end, r, u)
