@@ -45,7 +45,9 @@ impl Plan {
     pub fn steps(&self) -> u64 {
         let exact = (self.until - self.start) / self.step;
         // A quotient that is whole up to round-off is whole.
-        (exact - 1e-9 * exact.max(1.0)).ceil().max(0.0) as u64
+        let terms = (self.until.abs() + self.start.abs()) / self.step;
+        let slack = (4.0 * f64::EPSILON * terms).max(1e-9);
+        (exact - slack).ceil().max(0.0) as u64
     }
 
     /// Time after `k` steps \[s\].
@@ -165,6 +167,11 @@ pub trait Observer {
     /// # Errors
     /// Ends the run.
     fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError>;
+
+    /// Numbers in force at the end of options that are left out and follow from the motion; before [`end`](Self::end).
+    fn in_force(&mut self, options: &[(&'static str, f64)]) {
+        let _ = options;
+    }
 
     /// The run ended; called also after a failed step, with what was computed so far.
     ///
@@ -443,6 +450,10 @@ pub fn drive(
             break;
         }
     }
+    let resolved = integrator.resolved_options();
+    for observer in observers.iter_mut() {
+        observer.in_force(&resolved);
+    }
     finish(observers, &stop).map_err(DriveError::Observer)?;
     match stop {
         Stop::StepFailed { step, t, error } => Err(DriveError::Step { step, t, error }),
@@ -515,5 +526,9 @@ mod tests {
         // Ten times 0.1 is 1 up to round-off.
         assert_eq!(last(0.1, 1.0), 0.1);
         assert_eq!(last(0.5, 0.0), 0.5);
+        // Many steps are counted one by one, and times far from 0 have the round-off of their size.
+        assert_eq!(Plan::new(0.0, 1.0, 2e10 + 3.0).steps(), 20_000_000_003);
+        assert_eq!(Plan::new(0.0, 1e-10, 6.0).steps(), 60_000_000_000);
+        assert_eq!(Plan::new(1e6, 1e-6, 1e6 + 1.0).steps(), 1_000_000);
     }
 }

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Solved for the mean velocity `w` of the step, `q_{k+1} = q_k ⊕ h w`, with `q_{k−1} = q_k ⊕ (−h w_k)` from the step before:
-//! `M (w − w_k) = h f + Gᵀ P + W R`, `y = q_k ⊕ h (w − e w_k)/(1+e)`.
+//! `M (w − w_k) = h f + Gᵀ P + W R`, `y = q_k ⊕ h (w − e w_k)/(1+e)`. A gap that depends on the time is the mean of those at `t_{k+1}` and
+//! `t_{k−1}` with the weights of `y`.
 //!
 //! Order 1. Contact is a law on positions: no penetration for `e = 0`, penetration of about `e h |u|` in an impact for `e > 0`, which
 //! the next step removes. Bilateral constraints hold at positions, without drift. The velocity lags half a step behind and means
@@ -20,12 +21,12 @@ use crate::certificate::{Entry, Guarantees};
 use crate::integrator::refuse_laws_of_joints;
 use crate::integrator::{Integrator, StepError, StepReport};
 use crate::kit::{
-    Active, CorridorScheme, Duration, MomentumScale, Row, Stage, Step, StepProblem, integrator,
-    refuse_friction,
+    Active, CorridorScheme, Duration, LaggedEvents, LaggedStep, MomentumScale, Row, Stage, Step,
+    StepProblem, integrator, refuse_friction,
 };
 use crate::round_off;
 use crate::scheme::{OptionsError, check_tolerance};
-use saltus_linear::{SquareMatrix, max_abs};
+use saltus_linear::{SquareMatrix, is_zero, max_abs};
 use saltus_system::{ContactSet, Point, State, System};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,7 @@ impl SchatzmanPaoliOptions {
 #[derive(Debug)]
 struct SchatzmanPaoli {
     step: Step,
+    events: LaggedEvents,
     problem: StepProblem,
     active: Active,
     scale: MomentumScale,
@@ -112,6 +114,8 @@ struct SchatzmanPaoli {
     law: Stage,
     /// Contacts at the `y` of one coefficient of restitution.
     part: ContactSet,
+    /// The same with obstacles where they are at the end of the step and at the start of the last one.
+    moved: ContactSet,
     y: Vec<f64>,   // (nq)
     gap: Vec<f64>, // g of the bilateral constraints at q_{k+1} (ng)
     stiffness: SquareMatrix,
@@ -152,10 +156,13 @@ impl CorridorScheme for SchatzmanPaoli {
         refuse_friction(NAME, system, &step)?;
         refuse_laws_of_joints(system, NAME)?;
         let report = step.initial_report(system, h);
+        let mut events = LaggedEvents::default();
+        events.begin(&step.start.contacts, state);
         let nv = step.dims.nv;
         let zeros = || vec![0.0; nv];
         let matrix = || SquareMatrix::new(nv);
         let mut scheme = Self {
+            events,
             problem: StepProblem::default(),
             active: Vec::with_capacity(step.start.contacts.len()),
             scale: MomentumScale::new(&step.start.mass),
@@ -171,6 +178,7 @@ impl CorridorScheme for SchatzmanPaoli {
             theta_point: Stage::new(system),
             law: Stage::new(system),
             part: ContactSet::default(),
+            moved: ContactSet::default(),
             y: vec![0.0; step.dims.nq],
             gap: vec![0.0; step.dims.ng],
             stiffness: matrix(),
@@ -213,6 +221,7 @@ impl CorridorScheme for SchatzmanPaoli {
     }
 
     fn save(&self, memory: &mut Vec<f64>) {
+        self.events.save(memory);
         memory.extend([self.scale.get(), self.speed, self.h_k]);
         memory.extend_from_slice(&self.w_k);
         // Which places ever had an entry decides the order of elimination.
@@ -222,6 +231,7 @@ impl CorridorScheme for SchatzmanPaoli {
     }
 
     fn load(&mut self, memory: &[f64]) {
+        let memory = self.events.load(memory);
         if let [scale, speed, h_k, rest @ ..] = memory
             && let Some((w_k, rest)) = rest.split_at_checked(self.w_k.len())
         {
@@ -331,6 +341,10 @@ impl SchatzmanPaoli {
                 system.retract(&mut self.y, &self.work);
                 let t = start.t + h * (1.0 - e) / (1.0 + e);
                 system.evaluate_contacts(t, &self.y, &mut self.part);
+                if !is_zero(&self.part.rate) {
+                    let (part, moved) = (&mut self.part, &mut self.moved);
+                    average_obstacles(system, (part, moved), &self.y, e, (start.t - h, end));
+                }
                 evaluated_for = e;
             }
             let part = &self.part;
@@ -486,10 +500,42 @@ impl SchatzmanPaoli {
         // Its velocity is that of the time of the impulses.
         step.mean.copy_from_slice(&step.end.v);
         let redundant = self.problem.redundant;
-        let report = step.finish_with_mean(system, state, true, iterations, redundant)?;
+        let report = step.finish_with_mean(system, state, None, iterations, redundant)?;
+        // The end of the step is the start of the next one by now.
+        let (before, now) = (&step.end.contacts, &step.start.contacts);
+        let lagged = LaggedStep {
+            t: end,
+            contacts: now,
+            velocities: (&self.w_k, &self.w),
+            rates: (&before.rate, &now.rate),
+            impulse: &step.reactions.normal,
+        };
+        self.events.note(&lagged, &mut step.events);
         std::mem::swap(&mut self.w, &mut self.w_k);
         self.h_k = h;
         Ok(report)
+    }
+}
+
+/// Takes the mean of the gaps of `part` at `y` with obstacles where they are at the two times, weighted as the positions in `y` are: what
+/// stays closed on an obstacle that accelerates then rests on it. `moved` are the same contacts.
+fn average_obstacles(
+    system: &dyn System,
+    (part, moved): (&mut ContactSet, &mut ContactSet),
+    y: &[f64],
+    e: f64,
+    (before, after): (f64, f64),
+) {
+    moved.clone_from(part);
+    part.gap.fill(0.0);
+    for (t, weight) in [(before, e), (after, 1.0)] {
+        if weight == 0.0 {
+            continue;
+        }
+        system.evaluate_contacts(t, y, moved);
+        for (sum, gap) in part.gap.iter_mut().zip(&moved.gap) {
+            *sum += weight * gap / (1.0 + e);
+        }
     }
 }
 

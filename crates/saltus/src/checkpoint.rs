@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
-    /// Version of this format; 3.
+    /// Version of this format.
     pub format: u32,
     /// Name of the scheme whose memory this is.
     pub scheme: String,
@@ -45,7 +45,7 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// The format written by this version.
-    pub const FORMAT: u32 = 4;
+    pub const FORMAT: u32 = 5;
 
     /// Time after `steps` steps of `step` from `start` \[s\].
     #[allow(clippy::cast_precision_loss)]

@@ -121,6 +121,8 @@ impl Integrator for AdaptiveMoreauJean {
         let report = self.half.prepare(system, state, 0.5 * proposal)?;
         let mut half_steps = HalfSteps::default();
         half_steps.start(&self.half.reactions());
+        let mut history = ContactHistory::default();
+        history.begin(self.half.reactions().contacts, state);
         self.own = Some(Own {
             h_max,
             h_min,
@@ -133,7 +135,7 @@ impl Integrator for AdaptiveMoreauJean {
             compared: state.clone(),
             half_steps,
             events: Vec::new(),
-            history: ContactHistory::default(),
+            history,
             attempted: ContactHistory::default(),
             scratch: ContactSet::default(),
         });
@@ -355,6 +357,7 @@ fn ends<'a>(reactions: &Reactions<'a>, start: &'a State, end: &'a State) -> Step
         contacts: reactions.contacts,
         velocities: (&start.v, &end.v),
         arrival: &start.v,
+        rates: &reactions.contacts.rate,
         impulse: reactions.impulse,
         row_impulse: reactions.row_impulse,
         state: reactions.state,

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The order `p` that the estimate of the local error assumes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "WrittenOrder")]
 pub enum ErrorOrder {
     /// 0 in a step with an impact, else that of the scheme: 2 for `theta = 1/2`, 1 for others.
     #[default]
@@ -23,6 +24,55 @@ pub enum ErrorOrder {
     Two,
 }
 
+/// An order as it is written: a number, with quotes or without, or "variable".
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum WrittenOrder {
+    /// A number.
+    Number(#[schemars(range(min = 0, max = 2))] u8),
+    /// A word.
+    Word(OrderWord),
+}
+
+#[derive(Deserialize, JsonSchema)]
+enum OrderWord {
+    /// 0 in a step with an impact, else that of the scheme: 2 for `theta = 1/2`, 1 for others.
+    #[serde(rename = "variable")]
+    Variable,
+    /// The error estimate is twice the difference of both solutions (Acary, eq. 127).
+    #[serde(rename = "0")]
+    Zero,
+    /// The difference.
+    #[serde(rename = "1")]
+    One,
+    /// A third of the difference.
+    #[serde(rename = "2")]
+    Two,
+}
+
+impl From<WrittenOrder> for ErrorOrder {
+    fn from(written: WrittenOrder) -> Self {
+        use {OrderWord as Word, WrittenOrder as Written};
+        match written {
+            Written::Number(0) | Written::Word(Word::Zero) => Self::Zero,
+            Written::Number(1) | Written::Word(Word::One) => Self::One,
+            // The schema lets nothing else through.
+            Written::Number(_) | Written::Word(Word::Two) => Self::Two,
+            Written::Word(Word::Variable) => Self::Variable,
+        }
+    }
+}
+
+impl JsonSchema for ErrorOrder {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ErrorOrder".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        WrittenOrder::json_schema(generator)
+    }
+}
+
 /// Parameters of [`AdaptiveMoreauJean`](super::AdaptiveMoreauJean).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -33,7 +83,7 @@ pub struct AdaptiveMoreauJeanOptions {
     /// Local error allowed in a position beside that, > 0, in the unit of the position.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub atol: f64,
-    /// The order that the error estimate assumes: `"variable"`, `"0"`, `"1"` or `"2"`.
+    /// The order that the error estimate assumes: `"variable"`, 0, 1 or 2.
     pub order: ErrorOrder,
     /// Whether a step may deepen a penetration by no more than `violation_tolerance`. Without it impacts are missed alike by both
     /// solutions that are compared, and nothing controls the error.

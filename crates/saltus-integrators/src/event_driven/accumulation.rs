@@ -90,14 +90,20 @@ impl TimeStepping {
 }
 
 impl Own {
-    /// Passes to time-stepping from the end stage, which approaches its contacts.
-    pub(super) fn begin_time_stepping(&mut self, system: &dyn System) -> Result<(), StepError> {
+    /// Step with which an accumulation that begins now is passed \[s\].
+    pub(super) fn step_of_accumulations(&self) -> f64 {
         let flight = if self.scales.acceleration > 0.0 {
             self.v_acc() / self.scales.acceleration
         } else {
             self.nominal
         };
-        let step = self.options.time_step.unwrap_or(flight).min(self.nominal);
+        self.options.time_step.unwrap_or(flight).min(self.nominal)
+    }
+
+    /// Passes to time-stepping from the end stage, which approaches its contacts.
+    pub(super) fn begin_time_stepping(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let step = self.step_of_accumulations();
+        self.passed_with = Some(step);
         self.time_stepping = TimeStepping::new(step);
         if self.time_stepping.is_none() {
             return Err(super::no_forces(

@@ -352,6 +352,12 @@ impl Arc {
         }
     }
 
+    /// The absolute tolerance of a block in steps of about `h` \[s\].
+    pub(super) fn absolute_tolerance(&self, block: usize, h: f64) -> f64 {
+        let derived = || SHARE * self.rtol * self.size_of(block, h);
+        self.atol.unwrap_or_else(derived)
+    }
+
     /// Tolerance of the coordinate `j` of `y`, number `i` of its block.
     pub(super) fn scale_of(&self, block: usize, i: usize, j: usize, size: f64) -> f64 {
         let (before, after) = match (block, self.is_flat) {
@@ -359,8 +365,7 @@ impl Arc {
             (0, false) => (0.0, self.end[j]),
             _ => (self.base.v[i], self.end[j]),
         };
-        let floor = self.atol.unwrap_or(SHARE * self.rtol * size);
-        floor + self.rtol * before.abs().max(after.abs())
+        self.atol.unwrap_or(SHARE * self.rtol * size) + self.rtol * before.abs().max(after.abs())
     }
 
     /// The polynomial of the dense output of an accepted step.

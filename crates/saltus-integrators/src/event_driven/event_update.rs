@@ -265,7 +265,8 @@ impl Own {
     pub(super) fn event(&self, i: usize, kind: EventKind, impulse: impl Fn(usize) -> f64) -> Event {
         let end = &self.step.end;
         let velocities = (self.v_before.as_slice(), end.v.as_slice());
-        contact_event(&end.contacts, i, (kind, end.t), velocities, impulse)
+        let set = &end.contacts;
+        contact_event(set, i, (kind, end.t), velocities, &set.rate, impulse)
     }
 
     /// Whether an impact of contact `i` below the speed of accumulation, pressed together by `gamma` < 0, ends one.

@@ -43,7 +43,7 @@ pub use options::{Accumulation, EventDrivenOptions, ImpactLaw};
 
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{
-    Event, Integrator, Reactions, StepError, StepReport, refuse_joint_friction,
+    Counts, Event, EventKind, Integrator, Reactions, StepError, StepReport, refuse_joint_friction,
 };
 use crate::kit::{Row, Stage, Step, StepProblem};
 use crate::scheme::OptionsError;
@@ -136,6 +136,10 @@ struct Own {
     events: u32,
     last_event: f64,
     time_stepping: Option<TimeStepping>,
+    /// Contacts of the last step whose laws did not determine whether they carry a force, and were looked at a moment later.
+    undetermined: u64,
+    /// Time step of the last accumulation that was passed by time-stepping \[s\].
+    passed_with: Option<f64>,
 }
 
 impl EventDriven {
@@ -205,6 +209,8 @@ impl Integrator for EventDriven {
             events: 0,
             last_event: state.t,
             time_stepping: None,
+            undetermined: 0,
+            passed_with: None,
             step,
         };
         own.scales.length = 1e12 * own.step.epsilon;
@@ -221,6 +227,7 @@ impl Integrator for EventDriven {
         } else {
             own.force.resize(own.step.start.contacts.len(), 0.0);
         }
+        own.step.mark_initial_states();
         self.own = Some(own);
         Ok(report)
     }
@@ -273,7 +280,51 @@ impl Integrator for EventDriven {
     }
 
     fn events(&self) -> &[Event] {
-        self.own.as_ref().map_or(&[], |own| &own.step.events)
+        let Some(own) = &self.own else { return &[] };
+        match own.time_stepping.as_ref().and_then(TimeStepping::shown) {
+            Some(stepping) => stepping.events(),
+            None => &own.step.events,
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        let count = |kind: EventKind| {
+            let events = self.events().iter().filter(|event| event.kind == kind);
+            events.count() as u64
+        };
+        let undetermined = self.own.as_ref().map_or(0, |own| own.undetermined);
+        Counts {
+            names: &[
+                "located_impacts",
+                "ended_accumulations",
+                "undetermined_contacts",
+            ],
+            values: [
+                count(EventKind::Impact),
+                count(EventKind::Accumulation),
+                undetermined,
+                0,
+                0,
+                0,
+            ],
+        }
+    }
+
+    fn resolved_options(&self) -> Vec<(&'static str, f64)> {
+        let Some(own) = &self.own else {
+            return Vec::new();
+        };
+        let mut resolved = vec![("v_acc", own.v_acc())];
+        if own.hands_over() {
+            let step = own
+                .passed_with
+                .unwrap_or_else(|| own.step_of_accumulations());
+            resolved.push(("time_step", step));
+        }
+        // Of positions, and of velocities.
+        resolved
+            .extend([0, 1].map(|block| ("atol", own.arc.absolute_tolerance(block, own.nominal))));
+        resolved
     }
 
     fn chooses_step(&self) -> bool {
@@ -382,6 +433,7 @@ impl Own {
         end: f64,
     ) -> Result<StepReport, StepError> {
         let target = self.target(state.t, h, end);
+        self.undetermined = 0;
         self.begin(system, state, h)?;
         self.place_end_at_start(system)?;
         self.update_scales();

@@ -507,6 +507,7 @@ impl Own {
                 undetermined.push(i);
             }
         }
+        self.undetermined += undetermined.len() as u64;
         let result = if undetermined.is_empty() {
             Ok(())
         } else {

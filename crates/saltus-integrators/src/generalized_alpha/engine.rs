@@ -14,7 +14,7 @@ use super::settings::Settings;
 use super::streamed::Streaming;
 use super::tangent::Tangent;
 use crate::integrator::{Energy, StepError, StepReport};
-use crate::kit::MomentumScale;
+use crate::kit::{MomentumScale, StepEvents};
 use saltus_system::{Dims, MassKind, State, Structure, System};
 
 /// Advances a system by one step of any formulation.
@@ -65,6 +65,8 @@ pub(super) struct Engine {
     /// The monolithic solve, by choice or where a block is singular.
     pub(super) monolithic: Monolithic,
     pub(super) energy: Energy,
+    /// Events of a step whose impacts are captured at its end.
+    pub(super) captured: StepEvents,
     /// Total impulses over the step (m) \[N·s\].
     pub(super) impulse: Vec<f64>,
     /// Work over the step of rheonomic constraints and moving obstacles (`∂g/∂t ≠ 0`) \[J\].
@@ -267,6 +269,7 @@ impl Engine {
             streaming: Streaming::default(),
             monolithic: Monolithic::default(),
             energy: Energy::default(),
+            captured: StepEvents::default(),
             impulse: Vec::new(),
             work_moving: 0.0,
             part_impulse: Vec::new(),

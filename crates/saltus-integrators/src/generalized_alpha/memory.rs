@@ -61,6 +61,7 @@ impl Engine {
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
+        self.captured.save(memory);
         memory.extend([
             self.momentum_scale.scale,
             self.force_scale,
@@ -97,6 +98,7 @@ impl Engine {
 
     /// Takes up what [`save`](Self::save) gave, for the state of that moment, whatever was done since.
     pub(super) fn load(&mut self, memory: &[f64]) {
+        let memory = self.captured.load(memory);
         let [
             scale,
             force_scale,

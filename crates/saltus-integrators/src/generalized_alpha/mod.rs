@@ -218,7 +218,9 @@ macro_rules! integrator {
                 state: &State,
                 h: f64,
             ) -> Result<StepReport, StepError> {
-                self.0.prepare(system, state, h)
+                let report = self.0.prepare(system, state, h)?;
+                self.0.prepare_events(state);
+                Ok(report)
             }
             fn step(
                 &mut self,
@@ -227,7 +229,7 @@ macro_rules! integrator {
                 h: f64,
                 end: f64,
             ) -> Result<StepReport, StepError> {
-                self.0.step(system, state, h, end)
+                self.0.step_with_events(system, state, h, end)
             }
             fn reactions(&self) -> Reactions<'_> {
                 self.0.reactions()
@@ -236,10 +238,13 @@ macro_rules! integrator {
                 self.0.interpolate(system, fraction, out);
             }
             fn events(&self) -> &[Event] {
-                &self.0.search.events
+                self.0.events()
             }
             fn counts(&self) -> Counts {
                 self.0.counts()
+            }
+            fn resolved_options(&self) -> Vec<(&'static str, f64)> {
+                self.0.resolved_options()
             }
             fn save(&self, memory: &mut Vec<f64>) {
                 self.0.save(memory);
@@ -249,6 +254,50 @@ macro_rules! integrator {
             }
         }
     };
+}
+
+impl Engine {
+    /// Takes up the contacts of the initial state.
+    fn prepare_events(&mut self, state: &State) {
+        let mut events = std::mem::take(&mut self.captured);
+        events.prepare(&self.reactions(), state, self.contacts_are_fixed);
+        self.captured = events;
+    }
+
+    /// A step and what its contacts did: located inside it, else told from its ends.
+    fn step_with_events(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        if self.settings.location.is_some() {
+            return self.step(system, state, h, end);
+        }
+        let mut events = std::mem::take(&mut self.captured);
+        events.begin(&self.reactions(), &state.v);
+        let report = self.step(system, state, h, end);
+        if report.is_ok() {
+            events.note(&self.reactions(), state);
+        }
+        self.captured = events;
+        report
+    }
+
+    /// Activation parameters of the contacts, where they follow from the masses.
+    fn resolved_options(&self) -> Vec<(&'static str, f64)> {
+        let contacts = self.activation.get(self.dims.ng..).unwrap_or(&[]);
+        contacts.iter().map(|r| ("r", *r)).collect()
+    }
+
+    fn events(&self) -> &[Event] {
+        if self.settings.location.is_some() {
+            &self.search.events
+        } else {
+            &self.captured.list
+        }
+    }
 }
 
 impl NonsmoothGeneralizedAlpha {

@@ -33,7 +33,7 @@ pub use options::{HigherOrderOptions, Method};
 
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{
-    Event, Integrator, Reactions, StepError, StepReport, refuse_laws_of_joints,
+    Counts, Event, Integrator, Reactions, StepError, StepReport, refuse_laws_of_joints,
 };
 use crate::kit::{Step, refuse_friction};
 use crate::scheme::OptionsError;
@@ -49,6 +49,8 @@ pub struct HigherOrder {
     event_loop: Option<Box<EventLoop>>,
     /// Largest step \[s\] that is stable at the start, where it is known.
     stable_step: Option<f64>,
+    /// What was counted before the last step.
+    counted: HigherOrderCounts,
 }
 
 impl HigherOrder {
@@ -62,6 +64,7 @@ impl HigherOrder {
             options,
             event_loop: None,
             stable_step: None,
+            counted: HigherOrderCounts::default(),
         })
     }
 
@@ -102,6 +105,7 @@ impl Integrator for HigherOrder {
         let mut event_loop = Box::new(EventLoop::new(system, step, &self.options, h));
         event_loop.find_closed(system, &self.options)?;
         self.event_loop = Some(event_loop);
+        self.counted = HigherOrderCounts::default();
         self.stable_step = stable_step;
         Ok(report)
     }
@@ -116,6 +120,7 @@ impl Integrator for HigherOrder {
         let Some(event_loop) = &mut self.event_loop else {
             return Err(crate::kit::unprepared(NAME));
         };
+        self.counted = event_loop.counts;
         event_loop.advance(system, state, &self.options, h, end)
     }
 
@@ -133,6 +138,21 @@ impl Integrator for HigherOrder {
         self.event_loop
             .as_ref()
             .map_or(&[], |event_loop| &event_loop.step.events)
+    }
+
+    fn counts(&self) -> Counts {
+        let (now, before) = (HigherOrder::counts(self), self.counted);
+        Counts {
+            names: &["brackets", "rest_rule", "runge_kutta_steps"],
+            values: [
+                now.events - before.events,
+                now.rested - before.rested,
+                now.runge_kutta - before.runge_kutta,
+                0,
+                0,
+                0,
+            ],
+        }
     }
 
     fn stable_step(&self) -> Option<f64> {

@@ -2,7 +2,7 @@
 
 use super::Step;
 use crate::certificate::Guarantees;
-use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
+use crate::integrator::{Counts, Event, Integrator, Reactions, StepError, StepReport};
 use saltus_system::{State, System};
 use std::fmt::Debug;
 
@@ -60,6 +60,11 @@ pub(crate) trait CorridorScheme: Debug + Send + Sized + 'static {
     /// Numbers in force of options that are left out and follow from the model, beyond the tolerance of gaps.
     fn resolved_options(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
+    }
+
+    /// What the scheme counted in the last step.
+    fn counts(&self) -> Counts {
+        Counts::default()
     }
 
     /// Whether velocities mean nothing in the steps that straddle an impact.
@@ -139,6 +144,10 @@ impl<S: CorridorScheme> Integrator for OnCorridor<S> {
     fn events(&self) -> &[Event] {
         let scheme = self.scheme.as_ref();
         scheme.map_or(&[], |scheme| &scheme.step().events)
+    }
+
+    fn counts(&self) -> Counts {
+        self.scheme.as_ref().map(S::counts).unwrap_or_default()
     }
 
     fn chooses_step(&self) -> bool {

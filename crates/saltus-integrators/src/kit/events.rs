@@ -4,7 +4,7 @@
 use super::{halves, whole};
 use crate::integrator::{ContactState, Event, EventKind};
 use saltus_linear::max_abs;
-use saltus_system::{ContactId, ContactSet};
+use saltus_system::{ContactId, ContactSet, State};
 
 /// A velocity along a contact below this share of the terms it is made of is none.
 const STILL: f64 = 1e-9;
@@ -22,6 +22,8 @@ pub(crate) struct StepEnds<'a> {
     pub(crate) velocities: (&'a [f64], &'a [f64]),
     /// Velocity just before an impact, where its law takes it: at the start, or where the step arrives (nv).
     pub(crate) arrival: &'a [f64],
+    /// `∂g/∂t` of every row at the time of that velocity (rows of the set).
+    pub(crate) rates: &'a [f64],
     /// Normal impulses over the step [N·s] (contacts).
     pub(crate) impulse: &'a [f64],
     /// Impulses of all rows [N·s] (rows of the set); may be empty where no contact has friction.
@@ -64,26 +66,28 @@ impl StepEnds<'_> {
             None => 0.0,
         };
         let velocities = (self.arrival, self.velocities.1);
-        contact_event(self.contacts, i, (kind, self.t), velocities, impulse)
+        let at = (kind, self.t);
+        contact_event(self.contacts, i, at, velocities, self.rates, impulse)
     }
 }
 
-/// The event of contact `i` of `set` at the time `t` \[s\], with the velocities before and after it (nv) and the impulses of the rows
-/// of the set [N·s].
+/// The event of contact `i` of `set` at the time `t` \[s\], with the velocities before and after it (nv), `∂g/∂t` of the rows before it,
+/// and the impulses of the rows of the set [N·s].
 pub(crate) fn contact_event(
     set: &ContactSet,
     i: usize,
     (kind, t): (EventKind, f64),
     velocities: (&[f64], &[f64]),
+    rates: &[f64],
     impulse: impl Fn(usize) -> f64,
 ) -> Event {
     let first = set.first_row[i];
     let mut event = normal_event(set.id[i], (kind, t), [0.0; 2], 0.0);
     for k in 0..=usize::from(set.law[i].tangents.min(2)) {
         let row = first + k;
-        let velocity = |v: &[f64]| set.directions.dot(row, v) + set.rate[row];
-        event.velocity_before[k] = velocity(velocities.0);
-        event.velocity_after[k] = velocity(velocities.1);
+        let velocity = |v: &[f64], rates: &[f64]| set.directions.dot(row, v) + rates[row];
+        event.velocity_before[k] = velocity(velocities.0, rates);
+        event.velocity_after[k] = velocity(velocities.1, &set.rate);
         event.impulse[k] = impulse(row);
         event.energy_lost -=
             0.5 * event.impulse[k] * (event.velocity_before[k] + event.velocity_after[k]);
@@ -110,24 +114,67 @@ pub(crate) fn normal_event(
     }
 }
 
+/// Whether contact `i` touches at rest, within the round-off of positions and velocities.
+pub(crate) fn rests(set: &ContactSet, i: usize, q: &[f64], v: &[f64]) -> bool {
+    let still = set.normal_velocity(i, v).abs() <= round_off(v);
+    set.gap[i] <= round_off(q) && still
+}
+
+fn round_off(values: &[f64]) -> f64 {
+    8.0 * f64::EPSILON * max_abs(values)
+}
+
+/// What contacts do before the first step: those that touch at rest are closed, and with friction stick or slip.
+pub(crate) fn initial_states(set: &ContactSet, q: &[f64], v: &[f64], states: &mut [ContactState]) {
+    for (i, state) in states.iter_mut().enumerate().take(set.len()) {
+        let law = set.law[i];
+        let first = set.first_row[i];
+        let slides = (1..=usize::from(law.tangents))
+            .any(|k| (set.directions.dot(first + k, v) + set.rate[first + k]).abs() > round_off(v));
+        *state = match (rests(set, i, q, v), law.tangents) {
+            (false, _) => ContactState::Open,
+            (true, 0) => ContactState::Closed,
+            (true, _) if slides => ContactState::Slip,
+            (true, _) => ContactState::Stick,
+        };
+    }
+}
+
 /// What the contacts did at the end of the last step, and how fast the motion was.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ContactHistory {
     /// By id, where they carried something.
     carried: Vec<(ContactId, ContactState)>,
+    /// The same of the step that is noted.
+    next: Vec<(ContactId, ContactState)>,
     /// Largest velocity so far.
     fastest: f64,
+    /// Whether what is closed touched at rest when the run began, and has carried nothing yet.
+    is_initial: bool,
 }
 
 impl ContactHistory {
-    pub(crate) fn reserve(&mut self, contacts: usize) {
-        self.carried.reserve(contacts);
-    }
-
     /// Takes over another history; allocates only beyond the largest one seen.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.carried.clone_from(&other.carried);
         self.fastest = other.fastest;
+        self.is_initial = other.is_initial;
+    }
+
+    /// Begins a run: a contact that touches at rest is closed, and its first impulse no event.
+    pub(crate) fn begin(&mut self, set: &ContactSet, state: &State) {
+        *self = Self {
+            carried: std::mem::take(&mut self.carried),
+            next: std::mem::take(&mut self.next),
+            fastest: 0.0,
+            is_initial: true,
+        };
+        self.carried.clear();
+        self.carried.reserve(set.len());
+        self.next.reserve(set.len());
+        for i in (0..set.len()).filter(|&i| rests(set, i, &state.q, &state.v)) {
+            self.carried.push((set.id[i], ContactState::Closed));
+        }
     }
 
     fn earlier(&self, id: ContactId) -> ContactState {
@@ -141,6 +188,17 @@ impl ContactHistory {
         let now = if set.is_empty() { 0.0 } else { max_abs(before) };
         self.fastest = self.fastest.max(now);
         let fastest = (now, self.fastest);
+        let arrives = |i: usize| {
+            let row = set.first_row[i];
+            set.directions.dot(row, before) + step.rates[row]
+        };
+        let approaches = |i: usize| arrives(i) < -step.tolerance(i, fastest);
+        let hits = |i: usize| {
+            let carries = step.is_impact && step.impulse[i] > 0.0;
+            carries && self.earlier(set.id[i]) == ContactState::Open && approaches(i)
+        };
+        // An impact passes through contacts that only touch, and makes their velocities jump, too.
+        let strikes = (0..set.len()).any(hits);
         for i in 0..set.len() {
             let earlier = self.earlier(set.id[i]);
             if earlier == ContactState::Open
@@ -150,13 +208,14 @@ impl ContactHistory {
                 continue;
             }
             let tolerance = step.tolerance(i, fastest);
-            let approaches = set.normal_velocity(i, before) < -tolerance;
             // What was closed and follows a curved obstacle approaches it by a little in every step.
             let was_open = earlier == ContactState::Open;
-            if step.is_impact && step.impulse[i] > 0.0 && approaches && was_open {
+            let touches = arrives(i) <= tolerance;
+            if step.impulse[i] > 0.0 && was_open && strikes && touches {
                 events.push(step.event(i, EventKind::Impact));
             }
-            let rebounds = set.normal_velocity(i, after) > tolerance;
+            // What is closed stays so as long as it carries something.
+            let rebounds = was_open && set.normal_velocity(i, after) > tolerance;
             let now = if rebounds {
                 ContactState::Open
             } else {
@@ -165,6 +224,7 @@ impl ContactHistory {
             let kind = match (earlier, now) {
                 (ContactState::Open, ContactState::Open) => None,
                 (ContactState::Open, _) => Some(EventKind::Close),
+                (_, ContactState::Open) if self.is_initial => None,
                 (_, ContactState::Open) => Some(EventKind::Open),
                 (ContactState::Slip, ContactState::Stick) => Some(EventKind::Stick),
                 (ContactState::Stick, ContactState::Slip) => Some(EventKind::Slip),
@@ -172,22 +232,26 @@ impl ContactHistory {
             };
             events.extend(kind.map(|kind| step.event(i, kind)));
         }
-        self.carried.clear();
+        self.is_initial = false;
+        self.next.clear();
         for i in 0..set.len() {
             let state = step.state(i);
             if state == ContactState::Open {
                 continue;
             }
-            let rebounds = set.normal_velocity(i, after) > step.tolerance(i, fastest);
-            if !rebounds {
-                self.carried.push((set.id[i], state));
+            let was_open = self.earlier(set.id[i]) == ContactState::Open;
+            let rebounds = || set.normal_velocity(i, after) > step.tolerance(i, fastest);
+            if !(was_open && rebounds()) {
+                self.next.push((set.id[i], state));
             }
         }
+        std::mem::swap(&mut self.carried, &mut self.next);
     }
 
     /// Appends what a run that goes on needs.
     pub(crate) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend([self.fastest, self.carried.len() as f64]);
+        let initial = f64::from(u8::from(self.is_initial));
+        memory.extend([self.fastest, initial, self.carried.len() as f64]);
         for (id, state) in &self.carried {
             memory.extend(halves(*id));
             memory.push(match state {
@@ -202,12 +266,13 @@ impl ContactHistory {
     /// Takes up what [`save`](Self::save) appended; what follows it is returned.
     pub(crate) fn load<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         self.carried.clear();
-        let [fastest, count, rest @ ..] = memory else {
+        let [fastest, initial, count, rest @ ..] = memory else {
             return &[];
         };
         self.fastest = *fastest;
+        self.is_initial = *initial != 0.0;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let numbers = 3 * (*count as usize);
+        let numbers = (*count as usize).saturating_mul(3);
         if rest.len() < numbers {
             return &[];
         }
@@ -221,5 +286,87 @@ impl ContactHistory {
             self.carried.push((whole([entry[0], entry[1]]), state));
         }
         &rest[numbers..]
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use saltus_system::ContactLaw;
+
+    /// One contact per coordinate, `gap` and the velocity of each after the step, and the impulse it carried.
+    fn events(
+        history: &mut ContactHistory,
+        before: &[f64],
+        after: &[(u64, f64, f64)],
+    ) -> Vec<(u64, EventKind)> {
+        let mut set = ContactSet::default();
+        let mut v = Vec::new();
+        for (id, velocity, _) in after {
+            set.push(ContactId(*id), ContactLaw::frictionless(0.5), 0.0);
+            set.directions.push(&[v.len()], &[1.0]);
+            set.rate.push(0.0);
+            v.push(*velocity);
+        }
+        let impulse: Vec<f64> = after.iter().map(|(_, _, p)| *p).collect();
+        let mut list = Vec::new();
+        let ends = StepEnds {
+            t: 1.0,
+            contacts: &set,
+            velocities: (before, &v),
+            arrival: before,
+            rates: &set.rate,
+            impulse: &impulse,
+            row_impulse: &[],
+            state: &[],
+            is_impact: true,
+        };
+        history.note(&ends, &mut list);
+        list.iter().map(|e| (e.contact.0, e.kind)).collect()
+    }
+
+    #[test]
+    fn contacts_hit_close_and_open() {
+        use EventKind::{Close, Impact, Open};
+        let mut history = ContactHistory::default();
+        let h = &mut history;
+        assert_eq!(
+            events(h, &[-1.0, -1.0], &[(1, 0.5, 2.0), (3, -1.0, 0.0)]),
+            [(1, Impact)]
+        );
+        assert_eq!(
+            events(h, &[-1.0], &[(1, 0.0, 2.0)]),
+            [(1, Impact), (1, Close)]
+        );
+        // Another set: one stays closed, one appears with an impact, and that in the next step is none.
+        assert_eq!(
+            events(h, &[0.0, -2.0], &[(1, 0.0, 1.0), (7, 0.0, 1.0)]),
+            [(7, Impact), (7, Close)]
+        );
+        assert_eq!(
+            events(h, &[-1e-3, 0.0], &[(1, 0.0, 1.0), (7, 1.0, 0.0)]),
+            [(7, Open)]
+        );
+        assert_eq!(events(h, &[0.0], &[(1, 0.1, 0.0)]), [(1, Open)]);
+    }
+
+    #[test]
+    fn what_touches_at_rest_at_the_start_is_closed_and_may_open_in_silence() {
+        let mut set = ContactSet::default();
+        set.push(ContactId(0), ContactLaw::frictionless(0.5), 0.0);
+        set.directions.push(&[0], &[1.0]);
+        set.rate.push(0.0);
+        let rest = |v: f64| {
+            let mut history = ContactHistory::default();
+            history.begin(&set, &State::new(0.0, vec![1.0], vec![v]));
+            history
+        };
+        assert!(events(&mut rest(0.0), &[0.0], &[(0, 0.0, 1.0)]).is_empty());
+        assert!(events(&mut rest(0.0), &[0.0], &[(0, 0.0, 0.0)]).is_empty());
+        assert_eq!(
+            events(&mut rest(-1.0), &[-1.0], &[(0, 0.5, 1.0)]),
+            [(0, EventKind::Impact)]
+        );
     }
 }

@@ -9,6 +9,7 @@ mod corridor;
 mod energy;
 mod events;
 mod failure;
+mod lagged_events;
 mod problem;
 mod projection;
 mod reactions;
@@ -18,6 +19,7 @@ mod stability;
 mod stage;
 mod start;
 mod step;
+mod step_events;
 mod tolerance;
 
 pub(crate) use certify::{
@@ -25,10 +27,13 @@ pub(crate) use certify::{
 };
 pub(crate) use corridor::{CorridorScheme, integrator};
 pub(crate) use energy::{check_kinetic, energy_not_finite, energy_of};
-pub(crate) use events::{ContactHistory, StepEnds, contact_event, normal_event};
+pub(crate) use events::{
+    ContactHistory, StepEnds, contact_event, initial_states, normal_event, rests,
+};
 pub(crate) use failure::{
     Location, cure_of_contacts, first_not_finite, friction_problem, row_name, velocity_name,
 };
+pub(crate) use lagged_events::{LaggedEvents, LaggedStep};
 pub(crate) use problem::{Active, Duration, Proof, StepProblem};
 pub(crate) use projection::{Gap, Projection, Unprojected};
 pub(crate) use reactions::{StepReactions, restitution};
@@ -38,6 +43,7 @@ pub(crate) use stability::{Mode, largest_step};
 pub(crate) use stage::{Stage, check_force};
 pub(crate) use start::{augment_force, augment_matrix, length_scale};
 pub(crate) use step::{Step, energy_at, halves, not_finite, whole};
+pub(crate) use step_events::StepEvents;
 pub(crate) use tolerance::{Convergence, MomentumScale, row_reach};
 
 use crate::integrator::{Reactions, StepError, refuse_joint_friction};

@@ -3,7 +3,7 @@
 
 use super::certify::{certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law};
 use super::energy::check_kinetic;
-use super::events::{ContactHistory, StepEnds};
+use super::events::{ContactHistory, StepEnds, initial_states};
 use super::failure::{first_not_finite, velocity_name};
 use super::reactions::StepReactions;
 use super::start::length_scale;
@@ -100,7 +100,7 @@ impl Step {
         step.begin(system, state, h)?;
         step.epsilon = activation_tolerance.unwrap_or_else(|| 1e-12 * step.length_scale(state, h));
         step.events.reserve(4 * step.start.contacts.len());
-        step.history.reserve(step.start.contacts.len());
+        step.history.begin(&step.start.contacts, state);
         Ok(step)
     }
 
@@ -176,15 +176,16 @@ impl Step {
         for (mean, (a, b)) in self.mean.iter_mut().zip(before.iter().zip(&self.end.v)) {
             *mean = 0.5 * (a + b);
         }
-        self.finish_with_mean(system, state, is_impact, iterations, redundant)
+        self.finish_with_mean(system, state, Some(is_impact), iterations, redundant)
     }
 
-    /// The same, where impulses do their work with [`mean`](Self::mean), which the scheme has filled.
+    /// The same, where impulses do their work with [`mean`](Self::mean), which the scheme has filled; events are noted unless the
+    /// scheme does that itself.
     pub(crate) fn finish_with_mean(
         &mut self,
         system: &dyn System,
         state: &mut State,
-        is_impact: bool,
+        is_impact: Option<bool>,
         iterations: u32,
         redundant: u32,
     ) -> Result<StepReport, StepError> {
@@ -199,7 +200,9 @@ impl Step {
         let mut certificate = Certificate::EMPTY;
         self.end.place_laws(system);
         self.certify(system, &mut certificate);
-        self.note_events(is_impact);
+        if let Some(is_impact) = is_impact {
+            self.note_events(is_impact);
+        }
         Ok(self.conclude(state, energy, works, (iterations, redundant), certificate))
     }
 
@@ -261,7 +264,14 @@ impl Step {
         self.certify(system, &mut certificate);
         self.energy = energy_at(system, &self.end);
         std::mem::swap(&mut self.start, &mut self.end);
+        self.mark_initial_states();
         self.report(h, 0, 0, (0.0, 0.0), certificate)
+    }
+
+    /// Says of the contacts at the start what they do before the first step.
+    pub(crate) fn mark_initial_states(&mut self) {
+        let (start, states) = (&self.start, &mut self.reactions.state);
+        initial_states(&start.contacts, &start.q, &start.v, states);
     }
 
     fn report(
@@ -312,18 +322,17 @@ impl Step {
         }
         let normal = &self.reactions.normal;
         certify_gaps(&set.gap, normal, certificate);
-        let turns = !system.structure().linear_contacts || self.has_arrival;
-        let turns = turns && earlier.id == set.id;
+        let takes_start = !self.has_arrival && earlier.id == set.id;
         let before = |i: usize| {
-            let along_end = set.normal_velocity(i, arrival);
-            let along_start = if turns {
-                earlier.normal_velocity(i, v)
+            let row = set.first_row[i];
+            // A wall moves at its own speed at the time of the velocity.
+            if takes_start {
+                set.directions.dot(row, v) + earlier.rate[earlier.first_row[i]]
             } else {
-                along_end
-            };
-            (along_end, along_start)
+                set.normal_velocity(i, arrival)
+            }
         };
-        certify_impact_law(set, normal, &self.gap_velocity, turns, before, certificate);
+        certify_impact_law(set, normal, &self.gap_velocity, before, certificate);
         let proof = &self.reactions.proof;
         if !set.is_empty() || !self.friction_slip.is_empty() {
             certificate.set(Entry::ComplementarityVelocity, proof.law);
@@ -369,6 +378,12 @@ impl Step {
             contacts: &end.contacts,
             velocities: (&start.v, &end.v),
             arrival,
+            // An impact at the end meets a wall as it moves there.
+            rates: if self.has_arrival {
+                &end.contacts.rate
+            } else {
+                &start.contacts.rate
+            },
             impulse: &reactions.normal,
             row_impulse: &reactions.row,
             state: &reactions.state,

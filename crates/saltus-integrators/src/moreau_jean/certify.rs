@@ -5,7 +5,7 @@ use crate::certificate::{Certificate, Entry};
 use crate::integrator::{Energy, StepError, StepReport};
 use crate::kit::{
     certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law, check_kinetic,
-    energy_of,
+    energy_of, initial_states,
 };
 use saltus_linear::{dot, max_abs};
 use saltus_system::{MassKind, Point, State, System};
@@ -90,6 +90,8 @@ impl MoreauJean {
         }
         let mut certificate = Certificate::EMPTY;
         self.certify_end(system, state.point(), &state.v, &mut certificate);
+        let c = &mut self.contact;
+        initial_states(&c.set, &state.q, &state.v, &mut c.state);
         Ok(StepReport {
             redundant: self.redundant,
             ..StepReport::at_rest(h, self.energy, certificate)
@@ -298,14 +300,13 @@ impl MoreauJean {
         certify_gaps(&c.set.gap, &c.impulse, certificate);
         let turns = !self.structure.linear_contacts;
         let before = |i: usize| {
-            let along_start = c.start_velocity[i];
             if turns {
-                (c.set.normal_velocity(i, v_start), along_start)
+                c.set.normal_velocity(i, v_start)
             } else {
-                (along_start, along_start)
+                c.start_velocity[i]
             }
         };
-        certify_impact_law(&c.set, &c.impulse, &c.velocity, turns, before, certificate);
+        certify_impact_law(&c.set, &c.impulse, &c.velocity, before, certificate);
     }
 
     /// Energy of the state in `start`, whose momentum is known.

@@ -173,7 +173,9 @@ impl ExplicitMoreauJean {
         };
         let rebound = |row: Row| {
             let e = restitution(&rows.contacts, row);
-            rows.rate(row) + e * before.velocity(row, v_start)
+            let (matrix, i) = before.row(row);
+            // A wall has its speed at the start of the step before it, at the end after it.
+            rows.rate(row) + e * (matrix.dot(i, v_start) + step.start.rate(row))
         };
         let time = Duration::Time(h);
         let stages = (rows, rows);

@@ -35,8 +35,8 @@ pub use explicit::Explicit;
 pub use options::{Bilateral as BilateralPoint, Evaluation, Forecast, MoreauJeanOptions, Variant};
 
 use crate::certificate::{Entry, Guarantees};
-use crate::integrator::{ContactState, Integrator, Reactions, StepError, StepReport};
-use crate::kit::MomentumScale;
+use crate::integrator::{ContactState, Event, Integrator, Reactions, StepError, StepReport};
+use crate::kit::{MomentumScale, StepEvents};
 use crate::one_step::OneStep;
 use crate::scheme::OptionsError;
 use crate::streaming::Fingerprint;
@@ -99,6 +99,7 @@ pub struct MoreauJean {
     /// Runs of equal weights.
     even_weights: Runs,
     energy: crate::integrator::Energy,
+    events: StepEvents,
     /// Multipliers that are not unique in the last solve.
     redundant: u32,
 }
@@ -259,6 +260,7 @@ impl MoreauJean {
             buffers: streamed::Buffers::default(),
             even_weights: Runs::default(),
             energy: crate::integrator::Energy::default(),
+            events: StepEvents::default(),
             redundant: 0,
         })
     }
@@ -346,7 +348,11 @@ impl Integrator for MoreauJean {
     ) -> Result<StepReport, StepError> {
         self.allocate(system);
         self.allocate_joints(system)?;
-        self.begin(system, state, h)
+        let report = self.begin(system, state, h)?;
+        let mut events = std::mem::take(&mut self.events);
+        events.prepare(&self.reactions(), state, self.contacts_are_fixed);
+        self.events = events;
+        Ok(report)
     }
 
     fn step(
@@ -356,36 +362,18 @@ impl Integrator for MoreauJean {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        if self.uses_linear_path() {
-            return self.linear_step(system, state, h, end);
+        let mut events = std::mem::take(&mut self.events);
+        events.begin(&self.reactions(), &state.v);
+        let report = self.take_step(system, state, h, end);
+        if report.is_ok() {
+            events.note(&self.reactions(), state);
         }
-        if self.start.t != state.t || self.start.q != state.q || self.start.v != state.v {
-            self.evaluate_start(system, state)?;
-            self.energy = self.energy_at_start(system);
-        }
-        self.rescale_increments(h);
-        if !self.contacts_are_fixed {
-            self.detect(system, state, h)?;
-        }
-        if self.is_linear() && self.factored_for != h {
-            self.factor_once(h)?;
-        }
-        self.start_velocities(&state.v);
-        self.forecast(system, state, h);
-        self.list_rows();
-        self.begin_friction(&state.v);
-        self.choose_bilateral();
-        self.predict(h);
-        let mut iterations = self.newton(system, state, h, end)?;
-        if self.options.forecast == Forecast::Smooth && self.forecast_from_end(system, end) {
-            self.list_rows();
-            iterations += self.newton(system, state, h, end)?;
-        }
-        let report = self.finish(system, state, h, end, iterations)?;
-        state.t = end;
-        state.q.copy_from_slice(&self.start.q);
-        state.v.copy_from_slice(&self.start.v);
-        Ok(report)
+        self.events = events;
+        report
+    }
+
+    fn events(&self) -> &[Event] {
+        &self.events.list
     }
 
     fn reactions(&self) -> Reactions<'_> {
@@ -438,6 +426,7 @@ impl Integrator for MoreauJean {
 
     fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
+        self.events.save(memory);
         memory.extend([self.epsilon, self.momentum_scale.scale, self.impulse_scale]);
         if self.options.bilateral == BilateralPoint::Mean {
             memory.push(f64::from(u8::from(self.may_be_on_mean)));
@@ -470,6 +459,7 @@ impl Integrator for MoreauJean {
     }
 
     fn load(&mut self, memory: &[f64]) {
+        let memory = self.events.load(memory);
         let [epsilon, scale, impulse_scale, rest @ ..] = memory else {
             return;
         };
@@ -518,5 +508,47 @@ impl Integrator for MoreauJean {
         ] {
             rest = rest.and_then(|rest| matrix.recall(Some(&s.stiffness), rest));
         }
+    }
+}
+
+impl MoreauJean {
+    /// The step, but for its events.
+    fn take_step(
+        &mut self,
+        system: &dyn System,
+        state: &mut State,
+        h: f64,
+        end: f64,
+    ) -> Result<StepReport, StepError> {
+        if self.uses_linear_path() {
+            return self.linear_step(system, state, h, end);
+        }
+        if self.start.t != state.t || self.start.q != state.q || self.start.v != state.v {
+            self.evaluate_start(system, state)?;
+            self.energy = self.energy_at_start(system);
+        }
+        self.rescale_increments(h);
+        if !self.contacts_are_fixed {
+            self.detect(system, state, h)?;
+        }
+        if self.is_linear() && self.factored_for != h {
+            self.factor_once(h)?;
+        }
+        self.start_velocities(&state.v);
+        self.forecast(system, state, h);
+        self.list_rows();
+        self.begin_friction(&state.v);
+        self.choose_bilateral();
+        self.predict(h);
+        let mut iterations = self.newton(system, state, h, end)?;
+        if self.options.forecast == Forecast::Smooth && self.forecast_from_end(system, end) {
+            self.list_rows();
+            iterations += self.newton(system, state, h, end)?;
+        }
+        let report = self.finish(system, state, h, end, iterations)?;
+        state.t = end;
+        state.q.copy_from_slice(&self.start.q);
+        state.v.copy_from_slice(&self.start.v);
+        Ok(report)
     }
 }

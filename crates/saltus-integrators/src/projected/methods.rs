@@ -23,6 +23,8 @@ impl ProjectedMoreauJean {
         self.law.take_contacts(start);
         self.v.copy_from_slice(&start.v);
         self.remedies = 0;
+        self.passes = 0;
+        self.linearisations = 0;
         self.active.clear();
         self.closed.clear();
         self.closed.resize(start.contacts.len(), false);
@@ -69,7 +71,7 @@ impl ProjectedMoreauJean {
         if !self.law.contacts.is_empty() {
             let metric = self.metric.as_ref().unwrap_or(&self.step.start.mass);
             let (law, q_free) = (&mut self.law, &self.q_free);
-            iterations += self
+            let taken = self
                 .projection
                 .project(
                     system,
@@ -80,6 +82,8 @@ impl ProjectedMoreauJean {
                     (self.leaves, self.tolerance),
                 )
                 .map_err(unprojected)?;
+            self.linearisations += taken;
+            iterations += taken;
             let (projection, gap) = (&self.projection, &self.law.contacts.gap);
             let presses = |i: &usize| projection.presses(*i) || gap[*i] <= 0.0;
             self.active.extend((0..gap.len()).filter(presses));
@@ -122,7 +126,7 @@ impl ProjectedMoreauJean {
         };
         let metric = metric.as_ref().unwrap_or(&step.start.mass);
         step.end.t = rule.end;
-        iterations += projection
+        let taken = projection
             .project(
                 system,
                 metric,
@@ -132,6 +136,8 @@ impl ProjectedMoreauJean {
                 (*leaves, *tolerance),
             )
             .map_err(unprojected)?;
+        self.linearisations += taken;
+        iterations += taken;
         self.set_displacement();
         self.prove();
         self.finish(system, state, rule, iterations)

@@ -6,6 +6,8 @@
 //! 0 ≤ u_{k+1} + e u_k ⟂ P ≥ 0           for the contacts of the step, Coulomb's law
 //! ```
 //!
+//! The speed of a wall is that at `t_{k+1}` in `u_{k+1}` and at `t_k` in `u_k`.
+//!
 //! `combined`: `G` is taken at `q_{k+1}`; the contacts of the step are found from its end: none at first, then those whose gap at
 //! `q_{k+1}` is not positive join, until there are none, at most as many times as there are contacts. `ggl`: the step without contacts is
 //! projected, and the contacts with `τ > 0` obey the velocity law at `q_{k+1}`, which has no part of their impulses (after Gear, Gupta and
@@ -26,7 +28,7 @@ mod smooth;
 pub use options::{Lifted, Metric, ProjectedMoreauJeanOptions, ProjectionMethod};
 
 use crate::certificate::{Entry, Guarantees};
-use crate::integrator::{Integrator, StepError, StepReport};
+use crate::integrator::{Counts, Integrator, StepError, StepReport};
 use crate::kit::{
     Active, CorridorScheme, MomentumScale, Projection, Stage, Step, StepProblem, integrator,
     refuse_friction,
@@ -72,10 +74,15 @@ struct ProjectedMoreauJean {
     /// Whether directions count as constant in the corrections of the present pass, and how often that was needed in the step.
     is_plain: bool,
     remedies: u32,
+    /// Sets of contacts that were tried in the step, and linearisations of its projections.
+    passes: u32,
+    linearisations: u32,
     /// Rows of constraints and contacts with their turning by the velocity, and `e` of the rows of contacts.
     turned_bilateral: RowCollector,
     turned_contacts: RowCollector,
     restitution: Vec<f64>,
+    /// `∂g/∂t` of the rows of contacts at the end of the step.
+    rates: Vec<f64>,
 }
 
 /// The integrator with the given parameters.
@@ -155,9 +162,12 @@ impl CorridorScheme for ProjectedMoreauJean {
             dynamics: 0.0,
             is_plain: false,
             remedies: 0,
+            passes: 0,
+            linearisations: 0,
             turned_bilateral: RowCollector::default(),
             turned_contacts: RowCollector::default(),
             restitution: Vec::new(),
+            rates: Vec::new(),
             step,
         };
         Ok((scheme, report))
@@ -195,6 +205,13 @@ impl CorridorScheme for ProjectedMoreauJean {
 
     fn resolved_options(&self) -> Vec<(&'static str, f64)> {
         vec![("position_tolerance", self.tolerance)]
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            names: &["contact_sets", "projection_linearisations"],
+            values: [self.passes.into(), self.linearisations.into(), 0, 0, 0, 0],
+        }
     }
 
     fn save(&self, memory: &mut Vec<f64>) {

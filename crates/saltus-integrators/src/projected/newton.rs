@@ -3,7 +3,7 @@
 use super::smooth::Rule;
 use super::{NAME, ProjectedMoreauJean, ProjectedMoreauJeanOptions};
 use crate::integrator::StepError;
-use crate::kit::{Duration, Gap, Row, Unprojected, restitution};
+use crate::kit::{Duration, Gap, Row, Stage, Unprojected, restitution};
 use saltus_linear::{RowScaled, Shifted, SparseRows, axpy, max_abs};
 use saltus_system::System;
 
@@ -33,13 +33,16 @@ impl ProjectedMoreauJean {
         let (mut corrections, mut linearisations) = (0, 0);
         let (mut solved, mut measured) = (false, false);
         let is_exact = self.smooth.is_linear && !self.turns(laws) && !self.turns_bilateral(laws);
+        self.passes += 1;
         self.smooth.forget_round_off();
         self.closed.fill(false);
         self.is_plain = false;
         loop {
             self.smooth
                 .evaluate(system, rule, &self.step.start, &self.v)?;
-            linearisations += self.place_laws(system, rule, laws)?;
+            let taken = self.place_laws(system, rule, laws)?;
+            self.linearisations += taken;
+            linearisations += taken;
             if corrections > 0 {
                 if corrections == EXACT_CORRECTIONS && !measured {
                     self.smooth.measure_round_off(system, rule.h);
@@ -93,10 +96,15 @@ impl ProjectedMoreauJean {
             Laws::Fixed => {}
             Laws::Extrapolated => {
                 let (law, smooth) = (&mut self.law, &self.smooth);
+                let rates = &mut self.rates;
                 law.retract(system, &self.step.start, &smooth.xi, rule.end);
                 law.place_rows(system);
                 if rule.at_theta_point() {
+                    rates.clear();
+                    rates.extend_from_slice(&law.contacts.rate);
                     system.evaluate_contacts(smooth.t, &smooth.q, &mut law.contacts);
+                    // Walls have their speed at the end: what stays closed on one that accelerates rests on it.
+                    law.contacts.rate.copy_from_slice(rates);
                 }
             }
             Laws::Projected => {
@@ -167,7 +175,7 @@ impl ProjectedMoreauJean {
         let from_start = from_start(rule, laws);
         problem.set_offset(|row| {
             let at = if from_start { &step.start } else { &*law };
-            law.rate(row) + restitution(&law.contacts, row) * at.velocity(row, &step.start.v)
+            law.rate(row) + restitution(&law.contacts, row) * before(at, &step.start, row)
         });
         let nothing = |rows: &SparseRows, i: usize| scale.velocity((rows, i), tolerance);
         let law = problem.law_ratio(law, v, nothing);
@@ -212,7 +220,7 @@ impl ProjectedMoreauJean {
             let at = if from_start { start } else { law };
             let (matrix, i) = turned(row);
             law.velocity(row, v) - matrix.dot(i, v)
-                + restitution(&law.contacts, row) * at.velocity(row, &start.v)
+                + restitution(&law.contacts, row) * before(at, start, row)
         };
         problem.pose_turned(
             system,
@@ -326,10 +334,15 @@ impl ProjectedMoreauJean {
                 factors: &self.restitution,
             };
             system.contact_direction_gradient(t, q, set, &self.step.start.v, &mut sink);
-            system.contact_rate_gradient(t, q, set, &mut sink);
         }
         rows.finish(set.directions.len());
     }
+}
+
+/// `u_k` of a row along the directions of a stage: the speed of a wall is that at the start of the step.
+fn before(at: &Stage, start: &Stage, row: Row) -> f64 {
+    let (matrix, i) = at.row(row);
+    matrix.dot(i, &start.v) + start.rate(row)
 }
 
 /// Derivative of the tangent to where the contacts are by `v_{k+1}` \[s\].

@@ -24,7 +24,7 @@ mod options;
 pub use options::{SplittingContact, SplittingOptions};
 
 use crate::certificate::{Entry, Guarantees};
-use crate::integrator::{Integrator, StepError, StepReport};
+use crate::integrator::{Counts, Integrator, StepError, StepReport};
 use crate::kit::{
     Active, CorridorScheme, MomentumScale, Step, StepProblem, integrator, largest_step,
     refuse_friction,
@@ -65,6 +65,9 @@ struct Splitting {
     /// The step to try next \[s\].
     next: f64,
     stable_step: Option<f64>,
+    /// Whether the last step ended with an impact, and the attempts it took.
+    hits: bool,
+    attempts: u64,
 }
 
 /// The integrator with the given parameters.
@@ -124,6 +127,8 @@ impl CorridorScheme for Splitting {
             length: step.length_scale(state, h),
             next: h,
             stable_step,
+            hits: false,
+            attempts: 0,
             step,
         };
         scheme.include_start(h);
@@ -148,6 +153,7 @@ impl CorridorScheme for Splitting {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
+        self.attempts = 0;
         let start = &self.step.start;
         let goes_on = start.t == state.t && start.q == state.q && start.v == state.v;
         self.step.begin(system, state, h)?;
@@ -179,6 +185,13 @@ impl CorridorScheme for Splitting {
 
     fn stable_step(&self) -> Option<f64> {
         self.stable_step
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            names: &["impact_problems", "flows"],
+            values: [u64::from(self.hits), self.attempts, 0, 0, 0, 0],
+        }
     }
 
     fn save(&self, memory: &mut Vec<f64>) {
@@ -215,6 +228,7 @@ impl Splitting {
 
     /// The smooth part of a step of length `h` \[s\] to the time `end`, whose end is then placed.
     fn attempt(&mut self, system: &dyn System, h: f64, end: f64) -> Result<(), StepError> {
+        self.attempts += 1;
         self.step.reactions.clear();
         self.flow
             .run(system, &mut self.step, &mut self.problem, &self.active, h)?;
@@ -232,6 +246,7 @@ impl Splitting {
         h: f64,
     ) -> Result<StepReport, StepError> {
         let hits = self.impact(system, options, h)?;
+        self.hits = hits;
         axpy(1.0, &self.step.xi, &mut self.moved);
         let redundant = self.problem.redundant;
         let report = self.step.finish(system, state, hits, 0, redundant)?;

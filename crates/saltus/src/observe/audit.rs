@@ -1,10 +1,11 @@
 //! The books of a run: certificate, energy, iterations, events, rest, wall time.
 
+use crate::observe::impact_columns::ImpactColumns;
 use crate::observe::moving::MovingRates;
 use crate::observe::rest::RestWatch;
 use crate::observe::{EventLog, Events, Rest};
 use saltus_integrators::{
-    Counts, Energy, Frame, Guarantees, Observer, ObserverError, Plan, RunInfo, Stop,
+    Counts, Energy, Frame, Guarantees, Observer, ObserverError, Plan, Reactions, RunInfo, Stop,
     WorstCertificate,
 };
 use serde::{Deserialize, Serialize};
@@ -223,11 +224,12 @@ pub struct Audit {
     wall: Duration,
     #[serde(skip)]
     impact: bool,
-    /// Rates of what moves by itself, and its work in the last step \[J\].
+    /// Rates of what moves by itself.
     #[serde(skip)]
     moving: MovingRates,
-    #[serde(skip)]
-    latest_moving: f64,
+    columns: ImpactColumns,
+    /// Whether a contact that moves by itself has carried an impulse since the last impact began.
+    wall_moves: bool,
     /// Steps since the last impact.
     quiet: Option<u64>,
     #[serde(with = "crate::exact")]
@@ -385,11 +387,6 @@ impl Audit {
         self.impact
     }
 
-    /// Work of what moves by itself in the last step \[J\].
-    pub(crate) fn latest_moving(&self) -> f64 {
-        self.latest_moving
-    }
-
     /// How the run went; `None` before it has ended.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {
@@ -398,7 +395,8 @@ impl Audit {
 
     /// How the run went; `None` before it has ended.
     #[must_use]
-    pub fn into_outcome(self) -> Option<Outcome> {
+    pub fn into_outcome(mut self) -> Option<Outcome> {
+        self.columns.enter(&mut self.certificate);
         let (scheme, plan, guarantees) = self.info?;
         let stop = self.stop?;
         let cut = stop == Stop::EndReached && self.range.is_some();
@@ -434,6 +432,13 @@ impl Audit {
     }
 }
 
+/// Whether a contact that moves by itself carries an impulse.
+fn moves_by_itself(reactions: &Reactions<'_>) -> bool {
+    let set = reactions.contacts;
+    let mut contacts = set.first_row.iter().zip(reactions.impulse);
+    contacts.any(|(&row, p)| *p > 0.0 && set.rate[row] != 0.0)
+}
+
 impl Observer for Audit {
     fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
         if std::mem::take(&mut self.goes_on) {
@@ -443,6 +448,7 @@ impl Observer for Audit {
             self.velocity_lags = info.velocity_lags;
             self.started = Some(Instant::now());
             self.moving.keep(&first.reactions);
+            self.columns.keep(&first.reactions);
             return Ok(());
         }
         *self = Self {
@@ -459,6 +465,7 @@ impl Observer for Audit {
         self.counts = names.map(|name| ((*name).to_owned(), 0)).collect();
         self.log.begin(info, first, self.before.as_deref());
         self.moving.keep(&first.reactions);
+        self.columns.keep(&first.reactions);
         self.rest.begin(first);
         let energy = first.report.energy;
         self.energy = EnergyAudit {
@@ -493,7 +500,7 @@ impl Observer for Audit {
         let total = report.energy.total();
         let moving = self.moving.work(&frame.reactions);
         self.moving.keep(&frame.reactions);
-        self.latest_moving = moving;
+        self.columns.update(&frame.reactions, self.t);
         let gain = total - self.total - report.work_external - moving;
         let numerical = total - self.total - report.work_external - report.work_contact;
         if gain > self.energy.max_gain {
@@ -509,6 +516,8 @@ impl Observer for Audit {
         if self.impact {
             self.energy.numerical_at_impacts += numerical;
         }
+        self.wall_moves &= !self.impact;
+        self.wall_moves |= moves_by_itself(&frame.reactions);
         self.quiet = match self.quiet {
             _ if self.impact => Some(0),
             quiet => quiet.map(|steps| steps + 1),
@@ -519,7 +528,8 @@ impl Observer for Audit {
             self.owed = 0.0;
         } else {
             let gain = self.beyond_what_is_owed(gain);
-            if gain > self.noticed() {
+            // What a wall that moves brings in is not known to round-off.
+            if gain > self.noticed() && !self.wall_moves {
                 self.energy.impacts_that_gain += 1;
                 if gain > self.energy.impact_gain {
                     (self.energy.impact_gain, self.energy.impact_gain_at) = (gain, self.t);
@@ -528,6 +538,10 @@ impl Observer for Audit {
         }
         self.rest.update(frame);
         Ok(ControlFlow::Continue(()))
+    }
+
+    fn in_force(&mut self, options: &[(&'static str, f64)]) {
+        self.resolved_options = options.to_vec();
     }
 
     fn end(&mut self, stop: &Stop) -> Result<(), ObserverError> {

@@ -1,21 +1,14 @@
-//! The event log: impacts, openings and accumulations of every contact.
+//! The event log: what the schemes report of contacts, counted and kept, and accumulations of impacts.
 //!
-//! * **Impact**: a step in which a contact carries an impulse and did not in the step before. Its time is
-//!   the end of that step; an event-capturing scheme does not know it better than to one step.
-//! * **Opening**: a step in which a contact does not carry an impulse and did in the step before.
-//! * **Accumulation**: a contact stays closed for [`PERSISTENT`] steps after at least three impacts whose
-//!   intervals never grew by more than a step and shrank to half or less. Its time is that of the last of these impacts.
-//!
-//! * **Stick**, **slip**: a step in which a contact sticks and slipped in the step before, and the reverse.
+//! An **accumulation** is what a rebounding contact comes to rest by: at least three impacts in a row of one contact, each slower than
+//! the one before (where more than ten steps lie between them) and followed by a rebound, at intervals that never grow by more than a step and shrink to half or less; after
+//! the last of them it stays closed for [`PERSISTENT`] steps, and as many times the last interval. Its time is that of the last impact. Impacts without a rebound (`e = 0`), as waves in a body make them, do not accumulate. Where a scheme locates impacts,
+//! it ends accumulations itself and reports them.
 //!
 //! A contact that touches at rest when the run starts is closed from the start: its first impulse is no impact.
-//!
-//! A scheme that reports events knows better. From the first event of a [`Family`] that it reports, the whole family is
-//! counted as reported, and nothing of it is inferred from the frames.
 
 use crate::observe::Closures;
-use crate::observe::closures::Change;
-use saltus_integrators::{ContactState, EventKind, Frame, RunInfo};
+use saltus_integrators::{EventKind, Frame, RunInfo};
 use saltus_system::ContactId;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -32,44 +25,22 @@ const FOLLOWED: usize = 4096;
 pub struct Event {
     /// Number of the step.
     pub step: u64,
-    /// When \[s\]: as reported by the scheme, else the end of the step.
+    /// When \[s\]: inside the step where the scheme locates it, else the end of the step.
     pub t: f64,
     /// The contact.
     #[serde(with = "crate::exact::id")]
     pub contact: ContactId,
     /// What happened.
     pub kind: EventKind,
-    /// Normal impulse \[N·s\]: as reported, else that of the step.
+    /// Normal impulse \[N·s\].
     #[serde(with = "crate::exact")]
     pub impulse: f64,
-    /// Normal relative velocity \[m/s\]: just before, as reported, else at the start of the step; NaN if the contact was not
-    /// near.
+    /// Normal relative velocity just before \[m/s\]; of impacts that are not located, at the start of the step.
     #[serde(with = "crate::exact")]
     pub velocity_before: f64,
-    /// Normal relative velocity \[m/s\]: just after, as reported, else at the end of the step; NaN if the contact is not near.
+    /// Normal relative velocity just after \[m/s\]; of impacts that are not located, at the end of the step.
     #[serde(with = "crate::exact")]
     pub velocity_after: f64,
-}
-
-/// Kinds of events that a scheme reports together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Family {
-    /// Impacts, closings, accumulations.
-    Closing,
-    /// Openings.
-    Opening,
-    /// Stick and slip.
-    Friction,
-}
-
-impl Family {
-    fn of(kind: EventKind) -> Self {
-        match kind {
-            EventKind::Impact | EventKind::Close | EventKind::Accumulation => Self::Closing,
-            EventKind::Open => Self::Opening,
-            EventKind::Stick | EventKind::Slip => Self::Friction,
-        }
-    }
 }
 
 /// What happened at one contact of fixed identity.
@@ -98,11 +69,9 @@ pub struct ContactStatistics {
 /// All events of a run, counted; the first of them, kept.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Events {
-    /// Whether impacts and closings are those that the scheme reported, not inferred from the frames.
-    pub reported: bool,
     /// Number of impacts.
     pub impacts: u64,
-    /// Number of contacts that closed without an impact; only where the scheme reports them.
+    /// Number of contacts that closed to stay closed.
     pub closings: u64,
     /// Number of openings.
     pub openings: u64,
@@ -138,10 +107,14 @@ impl Events {
 /// Successive impacts of one contact.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Chain {
-    /// Impacts in a row whose intervals do not grow.
+    /// Impacts in a row that may accumulate.
     length: u32,
     /// Time of the last impact \[s\].
     last: f64,
+    /// Speed of the last approach \[m/s\].
+    speed: f64,
+    /// Whether the contact rebounded from it.
+    rebounds: bool,
     /// Interval before the last impact \[s\].
     interval: f64,
     /// First interval of the chain \[s\].
@@ -149,17 +122,23 @@ struct Chain {
 }
 
 impl Chain {
-    /// Takes an impact at `t` found with a step of `h` into account.
-    fn impact(&mut self, t: f64, h: f64) {
-        let interval = t - self.last;
-        if self.length >= 2 && interval <= self.interval + 1.5 * h {
+    /// Takes an impact found with a step of `h` into account.
+    #[allow(clippy::cast_precision_loss)]
+    fn impact(&mut self, event: &Event, h: f64) {
+        let (interval, speed) = (event.t - self.last, -event.velocity_before);
+        // Of bounces shorter than that the speed is one of round-off of the step.
+        let unresolved = interval <= PERSISTENT as f64 * h;
+        let slower = speed < self.speed || unresolved;
+        let goes_on = self.length >= 1 && self.rebounds && slower;
+        if goes_on && self.length >= 2 && interval <= self.interval + 1.5 * h {
             self.length += 1;
-        } else if self.length >= 1 {
+        } else if goes_on {
             (self.length, self.first_interval) = (2, interval);
         } else {
             self.length = 1;
         }
-        (self.last, self.interval) = (t, interval);
+        (self.last, self.interval, self.speed) = (event.t, interval, speed);
+        self.rebounds = event.velocity_after > 0.0;
     }
 
     fn accumulates(&self) -> bool {
@@ -197,18 +176,9 @@ pub struct EventLog {
     chains: HashMap<ContactId, Chain>,
     /// Contacts that closed at the end of a chain and may stay closed: with the impact.
     pending: Vec<Event>,
-    /// Normal relative velocities at the end of the last step.
-    #[serde(with = "crate::exact::list")]
-    velocity: Vec<f64>,
-    #[serde(with = "crate::exact::ids")]
-    velocity_ids: Vec<ContactId>,
-    /// What each of these contacts did in the last step; empty where none has friction.
-    state: Vec<ContactState>,
     /// Impacts of the last step: contact and time \[s\].
     #[serde(skip)]
     impacts: Vec<(ContactId, f64)>,
-    /// Families of which the scheme has reported an event.
-    reported: [bool; 3],
     events: Events,
 }
 
@@ -237,7 +207,6 @@ impl EventLog {
         };
         self.events.contacts = info.names.contacts.iter().map(contact).collect();
         self.closures.begin(first, before);
-        self.remember(first);
     }
 
     /// Impacts of the last step: contact and time \[s\].
@@ -252,54 +221,20 @@ impl EventLog {
         for event in frame.events {
             self.report(frame, event);
         }
-        let Self {
-            closures,
-            chains,
-            pending,
-            velocity,
-            velocity_ids,
-            impacts,
-            reported,
-            events,
-            ..
-        } = self;
-        let closed = closures.update(frame, |id, at, change| {
-            let before = velocity_ids
-                .binary_search(&id)
-                .ok()
-                .map_or(f64::NAN, |i| velocity[i]);
-            let event = inferred(frame, id, at, change, before);
-            if change == Change::Opened {
-                pending.retain(|p| p.contact != id);
-            }
-            if !reported[Family::of(event.kind) as usize] {
-                note(events, chains, pending, &event, frame.report.h);
-                if event.kind == EventKind::Impact {
-                    impacts.push((id, event.t));
-                }
-            }
-        });
-        if !frame.reactions.state.is_empty() && !self.reported[Family::Friction as usize] {
-            self.follow_friction(frame);
-        }
+        let closed = self.closures.update(frame);
         if !self.pending.is_empty() {
-            self.settle(frame.step);
+            self.settle(frame);
         }
         if self.chains.len() > FOLLOWED.max(2 * frame.reactions.contacts.len()) {
             self.forget(frame);
         }
         self.add_up(frame);
-        self.remember(frame);
         closed
     }
 
     /// Takes an event that the scheme reports.
     #[cold]
     fn report(&mut self, frame: &Frame<'_>, reported: &saltus_integrators::Event) {
-        let family = Family::of(reported.kind);
-        if !std::mem::replace(&mut self.reported[family as usize], true) {
-            self.drop_inferred(family);
-        }
         let event = Event {
             step: frame.step,
             t: reported.t,
@@ -321,47 +256,8 @@ impl EventLog {
         note(events, chains, pending, &event, frame.report.h);
     }
 
-    /// Forgets what was inferred of events that the scheme itself reports from now on.
-    fn drop_inferred(&mut self, family: Family) {
-        let events = &mut self.events;
-        match family {
-            Family::Closing => {
-                events.reported = true;
-                (events.impacts, events.accumulations) = (0, 0);
-                (events.first_impact, events.last_impact) = (None, None);
-                events.accumulation_list.clear();
-                for contact in &mut events.contacts {
-                    contact.impacts = 0;
-                    (contact.first_impact, contact.last_impact) = (None, None);
-                    contact.accumulation = None;
-                }
-                self.chains.clear();
-                self.pending.clear();
-            }
-            Family::Opening => {
-                events.openings = 0;
-                events.contacts.iter_mut().for_each(|c| c.openings = 0);
-            }
-            Family::Friction => (events.stick, events.slip) = (0, 0),
-        }
-        events.list.retain(|event| Family::of(event.kind) != family);
-    }
-
-    /// Counts the contacts that came to stick or began to slip.
-    fn follow_friction(&mut self, frame: &Frame<'_>) {
-        let reactions = &frame.reactions;
-        for (id, now) in reactions.contacts.id.iter().zip(reactions.state) {
-            let before = self.velocity_ids.binary_search(id).ok();
-            match (before.and_then(|i| self.state.get(i)), now) {
-                (Some(ContactState::Slip), ContactState::Stick) => self.events.stick += 1,
-                (Some(ContactState::Stick), ContactState::Slip) => self.events.slip += 1,
-                _ => {}
-            }
-        }
-    }
-
     /// Contacts that have stayed closed for long enough have come to persistent contact.
-    fn settle(&mut self, step: u64) {
+    fn settle(&mut self, frame: &Frame<'_>) {
         let Self {
             pending,
             events,
@@ -369,7 +265,11 @@ impl EventLog {
             ..
         } = self;
         pending.retain(|impact| {
-            let persistent = step >= impact.step + PERSISTENT;
+            let chain = chains.get(&impact.contact);
+            #[allow(clippy::cast_precision_loss)]
+            let quiet = chain.map_or(0.0, |chain| PERSISTENT as f64 * chain.interval);
+            let persistent =
+                frame.step >= impact.step + PERSISTENT && frame.state.t >= impact.t + quiet;
             if persistent {
                 let accumulation = Event {
                     kind: EventKind::Accumulation,
@@ -405,41 +305,6 @@ impl EventLog {
             }
         }
     }
-
-    #[inline]
-    fn remember(&mut self, frame: &Frame<'_>) {
-        self.velocity.clear();
-        self.velocity
-            .extend_from_slice(frame.reactions.gap_velocity);
-        if self.velocity_ids != frame.reactions.contacts.id {
-            self.velocity_ids.clone_from(&frame.reactions.contacts.id);
-        }
-        self.state.clear();
-        self.state.extend_from_slice(frame.reactions.state);
-    }
-}
-
-/// The event of a change that the frames show.
-fn inferred(
-    frame: &Frame<'_>,
-    id: ContactId,
-    at: Option<usize>,
-    change: Change,
-    before: f64,
-) -> Event {
-    let reactions = &frame.reactions;
-    Event {
-        step: frame.step,
-        t: frame.state.t,
-        contact: id,
-        kind: match change {
-            Change::Closed => EventKind::Impact,
-            Change::Opened => EventKind::Open,
-        },
-        impulse: at.map_or(0.0, |i| reactions.impulse[i]),
-        velocity_before: before,
-        velocity_after: at.map_or(f64::NAN, |i| reactions.gap_velocity[i]),
-    }
 }
 
 /// Counts an event, keeps it, and follows the chain of impacts it belongs to.
@@ -464,7 +329,7 @@ fn note(
             // It hit again: the impact before was not the last one.
             pending.retain(|p| p.contact != event.contact);
             let chain = chains.entry(event.contact).or_default();
-            chain.impact(event.t, h);
+            chain.impact(event, h);
             if chain.accumulates() {
                 pending.push(*event);
             }
@@ -472,6 +337,7 @@ fn note(
         EventKind::Open => {
             keep(&mut events.list, event);
             events.openings += 1;
+            pending.retain(|p| p.contact != event.contact);
             if let Some(contact) = statistics(events, event.contact) {
                 contact.openings += 1;
             }

@@ -4,6 +4,7 @@ mod audit;
 mod closures;
 mod events;
 mod extremes;
+mod impact_columns;
 mod moving;
 mod recorder;
 mod rest;

@@ -100,7 +100,7 @@ impl Observer for Recorder {
             self.layout.fill(frame, self.trajectory.next_row());
         } else {
             self.layout.fill(frame, &mut self.row);
-            let impact = self.closures.update(frame, |_, _, _| ());
+            let impact = self.closures.update(frame);
             let trajectory = &mut self.trajectory;
             let Ok(()) = self.thinning.take(frame.step, impact, &self.row, |row| {
                 trajectory.push(row);

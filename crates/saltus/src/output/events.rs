@@ -12,8 +12,7 @@
 //! | `energy_lost` | energy that the contact took out of the motion \[J\] |
 //! | `energy.kinetic`, `energy.potential`, `energy.total` | just after, where the scheme locates events inside a step, else at the end of the step \[J\] |
 //!
-//! The file appears with the first event, as `events.csv.partial` until the run ends: there is none where the scheme reports
-//! nothing.
+//! The file appears with the first event, as `events.csv.partial` until the run ends: there is none where nothing happens.
 
 use crate::output::OutputError;
 use crate::output::lines::{Lines, push_number, push_text};

@@ -19,6 +19,24 @@ pub struct DirectoryLock {
 }
 
 impl DirectoryLock {
+    /// Whether `directory` is free; nothing is written.
+    ///
+    /// # Errors
+    /// [`OutputError::Busy`] where another process holds it.
+    pub fn look(directory: &Path) -> Result<(), OutputError> {
+        let Ok(mut file) = File::open(directory.join(LOCK)) else {
+            return Ok(());
+        };
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => Err(OutputError::Busy {
+                path: directory.to_owned(),
+                owner: owner(&mut file),
+            }),
+            // What was locked here is free again with the file.
+            _ => Ok(()),
+        }
+    }
+
     /// Locks `directory`, which exists.
     ///
     /// # Errors

@@ -244,7 +244,7 @@ impl Observer for RowStream {
     }
 
     fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
-        let impact = !self.thinning.keeps_all() && self.closures.update(frame, |_, _, _| ());
+        let impact = !self.thinning.keeps_all() && self.closures.update(frame);
         self.take(frame, impact)?;
         Ok(ControlFlow::Continue(()))
     }

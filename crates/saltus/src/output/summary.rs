@@ -13,7 +13,7 @@
 //! | `remedied` | steps that took more than corrections: raised activation parameters, another linear solve, parts |
 //! | `constraints` | `redundant`: most multipliers of a step that are not unique |
 //! | `certificate` | per entry that applies: `guaranteed`, `worst` and its `unit`, `at` \[s\], and, if guaranteed, `relative_tolerance`: a share of the scale of the motion, without a unit |
-//! | `events` | counts of `impacts`, `closings`, `openings`, `stick`, `slip`, `accumulation`, as reported by the scheme or, where it reports none, inferred from the frames; `first_impact`, `last_impact` \[s\], or null; the `accumulations` with `contact` and `t` \[s\] |
+//! | `events` | counts of `impacts`, `closings`, `openings`, `stick`, `slip`, `accumulation`, as the scheme reports them; `first_impact`, `last_impact` \[s\], or null; the `accumulations` with `contact` and `t` \[s\] |
 //! | `rest` | `total` time at rest \[s\]; time `since` which nothing moved until the end \[s\], or null |
 //! | `energy` | `initial`, `final`, `max_gain` (largest gain of a step beyond the work of forces without a potential and of what moves by itself; it contains what a potential that depends on time brings in) and its time `max_gain_at` \[s\], or null, `impacts_that_gain` (steps with an impact, or up to ten after one, that gained more than 1e-4 of the largest kinetic energy and more than any step away from impacts), the largest such gain `impact_gain` and its time `impact_gain_at`; the books: `work_external` of forces without a potential, `work_contact` of contacts and constraints, its part `work_moving` of walls, belts and supports that move by themselves, `numerical`: what the scheme itself gave, or took where it is negative (`final − initial − work_external − work_contact`), and `numerical_at_impacts`, its part in steps with an impact \[J\] |
 //! | `counts` | what else the scheme counted, by name: of located impacts `located_impacts`, `plastic_rebounds`, `fallbacks`, `dropped_rebounds`, `renewed_memories` and `solves`; of adaptive steps `accepted_at_shortest_step` |
@@ -157,15 +157,35 @@ fn head(card: &RunCard, scheme: &str, resolved: &[(&str, f64)], plan: Plan) -> M
     root
 }
 
+/// Most numbers of an option that differs from contact to contact; of more there are the least and the largest.
+const MOST_VALUES: usize = 20;
+
 /// The name and the options of a scheme with the numbers that the model gives to those left out.
 pub(crate) fn in_force(card: &RunCard, scheme: &str, resolved: &[(&str, f64)]) -> Value {
     let mut options = match &card.scheme {
         Value::Null => json!({ "name": scheme }),
         options => options.clone(),
     };
-    for (name, value) in resolved {
+    for (k, (name, value)) in resolved.iter().enumerate() {
+        if resolved[..k].iter().any(|(other, _)| other == name) {
+            continue;
+        }
         if let Some(left_out) = options.get_mut(name).filter(|value| value.is_null()) {
-            *left_out = json!(value);
+            let values: Vec<f64> = resolved
+                .iter()
+                .filter(|(other, _)| other == name)
+                .map(|(_, value)| *value)
+                .collect();
+            let same = |other: &f64| (other - value).abs() <= 1e-12 * value.abs();
+            *left_out = if values.iter().all(same) {
+                json!(value)
+            } else if values.len() <= MOST_VALUES {
+                json!(values)
+            } else {
+                let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+                let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                json!({ "least": least, "most": most })
+            };
         }
     }
     options

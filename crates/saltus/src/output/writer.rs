@@ -391,8 +391,7 @@ impl ResultWriter {
         }
         if let Some(report) = &mut self.report {
             let impacts = self.audit.log().latest_impacts();
-            let moving = self.audit.latest_moving();
-            report.push(frame, self.rows.last_row(), impact, impacts, moving);
+            report.push(frame, self.rows.last_row(), impact, impacts);
         }
         Ok(())
     }
@@ -443,6 +442,10 @@ impl Observer for ResultWriter {
                 Err(error.into())
             }
         }
+    }
+
+    fn in_force(&mut self, options: &[(&'static str, f64)]) {
+        self.audit.in_force(options);
     }
 
     fn end(&mut self, stop: &Stop) -> Result<(), ObserverError> {

@@ -165,8 +165,7 @@ impl Report {
         }
     }
 
-    /// Takes a frame and its row; `impact` says whether a contact closed in it, `impacts` which and when, `moving` \[J\] what work those that
-    /// move by themselves did.
+    /// Takes a frame and its row; `impact` says whether a contact closed in it, `impacts` which and when.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -174,7 +173,6 @@ impl Report {
         row: &[f64],
         impact: bool,
         impacts: &[(ContactId, f64)],
-        moving: f64,
     ) {
         self.contacts.take(frame, impacts);
         let (before, t) = (self.time.1, row[0]);
@@ -198,22 +196,16 @@ impl Report {
         }
         self.struck = impact;
         if !impacts.is_empty() {
-            self.take_losses(frame, t, moving);
+            self.take_losses(frame);
         }
     }
 
-    /// Takes what the impacts of a step lost: as the scheme reports them, else what the contacts took in the step beyond what those
-    /// that move by themselves brought in.
+    /// Takes what the impacts of a step lost.
     #[cold]
-    fn take_losses(&mut self, frame: &Frame<'_>, t: f64, moving: f64) {
+    fn take_losses(&mut self, frame: &Frame<'_>) {
         let lost = self.lost.get_or_insert_with(Curve::new);
-        let mut reported = false;
         for event in frame.events.iter().filter(|e| e.kind == EventKind::Impact) {
-            reported = true;
             lost.pulse(event.t, event.energy_lost);
-        }
-        if !reported {
-            lost.pulse(t, moving - frame.report.work_contact);
         }
     }
 
@@ -365,11 +357,7 @@ impl Report {
         if largest(curve) <= ROUND_OFF * size {
             return None;
         }
-        let name = if outcome.events.reported {
-            "energy that each impact took"
-        } else {
-            "energy that contacts took in each step with an impact"
-        };
+        let name = "energy that each impact took";
         let plot = Plot {
             description: format!("{name}, over time"),
             label: "energy lost".to_owned(),

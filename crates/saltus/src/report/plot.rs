@@ -155,15 +155,21 @@ pub(crate) struct Axis {
     decimals: usize,
 }
 
+/// The end of an axis: of a range that is empty, or too narrow for ticks, one beyond its start.
+fn beyond((from, to): (f64, f64)) -> f64 {
+    const NARROW: f64 = 1e-290;
+    if to - from > NARROW { to } else { from + 1.0 }
+}
+
 impl Axis {
     pub(crate) fn new((from, to): (f64, f64), start: f64, end: f64, wanted: f64) -> Self {
-        let to = if to > from { to } else { from + 1.0 };
+        let to = beyond((from, to));
         Self::with_step((from, to), start, end, round_step((to - from) / wanted))
     }
 
     /// An axis of counts: no ticks between whole numbers.
     pub(crate) fn whole((from, to): (f64, f64), start: f64, end: f64, wanted: f64) -> Self {
-        let to = if to > from { to } else { from + 1.0 };
+        let to = beyond((from, to));
         let step = round_step((to - from) / wanted).max(1.0);
         Self::with_step((from, to), start, end, step)
     }
@@ -180,7 +186,7 @@ impl Axis {
         } else {
             0
         };
-        let decimals = (exponent - step.log10().floor() as i32).max(0);
+        let decimals = exponent.saturating_sub(step.log10().floor() as i32).max(0);
         Self {
             from,
             to,

@@ -224,21 +224,10 @@ fn impacts(outcome: &Outcome) -> String {
     } else {
         "Impacts".to_owned()
     };
-    let (time, note) = if events.reported {
-        (
-            "Time",
-            "Times, velocities just before and just after, and impulses are those that the scheme reports; all events are in \
-             <code>events.csv</code>.",
-        )
-    } else {
-        (
-            "End of step",
-            "An impact is a step in which a contact carries an impulse and did not in the step before; the velocities are those \
-             at the two ends of that step.",
-        )
-    };
+    let note = "Where the scheme locates impacts inside a step, velocities are those just before and just after; else those at the two ends of \
+                the step. All events are in <code>events.csv</code>.";
     format!(
-        "<h3>{which}</h3><table><thead><tr><th class=\"n\">Step</th><th class=\"n\">{time} [s]</th><th>Contact</th>\
+        "<h3>{which}</h3><table><thead><tr><th class=\"n\">Step</th><th class=\"n\">Time [s]</th><th>Contact</th>\
          <th class=\"n\">Gap velocity before [m/s]</th><th class=\"n\">after [m/s]</th><th class=\"n\">Impulse [N·s]</th>\
          </tr></thead><tbody>{rows}</tbody></table><p class=\"note\">{note}</p>"
     )
