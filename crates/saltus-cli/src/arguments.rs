@@ -304,7 +304,7 @@ pub struct RunArguments {
     pub quiet: bool,
 
     /// Print the summary of the run as JSON, summary.json with the `directory` it is in, and nothing else
-    #[arg(long, conflicts_with = "quiet")]
+    #[arg(long)]
     pub json: bool,
 
     /// Keep what is needed to look at a step that fails: its contact problem as failed-step-N.json, for
@@ -366,9 +366,8 @@ pub struct SweepArguments {
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
 
-    /// What varies: PATH=a:b:n for n values from a to b, PATH=[x,y] for those, and PATH=VALUE for one in all runs, texts with
-    /// quotes or without; several
-    /// give every combination, the last one fastest
+    /// What varies: PATH=a:b:n for n values from a to b, PATH=[x,y] for those, PATH={..},{..} for tables, and PATH=VALUE for
+    /// one in all runs, texts with quotes or without; several give every combination, the last one fastest
     #[arg(long, value_name = "PATH=VALUES", allow_hyphen_values = true)]
     pub set: Vec<String>,
 

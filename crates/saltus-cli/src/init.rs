@@ -1,7 +1,7 @@
 //! `saltus init`: a model to begin with.
 
 use crate::arguments::{InitArguments, Template};
-use crate::{NOT_WRITTEN, WRONG_INPUT, render};
+use crate::{NOT_WRITTEN, WRONG_INPUT, answer, render};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
@@ -42,14 +42,9 @@ pub fn run(arguments: &InitArguments) -> ExitCode {
         file.write_all(text.as_bytes())
     });
     match written {
-        Ok(()) => {
-            // A closed pipe does not make the file worse.
-            let _ = writeln!(
-                std::io::stdout(),
-                "{place} is a model to begin with; `saltus run {place} --report` simulates it"
-            );
-            ExitCode::SUCCESS
-        }
+        Ok(()) => answer(&format!(
+            "{place} is a model to begin with; `saltus run {place} --report` simulates it\n"
+        )),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             render::error(&format!(
                 "`{place}` is there already and stays as it is; give another name"

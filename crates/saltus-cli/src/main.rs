@@ -71,6 +71,7 @@ fn told(outcome: Result<(), String>) -> ExitCode {
 }
 
 fn main() -> ExitCode {
+    let stop = signals::stop_on_interrupt();
     std::panic::set_hook(Box::new(fault_of_the_program));
     let command = match Cli::try_parse() {
         Ok(cli) => cli.command,
@@ -78,8 +79,8 @@ fn main() -> ExitCode {
     };
     match command {
         Command::Init(arguments) => init::run(&arguments),
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Sweep(arguments) => sweep::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments, &stop),
+        Command::Sweep(arguments) => sweep::run(&arguments, &stop),
         Command::Check(arguments) => check::run(&arguments),
         Command::Modes(arguments) => modes::run(&arguments),
         Command::Solve(arguments) => solve::run(&arguments),

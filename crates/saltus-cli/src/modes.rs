@@ -3,7 +3,7 @@
 use crate::arguments::ModesArguments;
 use crate::progress::patiently;
 use crate::run::refused;
-use crate::{NOT_WRITTEN, WRONG_INPUT, render, words};
+use crate::{NOT_WRITTEN, WRONG_INPUT, answer, render, words};
 use saltus::output::write_shapes;
 use saltus_linear::max_abs;
 use saltus_mechanics::flexible::{Assembly, NodeId};
@@ -13,7 +13,6 @@ use saltus_model::number::general;
 use saltus_system::State;
 use std::f64::consts::TAU;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -57,9 +56,7 @@ pub fn run(arguments: &ModesArguments) -> ExitCode {
             }
         }
     }
-    // A closed pipe does not make the modes wrong.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    ExitCode::SUCCESS
+    answer(&text)
 }
 
 fn notes(model: &Model, found: &Modes) -> Vec<String> {

@@ -3,7 +3,7 @@
 use crate::arguments::{Changes, RunArguments};
 use crate::foreign;
 use saltus::Checkpoint;
-use saltus::output::{OutputError, SavedResult, SavedRun};
+use saltus::output::{DirectoryLock, OutputError, SavedResult, SavedRun};
 use saltus_model::Override;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -178,10 +178,7 @@ impl Begin {
 fn in_directory(path: &Path) -> Result<SavedRun, String> {
     match SavedRun::read_in(path) {
         Err(OutputError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            Err(format!(
-                "{} has no checkpoint.json: it holds no result, or its run was killed before it wrote one (--checkpoint-every SECONDS writes them on the way); run the model again without --resume",
-                path.display()
-            ))
+            Err(without_checkpoint(path))
         }
         Err(error) => Err(error.to_string()),
         Ok(saved) if saved.result.is_none() => Err(format!(
@@ -190,6 +187,31 @@ fn in_directory(path: &Path) -> Result<SavedRun, String> {
         )),
         Ok(saved) => Ok(saved),
     }
+}
+
+/// Why a directory has no checkpoint.
+fn without_checkpoint(path: &Path) -> String {
+    // Somebody may be about to write it.
+    if let Err(busy @ OutputError::Busy { .. }) = DirectoryLock::look(path) {
+        return busy.to_string();
+    }
+    let place = path.display();
+    let summary = std::fs::read_to_string(path.join("summary.json")).ok();
+    let summary: Option<serde_json::Value> = summary.and_then(|t| serde_json::from_str(&t).ok());
+    let stop = summary.as_ref().and_then(|s| s.get("stop")?.as_str());
+    let what = match stop {
+        Some("not-written") => {
+            "its run could not write its result to the end, as summary.json says, and left none"
+        }
+        Some("running") => {
+            "its run was killed before it wrote one (--checkpoint-every SECONDS writes them on the way)"
+        }
+        Some(_) => {
+            "it was removed, or is of a run that wrote none (--checkpoint-every SECONDS writes them on the way)"
+        }
+        None => "it holds no result",
+    };
+    format!("{place} has no checkpoint.json: {what}; run the model again without --resume")
 }
 
 /// Why a file is no checkpoint.

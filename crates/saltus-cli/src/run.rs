@@ -7,6 +7,7 @@ use crate::{
     INTERRUPTED, NOT_WRITTEN, STEP_FAILED, WRONG_INPUT, columns, doubts, foreign, print, render,
     signals, words,
 };
+use saltus::observe::StopFlag;
 use saltus::output::{
     Format, OutputError, ResultDirectory, ResultWriter, Resumption, RunCard, SavedRun,
 };
@@ -19,7 +20,7 @@ use saltus_problems::archive::{Problem, Record, write_record};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub fn run(arguments: &RunArguments) -> ExitCode {
+pub fn run(arguments: &RunArguments, stop: &StopFlag) -> ExitCode {
     let refused_with = |message: &str| {
         render::error(&format!("{message}; nothing was run"));
         ExitCode::from(WRONG_INPUT)
@@ -48,8 +49,8 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
         Ok(files) => files,
         Err(message) => return refused_with(&message),
     };
-    let stop = signals::stop_on_interrupt();
     signals::full_disk_is_an_error();
+    signals::begin();
     let simulation = Simulation::new(&*model.system, model.scheme.clone())
         .identity(identity(&model))
         .allow_changes(arguments.allow_changes)
@@ -93,7 +94,7 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
 
 /// Prints what happened, where there is something to tell.
 fn tell(arguments: &RunArguments, model: &Model, files: &ResultWriter) -> Result<(), String> {
-    if arguments.quiet || files.outcome().is_none() {
+    if arguments.quiet && !arguments.json || files.outcome().is_none() {
         return Ok(());
     }
     if !arguments.json {

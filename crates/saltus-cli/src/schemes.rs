@@ -59,9 +59,11 @@ fn description(info: &SchemeInfo) -> String {
     );
     let schema = saltus_model::schema();
     let variants = schema
-        .pointer("/$defs/Scheme/oneOf")
+        .pointer("/$defs/Scheme/allOf")
         .and_then(Value::as_array);
-    let variant = variants.into_iter().flatten().find(|variant| {
+    let variants = variants.into_iter().flatten();
+    let variants = variants.filter_map(|rule| rule.get("then"));
+    let variant = variants.into_iter().find(|variant| {
         let name = variant.pointer("/properties/name/const");
         name.and_then(Value::as_str) == Some(info.name)
     });

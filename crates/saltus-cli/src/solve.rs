@@ -254,6 +254,11 @@ fn details(solution: &Solution) {
     if let Some(reason) = &solution.not_applicable {
         say!("  {reason}");
     }
+    if solution.several {
+        say!(
+            "  this is one of several solutions with different velocities: other states of the contact solve the problem, too (Painlevé)"
+        );
+    }
     if let Some(note) = solution.canonical_note {
         say!("  {note}");
     }

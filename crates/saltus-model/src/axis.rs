@@ -32,7 +32,7 @@ pub enum Values {
 }
 
 impl Axis {
-    /// Reads `PATH=a:b:n`, `PATH=[x, y, …]` or `PATH=VALUE`.
+    /// Reads `PATH=a:b:n`, `PATH=[x, y, …]`, `PATH={..},{..}` or `PATH=VALUE`.
     ///
     /// # Errors
     /// In words, with the cure.
@@ -43,7 +43,13 @@ impl Axis {
             ));
         };
         let written = written.trim();
-        let values = if written.starts_with('[') {
+        let tables = format!("[{written}]");
+        let values = if written.starts_with('{') && written.ends_with('}') {
+            match list(&tables) {
+                Some(Values::List(items)) if items.len() > 1 => Values::List(items),
+                _ => Values::One(written.to_owned()),
+            }
+        } else if written.starts_with('[') {
             list(written)
                 .ok_or_else(|| format!("\"{text}\": expected a list such as [1e-3, 1e-4]"))?
         } else {
@@ -193,6 +199,14 @@ mod tests {
     fn values(text: &str) -> Vec<String> {
         let axis = Axis::parse(text).unwrap();
         (0..axis.count().unwrap()).map(|k| axis.value(k)).collect()
+    }
+
+    #[test]
+    fn tables_stand_beside_each_other() {
+        let two = [r#"{name="a",x=[1, 2]}"#, r#"{name="b"}"#];
+        assert_eq!(values(&format!("s={}, {}", two[0], two[1])), two);
+        assert_eq!(values(&format!("s=[{},{}]", two[0], two[1])), two);
+        assert_eq!(values("s={name=\"a\",x=1}"), [r#"{name="a",x=1}"#]);
     }
 
     #[test]

@@ -248,7 +248,8 @@ impl fmt::Display for ModelErrors {
                     None => f.write_str(&diagnostic.message)?,
                 },
             }
-            if let Some(label) = &diagnostic.label {
+            let label = diagnostic.label.as_ref();
+            if let Some(label) = label.filter(|label| !diagnostic.message.contains(*label)) {
                 write!(f, " ({label})")?;
             }
             if let Some(help) = &diagnostic.help {

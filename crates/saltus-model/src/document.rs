@@ -393,6 +393,7 @@ pub enum OutputFormat {
 pub fn schema() -> serde_json::Value {
     let mut schema = checked_schema();
     without_alternatives_to_nothing(&mut schema);
+    schemes_by_name(&mut schema);
     schema
 }
 
@@ -427,6 +428,40 @@ fn without_alternatives_to_nothing(schema: &mut serde_json::Value) {
             items.iter_mut().for_each(without_alternatives_to_nothing);
         }
         _ => {}
+    }
+}
+
+/// Chooses the options of a scheme by its name, so that a mistake in one is told as what it is and not as that no alternative fits.
+fn schemes_by_name(schema: &mut serde_json::Value) {
+    let Some(scheme) = schema.pointer_mut("/$defs/Scheme") else {
+        return;
+    };
+    let variants = scheme["oneOf"].take();
+    let name = |variant: &serde_json::Value| variant["properties"]["name"]["const"].clone();
+    let variants: Vec<serde_json::Value> = variants.as_array().cloned().unwrap_or_default();
+    let names: Vec<serde_json::Value> = variants.iter().map(name).collect();
+    let rules: Vec<serde_json::Value> = variants
+        .iter()
+        .map(|variant| {
+            let is_it = serde_json::json!({ "properties": { "name": { "const": name(variant) } } });
+            serde_json::json!({ "if": is_it, "then": variant })
+        })
+        .collect();
+    *scheme = serde_json::json!({
+        "type": "object",
+        "properties": { "name": { "enum": names } },
+        "required": ["name"],
+        "allOf": rules,
+    });
+    if let Some(choice) = schema.pointer_mut("/$defs/SchemeChoice") {
+        let [word, table] = [0, 1].map(|k| choice["anyOf"][k].clone());
+        let description = choice["description"].clone();
+        *choice = serde_json::json!({
+            "description": description,
+            "if": { "type": "string" },
+            "then": word,
+            "else": table,
+        });
     }
 }
 

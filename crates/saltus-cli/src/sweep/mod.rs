@@ -48,7 +48,7 @@ struct Sweep {
     _lock: DirectoryLock,
 }
 
-pub fn run(arguments: &SweepArguments) -> ExitCode {
+pub fn run(arguments: &SweepArguments, stop: &StopFlag) -> ExitCode {
     let mut sweep = match prepare(arguments) {
         Ok(sweep) => sweep,
         Err(Refusal::Model(errors)) => {
@@ -60,9 +60,9 @@ pub fn run(arguments: &SweepArguments) -> ExitCode {
             return ExitCode::from(WRONG_INPUT);
         }
     };
-    let stop = signals::stop_on_interrupt();
     signals::full_disk_is_an_error();
-    let outcome = all_runs(&mut sweep, &stop, arguments.quiet);
+    signals::begin();
+    let outcome = all_runs(&mut sweep, stop, arguments.quiet);
     let told = outcome.and_then(|()| conclude(&mut sweep, arguments.quiet));
     if let Err(message) = told {
         render::error(&message);

@@ -11,6 +11,7 @@ fn the_summary_is_printed_as_json() {
         "run",
         &good("ball.toml"),
         "--json",
+        "-q",
         "-o",
         "here",
         "-f",
@@ -43,6 +44,9 @@ fn a_full_standard_output_is_an_error() {
         &["run", "--help"],
         &["help", "sweep"],
         &["solve", &problem],
+        &["modes", &ball],
+        &["modes", &ball, "--out", "modes"],
+        &["init", "pendulum"],
     ] {
         let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else {
             return; // not on this system

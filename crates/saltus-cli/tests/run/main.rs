@@ -3,6 +3,7 @@
 
 mod completions;
 mod directory;
+mod events;
 mod resume;
 mod sweep;
 mod words;

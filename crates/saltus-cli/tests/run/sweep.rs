@@ -98,6 +98,13 @@ fn runs_that_fail_are_rows_with_their_reason() {
         refused.contains("1.5") && refused.contains("restitution"),
         "{text}"
     );
+    // Said once.
+    assert_eq!(refused.matches("expected").count(), 1, "{text}");
+    let schemes =
+        r#"simulation.scheme={name="moreau-jean",theta=0.5},{name="moreau-jean",theta=1.0}"#;
+    let (code, out, err) = sweep("ball.toml", schemes, "schemes");
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("2 runs: 2 to the end"), "{out}");
     let (code, out, _) = sweep("leaves_domain.toml", "simulation.until=[0.05,1]", "b");
     assert_eq!(code, Some(0));
     assert!(out.contains("1 with a step that failed"), "{out}");

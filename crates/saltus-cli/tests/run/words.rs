@@ -60,6 +60,19 @@ fn summaries_tell_every_option() {
 }
 
 #[test]
+fn orders_are_numbers_with_quotes_or_without() {
+    let folder = Folder::new("orders");
+    let ball = good("ball.toml");
+    let scheme = ["--scheme", "adaptive-moreau-jean"];
+    for (order, code) in [("0", 0), ("\"1\"", 0), ("variable", 0), ("3", 2)] {
+        let set = format!("simulation.scheme.order={order}");
+        let run = ["run", &ball, "-q", scheme[0], scheme[1], "--set", &set];
+        let (found, _, err) = folder.saltus(&run);
+        assert_eq!(found, Some(code), "{order}: {err}");
+    }
+}
+
+#[test]
 fn unstable_coefficients_are_told_with_their_numbers() {
     let folder = Folder::new("unstable");
     let pendulum = case("smooth-pendulum");
