@@ -22,10 +22,16 @@ fn a_directory_belongs_to_one_run_at_a_time() {
     for part in [owner.as_str(), "`same`", "--out", "nothing was run"] {
         assert!(err.contains(part), "no {part:?} in {err}");
     }
+    let (code, _, err) = folder.saltus(&["run", "--resume", "same"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains(&owner), "{err}");
     // A killed run says that it ran, and leaves a directory that the next one may use.
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(folder.summary("same")["stop"], "running");
+    let (code, _, err) = folder.saltus(&["run", "--resume", "same"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("was killed before it wrote one"), "{err}");
     assert_eq!(folder.saltus(&["run", &ball, "--out", "same"]).0, Some(0));
     assert_eq!(folder.summary("same")["stop"], "end-reached");
     for gone in [".lock", "trajectory.csv.partial"] {
@@ -127,5 +133,11 @@ fn a_full_disk_is_told_in_the_summary() {
                 assert!(rows.ends_with('\n'), "{name} is torn");
             }
         }
+        let (code, _, err) = folder.saltus(&["run", "--resume", "full"]);
+        assert_eq!(code, Some(2), "{err}");
+        assert!(
+            err.contains("could not write its result to the end"),
+            "{err}"
+        );
     }
 }
