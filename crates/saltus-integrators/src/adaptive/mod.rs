@@ -123,6 +123,9 @@ impl Integrator for AdaptiveMoreauJean {
         half_steps.start(&self.half.reactions());
         let mut history = ContactHistory::default();
         history.begin(self.half.reactions().contacts, state);
+        // Of the same size: both change places with every step.
+        let mut attempted = ContactHistory::default();
+        attempted.begin(self.half.reactions().contacts, state);
         self.own = Some(Own {
             h_max,
             h_min,
@@ -136,7 +139,7 @@ impl Integrator for AdaptiveMoreauJean {
             half_steps,
             events: Vec::new(),
             history,
-            attempted: ContactHistory::default(),
+            attempted,
             scratch: ContactSet::default(),
         });
         Ok(StepReport { h, ..report })

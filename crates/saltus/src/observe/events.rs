@@ -2,7 +2,7 @@
 //!
 //! An **accumulation** is what a rebounding contact comes to rest by: at least three impacts in a row of one contact, each slower than
 //! the one before (where more than ten steps lie between them) and followed by a rebound, at intervals that never grow by more than a step and shrink to half or less; after
-//! the last of them it stays closed for [`PERSISTENT`] steps, and as many times the last interval. Its time is that of the last impact. Impacts without a rebound (`e = 0`), as waves in a body make them, do not accumulate. Where a scheme locates impacts,
+//! the last of them it closes, and stays so for [`PERSISTENT`] steps, and as many times the last interval. Its time is that of the last impact. Impacts without a rebound (`e = 0`), as waves in a body make them, do not accumulate. Where a scheme locates impacts,
 //! it ends accumulations itself and reports them.
 //!
 //! A contact that touches at rest when the run starts is closed from the start: its first impulse is no impact.
@@ -146,6 +146,14 @@ impl Chain {
     }
 }
 
+/// A chain whose last impact may be the last of all.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Pending {
+    impact: Event,
+    /// Step and time \[s\] in which the contact closed, once it has.
+    closed: Option<(u64, f64)>,
+}
+
 /// The chains in the order of their contacts.
 mod chains {
     use super::{Chain, ContactId, HashMap};
@@ -175,7 +183,7 @@ pub struct EventLog {
     #[serde(with = "chains")]
     chains: HashMap<ContactId, Chain>,
     /// Contacts that closed at the end of a chain and may stay closed: with the impact.
-    pending: Vec<Event>,
+    pending: Vec<Pending>,
     /// Impacts of the last step: contact and time \[s\].
     #[serde(skip)]
     impacts: Vec<(ContactId, f64)>,
@@ -264,12 +272,13 @@ impl EventLog {
             chains,
             ..
         } = self;
-        pending.retain(|impact| {
+        pending.retain(|Pending { impact, closed }| {
             let chain = chains.get(&impact.contact);
             #[allow(clippy::cast_precision_loss)]
             let quiet = chain.map_or(0.0, |chain| PERSISTENT as f64 * chain.interval);
-            let persistent =
-                frame.step >= impact.step + PERSISTENT && frame.state.t >= impact.t + quiet;
+            let persistent = closed.is_some_and(|(step, t)| {
+                frame.step >= step + PERSISTENT && frame.state.t >= t + quiet
+            });
             if persistent {
                 let accumulation = Event {
                     kind: EventKind::Accumulation,
@@ -311,7 +320,7 @@ impl EventLog {
 fn note(
     events: &mut Events,
     chains: &mut HashMap<ContactId, Chain>,
-    pending: &mut Vec<Event>,
+    pending: &mut Vec<Pending>,
     event: &Event,
     h: f64,
 ) {
@@ -327,17 +336,20 @@ fn note(
                 contact.last_impact = Some(event.t);
             }
             // It hit again: the impact before was not the last one.
-            pending.retain(|p| p.contact != event.contact);
+            pending.retain(|p| p.impact.contact != event.contact);
             let chain = chains.entry(event.contact).or_default();
             chain.impact(event, h);
             if chain.accumulates() {
-                pending.push(*event);
+                pending.push(Pending {
+                    impact: *event,
+                    closed: None,
+                });
             }
         }
         EventKind::Open => {
             keep(&mut events.list, event);
             events.openings += 1;
-            pending.retain(|p| p.contact != event.contact);
+            pending.retain(|p| p.impact.contact != event.contact);
             if let Some(contact) = statistics(events, event.contact) {
                 contact.openings += 1;
             }
@@ -345,10 +357,16 @@ fn note(
         EventKind::Close => {
             keep(&mut events.list, event);
             events.closings += 1;
+            for end in pending
+                .iter_mut()
+                .filter(|p| p.impact.contact == event.contact)
+            {
+                end.closed = Some((event.step, event.t));
+            }
         }
         EventKind::Accumulation => {
             accumulated(events, event);
-            pending.retain(|p| p.contact != event.contact);
+            pending.retain(|p| p.impact.contact != event.contact);
             chains.remove(&event.contact);
         }
         EventKind::Stick => events.stick += 1,

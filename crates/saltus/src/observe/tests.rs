@@ -136,6 +136,10 @@ fn report(
 /// A run with impacts at the ends of these steps, each with the velocities before and after, which stays closed for `quiet` steps
 /// and then opens.
 fn impacts(hits: &[(u64, [f64; 2])], quiet: u64) -> Events {
+    impacts_and(hits, quiet, true)
+}
+
+fn impacts_and(hits: &[(u64, [f64; 2])], quiet: u64, closes: bool) -> Events {
     let (closed, open) = ([(0, 0.0, 0.0, 1.0)], [(0, 1.0, -1.0, 0.0)]);
     let last = hits.last().unwrap().0;
     let step = |k: u64| -> Vec<saltus_integrators::Event> {
@@ -144,6 +148,9 @@ fn impacts(hits: &[(u64, [f64; 2])], quiet: u64) -> Events {
         let mut events: Vec<_> = hit
             .map(|(_, velocities)| report(EventKind::Impact, t, *velocities, 1.0))
             .collect();
+        if k == last && closes {
+            events.push(report(EventKind::Close, t, [0.0; 2], 0.0));
+        }
         if k == last + quiet {
             events.push(report(EventKind::Open, t, [0.0, 1.0], 0.0));
         }
@@ -184,6 +191,13 @@ fn impacts_accumulate_where_a_rebounding_contact_comes_to_rest() {
     assert_eq!(of(&[10, 18], &slower, 20).accumulations, 0);
     assert_eq!(of(&[10, 18, 26, 34], &slower, 20).accumulations, 0);
     assert_eq!(of(&[10, 12, 18], &slower, 20).accumulations, 0);
+    // It flies on.
+    let flies: Vec<_> = [10, 18, 22, 24]
+        .iter()
+        .zip(slower)
+        .map(|(&k, v)| (k, [-v, 0.5 * v]))
+        .collect();
+    assert_eq!(impacts_and(&flies, 30, false).accumulations, 0);
     // One that is faster, and impacts without a rebound, as waves of a body make them.
     assert_eq!(
         of(&[10, 90, 130, 150], &[8.0, 4.0, 6.0, 1.0], 250).accumulations,
@@ -242,11 +256,12 @@ fn a_reported_accumulation_is_counted_once() {
     let impacts = [(0.5, 8.0), (4.5, 4.0), (6.5, 2.0), (7.5, 1.0)];
     let impacts = impacts.map(|(t, v)| [report(EventKind::Impact, t, [-v, 0.5 * v], 1.0)]);
     let end = [report(EventKind::Accumulation, 8.0, [0.0; 2], 0.0)];
-    for (last, at) in [(&end[..], 8.0), (&[][..], 7.5)] {
+    let close = [report(EventKind::Close, 8.0, [0.0; 2], 0.0)];
+    for (last, at) in [(&end[..], 8.0), (&close[..], 7.5)] {
         let mut frames: Vec<(&[Contact], &[_])> = vec![(&closed, &[])];
         frames.extend(impacts.iter().map(|i| (&closed[..], &i[..])));
         frames.push((&closed, last));
-        frames.extend([(&closed[..], &[][..]); 30]);
+        frames.extend([(&closed[..], &[][..]); 60]);
         let found = reported(1, &frames);
         assert_eq!((found.impacts, found.accumulations), (4, 1));
         assert_eq!(found.contacts[0].accumulation, Some(at));
