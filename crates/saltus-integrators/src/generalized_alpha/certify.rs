@@ -27,8 +27,8 @@ impl Engine {
         if positions {
             g = g.with(Entry::BilateralPosition, tolerance);
         }
-        // Printed as it is, the position of a contact is held to `ν* − r g` with the filter history in it.
-        let literal = formulation.has_memory() && !star;
+        // With `Literal` an open row satisfies `r g > ν*` only, where `ν*` contains the filter history: gaps can be negative.
+        let literal = formulation.filters_multipliers() && !star;
         if positions && !literal {
             g = g.with(Entry::Penetration, gap);
         }
@@ -40,18 +40,18 @@ impl Engine {
         }
         if formulation.has_jumps() && star {
             g = g.with(Entry::ComplementarityVelocity, tolerance);
-            // Located impacts may drop a rebound.
+            // Where impacts are located, a rebound may be made plastic.
             if self.settings.location.is_none() {
                 g = g.with(Entry::ImpactLaw, tolerance);
             }
         }
-        if formulation.has_memory() && star || formulation == Formulation::Position {
+        if formulation.filters_multipliers() && star || formulation == Formulation::Position {
             g = g.with(Entry::ComplementarityPosition, gap);
         }
         g
     }
 
-    /// Accepts the trial state and reports on it, together with the earlier `parts` of the same step.
+    /// Makes the trial state the start of the next step and reports on it; `parts` is the report of earlier parts of this step.
     pub(super) fn finish(
         &mut self,
         system: &dyn System,
@@ -61,20 +61,20 @@ impl Engine {
     ) -> Result<StepReport, StepError> {
         let energy = self.energy_at_end(system, end)?;
         let mut certificate = Certificate::EMPTY;
-        let measure = self.reference_step.unwrap_or(h);
-        self.certify_motion(measure, &mut certificate);
-        self.take_impulses(h);
+        let scaling_step = self.reference_step.unwrap_or(h);
+        self.certify_motion(scaling_step, &mut certificate);
+        self.accumulate_impulses(h);
         let work_contact = self.work_of_reactions();
-        self.work_moving += self.work_of_rates();
+        self.work_moving += self.work_of_rheonomic_constraints();
         let work_external = self.work_of_forces(system, end);
         let before = self.energy;
-        self.keep_for_interpolation(h);
-        self.shift(end);
+        self.store_interpolant(h);
+        self.copy_end_to_start(end);
         self.certify_end(system, &mut certificate);
         self.energy = energy;
         let gain = self.energy.total() - before.total();
         certificate.set(Entry::EnergyBalance, gain - work_external - work_contact);
-        self.update_scales(measure);
+        self.update_scales(scaling_step);
         let report = self.report(h, (work_external, work_contact), certificate);
         Ok(parts.map_or(report, |parts| join(&parts, report)))
     }
@@ -99,7 +99,7 @@ impl Engine {
         }
     }
 
-    /// Residuals of the momentum balances and of the impact law, with the directions of the end.
+    /// Residuals of the momentum balances and of the impact law, with the constraint gradients at the end of the step.
     fn certify_motion(&self, h: f64, certificate: &mut Certificate) {
         let r = &self.trial.residual;
         let worst = (h * max_abs(&r.smooth))
@@ -142,15 +142,15 @@ impl Engine {
         }
     }
 
-    /// Total impulses of this part of the step.
-    pub(super) fn take_impulses(&mut self, h: f64) {
+    /// Adds the impulses of this part of the step to those of the whole step.
+    pub(super) fn accumulate_impulses(&mut self, h: f64) {
         let t = &self.trial;
-        let memory = self.settings.formulation.has_memory();
+        let filters = self.settings.formulation.filters_multipliers();
         let star = self.settings.inactive == Inactive::Star;
         let jumps = self.settings.formulation.has_jumps();
         for (j, total) in self.impulse.iter_mut().enumerate() {
-            let smooth = if memory { 0.0 } else { h * t.lambda[j] };
-            // An open row carries nothing, not even round-off.
+            let smooth = if filters { 0.0 } else { h * t.lambda[j] };
+            // The impulse of an open row is exactly zero.
             let open = jumps && star && !self.sets.velocity[j];
             self.part_impulse[j] = if open {
                 0.0
@@ -162,7 +162,7 @@ impl Engine {
     }
 
     /// Work of rheonomic constraints and moving obstacles (`∂g/∂t ≠ 0`) in this part of the step \[J\].
-    pub(super) fn work_of_rates(&self) -> f64 {
+    pub(super) fn work_of_rheonomic_constraints(&self) -> f64 {
         let rates = self.start.rate.iter().zip(&self.rows.rate);
         let terms = self.part_impulse.iter().zip(rates);
         -terms
@@ -182,9 +182,9 @@ impl Engine {
             .sum()
     }
 
-    /// Work of the forces without a potential along the displacement of the step, with the weights they have in it:
-    /// `(1−γ) f̄_n + γ f̄_{n+1}`, where `f̄` is filtered as `v̇` is to become `a`. Other rules give wrong works where damping
-    /// is stiff. Leaves the forces in `start`.
+    /// Work of the forces without a potential along the displacement of the step, with the weights of the scheme:
+    /// `(1−γ) f̄_n + γ f̄_{n+1}`, where `f̄` is filtered as `a` is from `v̇`. Other quadratures are wrong where damping
+    /// is stiff. Stores the forces in `start`.
     pub(super) fn work_of_forces(&mut self, system: &dyn System, end: f64) -> f64 {
         let c = &self.settings.coefficients;
         let (c_a, history) = (c.c_a(), c.history_weights());
@@ -206,10 +206,10 @@ impl Engine {
         work
     }
 
-    fn keep_for_interpolation(&mut self, h: f64) {
+    fn store_interpolant(&mut self, h: f64) {
         let (b, t) = (&mut self.interpolant, &self.trial);
         if b.h != h {
-            // A step taken in parts is interpolated over its last part.
+            // A step in parts is interpolated over its last part only.
             b.h = h;
             b.q.copy_from_slice(&self.start.q);
             b.v.copy_from_slice(&self.start.v);
@@ -220,7 +220,7 @@ impl Engine {
         }
     }
 
-    /// Momentum and energy at the end of the step, refused where that cannot be one.
+    /// Momentum and energy at the end of the step; an error where the kinetic energy is negative or not finite.
     fn energy_at_end(&mut self, system: &dyn System, end: f64) -> Result<Energy, StepError> {
         let constant = self.is_time_invariant() || self.mass_is_constant();
         let (t, tangent) = (&mut self.trial, &mut self.tangent);
@@ -235,8 +235,8 @@ impl Engine {
         Ok(energy)
     }
 
-    /// The end becomes the start.
-    fn shift(&mut self, end: f64) {
+    /// Copies the end of the step to `start`.
+    fn copy_end_to_start(&mut self, end: f64) {
         let (s, t) = (&mut self.start, &mut self.trial);
         s.t = end;
         std::mem::swap(&mut s.momentum, &mut t.momentum);
@@ -255,7 +255,7 @@ impl Engine {
         }
     }
 
-    /// Constraints and contacts at the end.
+    /// Certificate entries of constraints and contacts at the end of the step.
     pub(super) fn certify_end(&mut self, system: &dyn System, certificate: &mut Certificate) {
         let ng = self.dims.ng;
         certify_coordinates(system, &self.start.q, certificate);
@@ -271,7 +271,7 @@ impl Engine {
         }
         let (gap, velocity) = (&self.rows.gap, &self.start.velocity);
         certify_bilateral(&gap[..ng], &velocity[..ng], certificate);
-        // Of a step in parts, each part has its own impulses: a contact may have opened since.
+        // The impulses of the last part only: a contact may have opened since an earlier one.
         certify_gaps(&gap[ng..], &self.part_impulse[ng..], certificate);
     }
 
@@ -296,7 +296,7 @@ impl Engine {
         StepReport::at_rest(h, self.energy, Certificate::EMPTY)
     }
 
-    /// Energy of the state in `start`, whose momentum is known.
+    /// Energy of the state in `start`, whose momentum is up to date.
     pub(super) fn energy_at_start(&self, system: &dyn System) -> Energy {
         let start = &self.start;
         energy_of(system, (start.t, &start.q), (&start.v, &start.momentum))

@@ -1,4 +1,4 @@
-//! The weights of the generalized-α family and where they come from.
+//! The coefficients of the generalized-α family.
 
 use crate::scheme::OptionsError;
 use schemars::JsonSchema;
@@ -53,7 +53,7 @@ impl Coefficients {
     /// With the `γ` of second order these are the limits `α_m ≤ α_f ≤ ½`, `β ≥ ¼ + (α_f − α_m)/2` of Chung and Hulbert.
     #[must_use]
     pub fn instability(&self) -> Option<String> {
-        // What is written with few digits is not blamed for the rounding of sums.
+        // Coefficients written with few digits pass in spite of the rounding of sums.
         let below = |x: f64, least: f64| x < least - 1e-9;
         let shown = |x: f64| format!("{x:.5e}").parse().unwrap_or(x);
         let Self {
@@ -93,7 +93,7 @@ impl Coefficients {
         (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
     }
 
-    /// What the start contributes to `x_{n+1} = c_a y_{n+1} + known` of the recursion
+    /// Weights of `x_n` and `y_n` in `x_{n+1} = c_a y_{n+1} + …`, which follows from the recursion
     /// `(1−α_m) x_{n+1} + α_m x_n = (1−α_f) y_{n+1} + α_f y_n`.
     #[inline]
     pub(super) fn history_weights(&self) -> HistoryWeights {
@@ -131,9 +131,9 @@ impl HistoryWeights {
     }
 }
 
-/// Coefficients as they are written in a model file.
+/// Coefficients as written in a model file.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Given {
+pub(super) struct GivenCoefficients {
     pub(super) rho_inf: Option<f64>,
     pub(super) preset: Option<Preset>,
     pub(super) alpha: Option<f64>,
@@ -143,14 +143,14 @@ pub(super) struct Given {
     pub(super) gamma: Option<f64>,
 }
 
-/// Spectral radius at infinity where nothing is said.
+/// Default of the spectral radius at infinity.
 pub(super) const DEFAULT_RHO: f64 = 0.8;
-/// `α` of the preset `hht` where nothing is said.
+/// Default of `α` of the preset `hht`.
 pub(super) const DEFAULT_ALPHA: f64 = 0.1;
 
-impl Given {
-    /// Whether everything is left to the default.
-    pub(super) fn is_nothing(&self) -> bool {
+impl GivenCoefficients {
+    /// Whether every coefficient is left out.
+    pub(super) fn is_default(&self) -> bool {
         let numbers = [
             self.rho_inf,
             self.alpha,
@@ -179,7 +179,7 @@ impl Given {
             let follows = [c.alpha_m, c.alpha_f, c.beta, c.gamma].map(Some);
             let given = by_hand.into_iter().zip(follows);
             for ((option, value), follows) in given.chain([(("alpha", self.alpha), None)]) {
-                // What follows from `rho_inf` may stand beside it: a summary writes both.
+                // Values that follow from `rho_inf` may be given too: a summary contains both.
                 let same = |value: f64| follows.is_some_and(|f| (value - f).abs() <= 1e-12);
                 if let Some(value) = value.filter(|v| !same(*v)) {
                     return Err(OptionsError::new(
@@ -198,7 +198,7 @@ impl Given {
             }
             return Ok(c);
         }
-        if self.is_nothing() {
+        if self.is_default() {
             return Ok(Coefficients::from_rho(DEFAULT_RHO));
         }
         let base = match (self.preset, self.alpha) {
@@ -274,21 +274,21 @@ mod tests {
 
     #[test]
     fn presets_and_hand_given_values() {
-        let hht = Given {
+        let hht = GivenCoefficients {
             preset: Some(Preset::Hht),
             alpha: Some(0.1),
-            ..Given::default()
+            ..GivenCoefficients::default()
         };
         let c = hht.resolve().unwrap();
         assert_eq!((c.alpha_m, c.alpha_f, c.gamma), (0.0, 0.1, 0.6));
         assert!((c.beta - 0.3025).abs() < 1e-15);
-        let newmark = Given {
+        let newmark = GivenCoefficients {
             gamma: Some(1.0),
-            ..Given::default()
+            ..GivenCoefficients::default()
         };
         let c = newmark.resolve().unwrap();
         assert_eq!((c.alpha_f, c.gamma, c.beta), (0.0, 1.0, 0.5625));
-        let both = Given {
+        let both = GivenCoefficients {
             rho_inf: Some(0.5),
             ..newmark
         };
@@ -297,21 +297,21 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_as_it_was_written() {
-        let weightless = Given {
+        let weightless = GivenCoefficients {
             alpha_m: Some(0.5),
             alpha_f: Some(0.0),
-            ..Given::default()
+            ..GivenCoefficients::default()
         };
         assert_eq!(weightless.resolve().unwrap_err().option, "alpha_m");
-        let weighted = Given {
+        let weighted = GivenCoefficients {
             gamma: Some(0.5),
             ..weightless
         };
         assert!(weighted.resolve().is_ok());
-        let misplaced = Given {
+        let misplaced = GivenCoefficients {
             preset: Some(Preset::Newmark),
             alpha: Some(0.1),
-            ..Given::default()
+            ..GivenCoefficients::default()
         };
         assert_eq!(misplaced.resolve().unwrap_err().option, "alpha");
     }

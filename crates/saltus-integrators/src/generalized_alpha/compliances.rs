@@ -14,13 +14,13 @@
 //! `p = ν + κλ` the condensed system separates into symmetric ones, one per level:
 //!
 //! ```text
-//! A p = r₁ − E s̄         B s̄ = ϱ r₁ − κ r₃        (only with damping, closed positions and velocities being the same)
+//! A p = r₁ − E s̄         B s̄ = ϱ r₁ − κ r₃        (with damping only; the active sets of both levels are then equal)
 //! B λ = r₂ − (r₁ − B p)/κ
 //! B Λ = r₃ − (ϱ/κ)(r₁ − B ν)
 //! ```
 //!
-//! with the right-hand sides `r₁ r₂ r₃` of gaps, accelerations and velocities. Where one of these is singular, all
-//! multipliers are solved for together.
+//! with `s̄ = ϱν − κΛ` and the right-hand sides `r₁ r₂ r₃` of gaps, accelerations and velocities. Where one of these systems is
+//! singular, the multipliers of all levels are solved for at once.
 
 use super::engine::Engine;
 use super::levels::Level;
@@ -32,12 +32,12 @@ use saltus_linear::{Cholesky, DENSE_LIMIT, Dense, LinearError, Schur, axpy};
 /// Compliances of the rows, and the Cholesky factors of those of the active rows.
 #[derive(Debug)]
 pub(super) struct Compliances {
-    pub(super) mass: Schur,   // B
-    pub(super) smooth: Schur, // A
-    damped: Schur,            // E
-    positions: Factored,      // of A
-    velocities: Factored,     // of B
-    accelerations: Factored,
+    pub(super) mass: Schur,         // B
+    pub(super) smooth: Schur,       // A
+    damped: Schur,                  // E
+    positions: FactoredCompliance,  // of A
+    velocities: FactoredCompliance, // of B
+    accelerations: FactoredCompliance,
     /// Active rows at each level.
     position: Vec<usize>,
     velocity: Vec<usize>,
@@ -52,7 +52,7 @@ pub(super) struct Compliances {
     nu: Vec<f64>,
     lambda: Vec<f64>,
     jump: Vec<f64>,
-    /// Numbers of all rows (m).
+    /// Indices of all rows (m).
     all: Vec<usize>,
 }
 
@@ -62,9 +62,9 @@ impl Default for Compliances {
             mass: Schur::default(),
             smooth: Schur::default(),
             damped: Schur::without_columns(),
-            positions: Factored::default(),
-            velocities: Factored::default(),
-            accelerations: Factored::default(),
+            positions: FactoredCompliance::default(),
+            velocities: FactoredCompliance::default(),
+            accelerations: FactoredCompliance::default(),
             position: Vec::new(),
             velocity: Vec::new(),
             acceleration: Vec::new(),
@@ -80,17 +80,17 @@ impl Default for Compliances {
     }
 }
 
-/// A compliance among some rows, factored.
+/// Cholesky factors of the compliance among some rows.
 #[derive(Debug, Default)]
-struct Factored {
-    /// The compliances and the rows it belongs to; none after a failure.
+struct FactoredCompliance {
+    /// Version of the compliances and the rows that were factored; (0, 0) after a failure.
     version: (u64, u64),
     rows: Vec<usize>,
     factors: Cholesky,
 }
 
-impl Factored {
-    fn make(
+impl FactoredCompliance {
+    fn factorise(
         &mut self,
         compliance: &Schur,
         rows: &[usize],
@@ -174,10 +174,10 @@ pub(super) fn motion(
 }
 
 impl Engine {
-    /// Whether every column of `form` is a combination of those above.
+    /// Whether every column of `form` is a combination as in the table above.
     pub(super) fn uses_compliances(&self, form: Form) -> bool {
         let rows = &self.rows;
-        let turns = [
+        let derivatives = [
             rows.bias_damping(),
             rows.acceleration_gradient(),
             rows.smooth_velocity_gradient(),
@@ -187,10 +187,10 @@ impl Engine {
             && self.is_flat
             && matches!(form, Form::Smooth | Form::Triangular)
             && !self.settings.modified
-            && turns.iter().all(|rows| rows.is_blank())
+            && derivatives.iter().all(|rows| rows.is_blank())
     }
 
-    /// One simultaneous correction of the levels in `levels`, see above.
+    /// One simultaneous correction of the levels in `levels` by compliances.
     pub(super) fn correct_levels_by_compliances(
         &mut self,
         form: Form,
@@ -284,21 +284,21 @@ impl Engine {
         (a, c.mass.product(i, j), e)
     }
 
-    /// Right-hand side of the constraint row of `unknown`: minus its residual and minus its value on the free increment.
+    /// Right-hand side of the constraint row of an unknown: minus its residual, minus its change by the free increment.
     fn row_rhs(&self, (level, j): (Level, usize)) -> f64 {
         let n = self.dims.nv;
         let (increment, gradient) = (&self.condensed.increment, self.rows.gradient());
         let part = |k: usize| gradient.dot(j, &increment[k * n..(k + 1) * n]);
-        let done = match (level, self.settings.formulation.smooth_row()) {
+        let free = match (level, self.settings.formulation.smooth_row()) {
             (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => part(CHI),
             (Level::Velocity, _) => part(V),
             (Level::Smooth, Some(SmoothRow::Velocity)) => self.response.rho * part(X),
             (Level::Smooth, Some(SmoothRow::Acceleration)) => part(X),
         };
-        -self.residual_of((level, j)) - done
+        -self.residual_of((level, j)) - free
     }
 
-    /// Matrix, right-hand side and scales of all multipliers together; `row_rhs` gives the right-hand side of a row.
+    /// Matrix, right-hand side and scales of the system of all multipliers; `row_rhs` gives the right-hand side of a row.
     pub(super) fn fill_by_compliances(
         &mut self,
         form: Form,
@@ -363,14 +363,14 @@ impl Engine {
         }
     }
 
-    /// Solves for the multipliers one level after the other; `false` where that is not possible.
+    /// Solves for the multipliers level by level; `false` where the levels do not separate or a matrix is singular.
     fn solve_by_levels(&mut self, form: Form) -> bool {
         let c = &self.compliances;
-        let together = self.condensed.unknowns.len() <= DENSE_LIMIT
+        let coupled = self.condensed.unknowns.len() <= DENSE_LIMIT
             || form != Form::Triangular
             || !self.settings.formulation.has_corrections()
             || self.tangent.damped && c.position != c.velocity;
-        if together || !self.factor_levels() {
+        if coupled || !self.factor_levels() {
             return false;
         }
         let (kappa, rho) = (self.response.kappa, self.response.rho);
@@ -454,8 +454,8 @@ impl Engine {
         }
         let sets = &self.sets;
         let c = &mut self.compliances;
-        let inside = |j: &usize| sets.position[*j];
-        if !c.acceleration.iter().all(inside) {
+        let closed = |j: &usize| sets.position[*j];
+        if !c.acceleration.iter().all(closed) {
             return false;
         }
         let row_norm = &self.rows.row_norm;
@@ -465,13 +465,16 @@ impl Engine {
             &c.smooth
         };
         c.positions
-            .make(compliance, &c.position, row_norm)
-            .and_then(|()| c.velocities.make(&c.mass, &c.velocity, row_norm))
-            .and_then(|()| c.accelerations.make(&c.mass, &c.acceleration, row_norm))
+            .factorise(compliance, &c.position, row_norm)
+            .and_then(|()| c.velocities.factorise(&c.mass, &c.velocity, row_norm))
+            .and_then(|()| {
+                c.accelerations
+                    .factorise(&c.mass, &c.acceleration, row_norm)
+            })
             .is_ok()
     }
 
-    /// Adds the solution to the multipliers and its motion to `increment`.
+    /// Adds the solution to the multipliers and the motion it causes to `increment`.
     fn add_by_compliances(&mut self, form: Form, h: f64) {
         let position_per_jump = self.position_per_jump(h);
         let n = self.dims.nv;
@@ -504,14 +507,14 @@ impl Engine {
         let w = &mut rest[..n];
         let mass = self.response.mass_factors();
         let scratch = &mut self.condensed.momenta;
-        let pushed = |z: &[f64]| z.iter().any(|z| *z != 0.0);
-        let (corrected, jumped) = (jumps && pushed(&c.nu), jumps && pushed(&c.jump));
-        for (yes, z, out, total) in [
+        let nonzero = |z: &[f64]| z.iter().any(|z| *z != 0.0);
+        let (corrected, jumped) = (jumps && nonzero(&c.nu), jumps && nonzero(&c.jump));
+        for (active, z, out, total) in [
             (corrected, &c.nu, &mut scratch.correction, u),
             (jumped, &c.jump, &mut scratch.jump, w),
         ] {
             out.fill(0.0);
-            if yes {
+            if active {
                 c.mass.respond(mass, &c.all, z, out);
                 axpy(1.0, out, total);
             }
@@ -534,7 +537,7 @@ impl Engine {
     }
 }
 
-/// Puts one value per row of `rows` in its place among all rows.
+/// `all[rows[k]] ← values[k]`.
 fn scatter(values: &[f64], rows: &[usize], all: &mut [f64]) {
     for (value, &j) in values.iter().zip(rows) {
         all[j] = *value;

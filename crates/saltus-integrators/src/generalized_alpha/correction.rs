@@ -11,7 +11,7 @@ use saltus_linear::{LinearError, max_abs};
 use saltus_system::{Point, System};
 
 impl Engine {
-    /// Corrects the trial state once; the active sets stay as they are.
+    /// One correction of the trial state with fixed active sets.
     pub(super) fn correct(
         &mut self,
         system: &dyn System,
@@ -24,10 +24,10 @@ impl Engine {
         }
         self.assemble(system, h, end);
         self.redundant = 0;
-        let together = self.monitor.remedy == Remedy::Simultaneous;
+        let simultaneous = self.monitor.remedy == Remedy::Simultaneous;
         match self.settings.linear_solve {
             _ if self.monitor.remedy == Remedy::NestedLevels => self.correct_nested(h),
-            LinearSolve::Sequential if !together => self.sweep(system, h, end),
+            LinearSolve::Sequential if !simultaneous => self.correct_sequentially(system, h, end),
             LinearSolve::Monolithic => {
                 self.zero_inactive(h, &Level::ALL);
                 self.solve_monolithic(h)
@@ -60,7 +60,12 @@ impl Engine {
     }
 
     /// Three subproblems one after the other (2014, Algorithm 1).
-    fn sweep(&mut self, system: &dyn System, h: f64, end: f64) -> Result<(), LinearError> {
+    fn correct_sequentially(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+    ) -> Result<(), LinearError> {
         let formulation = self.settings.formulation;
         self.zero_inactive(h, &[Level::Smooth]);
         self.correct_levels(Form::Smooth, &[Level::Smooth], h)?;
@@ -82,13 +87,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Moves to the corrected unknowns, with the sets as they are.
+    /// Evaluates the trial state with the corrected unknowns; the active sets are not updated.
     fn refresh(&mut self, system: &dyn System, h: f64, end: f64) {
-        self.move_to(system, h);
+        self.update_trial(system, h);
         self.evaluate(system, h, end, false);
     }
 
-    /// Makes the multipliers of inactive rows vanish: `λ`, and `ν*`, `Λ*` (`ν`, `Λ` with `literal`).
+    /// Sets the multipliers of inactive rows to zero: `λ`, and `ν*`, `Λ*` (`ν`, `Λ` with `literal`).
     pub(super) fn zero_inactive(&mut self, h: f64, levels: &[Level]) {
         for &level in levels {
             let mut changed = false;
@@ -143,12 +148,12 @@ impl Engine {
                 matrix.multiply_right(&d.retraction_tangent);
             }
         }
-        d.damped = Tangent::is_something(&mut d.damping);
-        d.stiff = Tangent::is_something(&mut d.stiffness);
-        // A curvature far below the mass changes a correction by less than the next one would.
-        d.has_jump_tangent = Tangent::matters(&mut d.jump, &self.momentum_scale.weights, h);
+        d.damped = Tangent::is_nonzero(&mut d.damping);
+        d.stiff = Tangent::is_nonzero(&mut d.stiffness);
+        // Curvature terms that are negligible beside the mass are left out.
+        d.has_jump_tangent = Tangent::is_significant(&mut d.jump, &self.momentum_scale.weights, h);
         d.has_correction_tangent =
-            Tangent::matters(&mut d.correction, &self.momentum_scale.weights, 1.0);
+            Tangent::is_significant(&mut d.correction, &self.momentum_scale.weights, 1.0);
     }
 
     /// `D(M U − Gᵀν)`.
@@ -169,7 +174,7 @@ impl Engine {
                 .curvature(system, at, &t.nu, -1.0, &mut d.correction);
         }
         d.has_correction_tangent =
-            Tangent::matters(&mut d.correction, &self.momentum_scale.weights, 1.0);
+            Tangent::is_significant(&mut d.correction, &self.momentum_scale.weights, 1.0);
     }
 
     /// `D(M W − GᵀΛ)`.

@@ -1,9 +1,9 @@
 //! The step that all schemes of the family share, and its buffers.
 
 use super::compliances::Compliances;
-use super::instant::Instant;
+use super::filter::SavedFilter;
+use super::fixed_configuration::FixedConfiguration;
 use super::located::Search;
-use super::memory::Memory;
 use super::monitor::SetMonitor;
 use super::monolithic::Monolithic;
 use super::multipliers::Condensed;
@@ -27,7 +27,7 @@ pub(super) struct Engine {
     pub(super) contacts_are_fixed: bool,
     /// Weights of momenta, and the size of the motion so far.
     pub(super) momentum_scale: MomentumScale,
-    /// The same of forces \[√J/s\].
+    /// Size of the forces so far \[√J/s\].
     pub(super) force_scale: f64,
     /// Largest `|ζ|` so far over the norm of its row \[√J/s\].
     pub(super) bias_scale: f64,
@@ -35,8 +35,8 @@ pub(super) struct Engine {
     pub(super) epsilon: f64,
     /// `r` of every row (m; bilateral entries unused) \[kg\].
     pub(super) activation: Vec<f64>,
-    /// Whether `activation` has been computed for the present rows; read only where it cannot change afterwards.
-    pub(super) activation_is_known: bool,
+    /// Whether `activation` was computed for the present rows; used only where it is constant.
+    pub(super) activation_is_computed: bool,
     pub(super) tangent: Tangent,
     pub(super) response: Response,
     pub(super) start: Start,
@@ -52,15 +52,15 @@ pub(super) struct Engine {
     pub(super) monitor: SetMonitor,
     /// Contacts excluded from the active sets of the trial; their gaps are monitored (m).
     pub(super) excluded: Vec<bool>,
-    /// Size of the full step, with which residuals of its pieces are scaled; `None` unless impacts are located \[s\].
+    /// Length of the full step, which scales the residuals of its pieces \[s\]; `None` unless impacts are located.
     pub(super) reference_step: Option<f64>,
-    /// Accelerations and impacts at one position.
-    pub(super) instant: Instant,
-    /// Of impacts inside steps.
+    /// Accelerations and impacts at a fixed position.
+    pub(super) fixed: FixedConfiguration,
+    /// Location of impacts inside steps.
     pub(super) search: Search,
     /// Filter variables saved for a step that has to be repeated.
-    pub(super) memory: Memory,
-    /// Of streamed steps.
+    pub(super) saved_filter: SavedFilter,
+    /// Buffers of streamed steps.
     pub(super) streaming: Streaming,
     /// The monolithic solve, by choice or where a block is singular.
     pub(super) monolithic: Monolithic,
@@ -75,11 +75,11 @@ pub(super) struct Engine {
     pub(super) part_impulse: Vec<f64>,
     /// Multipliers that are not unique in the last solve.
     pub(super) redundant: u32,
-    /// Obstacle feature of every contact restored from a checkpoint, used up by the next step.
-    pub(super) recalled: Vec<u32>,
+    /// Obstacle feature of every contact as restored from a checkpoint; cleared by the next step.
+    pub(super) restored_features: Vec<u32>,
 }
 
-/// Scales of the motion so far and the energy at the start of a step, to come back to.
+/// Scales of the motion so far and the energy at the start of a step, restored after a failed attempt.
 #[derive(Debug, Clone, Copy)]
 struct Scales {
     momentum: f64,
@@ -88,7 +88,7 @@ struct Scales {
     energy: Energy,
 }
 
-/// What is known of the start of the step.
+/// State, accelerations and rows at the start of the step.
 #[derive(Debug, Default)]
 pub(super) struct Start {
     pub(super) t: f64,
@@ -115,7 +115,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Whether this is what is known of `state`.
+    /// Whether this belongs to `state`.
     pub(super) fn is_at(&self, state: &State) -> bool {
         self.t == state.t && self.q == state.q && self.v == state.v
     }
@@ -157,7 +157,7 @@ impl Clone for Start {
     }
 }
 
-/// The step just taken, for interpolation.
+/// Data of the last step, for interpolation.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Interpolant {
     pub(super) h: f64,
@@ -182,7 +182,7 @@ impl Interpolant {
     }
 }
 
-/// The end of the step as far as it is known.
+/// The current iterate of the end of the step.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
     pub(super) v_dot: Vec<f64>,    // v̇ of the smooth motion (nv)
@@ -196,18 +196,18 @@ pub(super) struct Trial {
     pub(super) momentum: Vec<f64>, // M v_{n+1} (nv)
     /// Whether corrections have stagnated, so that tolerances include the round-off of force and rows.
     pub(super) has_stagnated: bool,
-    pub(super) extent: f64,       // max |q|, where coordinates are not flat
-    pub(super) q_probe: Vec<f64>, // q̃ (nq)
-    pub(super) force: Vec<f64>,   // f (nv)
-    pub(super) residual: Momenta, // of the three momentum balances
-    pub(super) lambda: Vec<f64>,  // λ (m) [N]
-    pub(super) eta: Vec<f64>,     // η (m) [N]
-    pub(super) nu: Vec<f64>,      // ν (m) [N·s²]
-    pub(super) nu_star: Vec<f64>, // ν* (m)
+    pub(super) extent: f64,          // max |q|, where coordinates are not flat
+    pub(super) q_forecast: Vec<f64>, // q̃ (nq)
+    pub(super) force: Vec<f64>,      // f (nv)
+    pub(super) residual: Momenta,    // of the three momentum balances
+    pub(super) lambda: Vec<f64>,     // λ (m) [N]
+    pub(super) eta: Vec<f64>,        // η (m) [N]
+    pub(super) nu: Vec<f64>,         // ν (m) [N·s²]
+    pub(super) nu_star: Vec<f64>,    // ν* (m)
     pub(super) jump_impulse: Vec<f64>, // Λ (m) [N·s]
     pub(super) jump_impulse_star: Vec<f64>, // Λ* (m)
-    pub(super) round_off: Vec<f64>, // of the force, where it matters (nv)
-    pub(super) work: Vec<f64>,    // (nv)
+    pub(super) round_off: Vec<f64>,  // round-off of the force, once measured (nv)
+    pub(super) work: Vec<f64>,       // (nv)
     pub(super) row_scratch: Vec<f64>, // one gradient row (nv)
 }
 
@@ -248,7 +248,7 @@ impl Engine {
             bias_scale: 0.0,
             epsilon: 0.0,
             activation: Vec::new(),
-            activation_is_known: false,
+            activation_is_computed: false,
             tangent: Tangent::new(0, true),
             response: Response::new(0, false, false),
             start: Start::default(),
@@ -263,9 +263,9 @@ impl Engine {
             monitor: SetMonitor::default(),
             excluded: Vec::new(),
             reference_step: None,
-            instant: Instant::default(),
+            fixed: FixedConfiguration::default(),
             search: Search::default(),
-            memory: Memory::default(),
+            saved_filter: SavedFilter::default(),
             streaming: Streaming::default(),
             monolithic: Monolithic::default(),
             energy: Energy::default(),
@@ -274,7 +274,7 @@ impl Engine {
             work_moving: 0.0,
             part_impulse: Vec::new(),
             redundant: 0,
-            recalled: Vec::new(),
+            restored_features: Vec::new(),
         }
     }
 
@@ -295,12 +295,12 @@ impl Engine {
         self.is_time_invariant() && self.rows_are_linear()
     }
 
-    /// Whether the mass matrix is the same everywhere.
+    /// Whether the mass matrix is constant.
     pub(super) fn mass_is_constant(&self) -> bool {
         self.structure.mass == MassKind::Constant
     }
 
-    /// One step from `state`, which [`prepare`](Self::prepare) or the last step has seen.
+    /// One step from `state`.
     pub(super) fn step(
         &mut self,
         system: &dyn System,
@@ -311,13 +311,13 @@ impl Engine {
         self.search.begin();
         let changes = self.start.length != h;
         if changes {
-            self.memory.keep(&self.start);
+            self.saved_filter.store(&self.start);
             self.rescale_filters(h);
         }
         let outcome = self.step_at(system, state, h, end);
         match &outcome {
             Ok(_) => self.search.accept(),
-            Err(_) if changes => self.memory.restore(&mut self.start),
+            Err(_) if changes => self.saved_filter.restore(&mut self.start),
             Err(_) => {}
         }
         outcome
@@ -334,7 +334,7 @@ impl Engine {
         if let Some(report) = self.streamed_step(system, state, h, end) {
             return Ok(report);
         }
-        let loaded = self.memory.is_loaded;
+        let loaded = self.saved_filter.is_loaded;
         let mut known = self.start.is_at(state);
         if self.streaming.was_used {
             known = self.leave_streaming(system, state)?;
@@ -342,13 +342,13 @@ impl Engine {
             self.evaluate_start(system, state)?;
         }
         if !self.contacts_are_fixed {
-            if !self.recalled.is_empty() {
-                self.recall_contacts(system);
+            if !self.restored_features.is_empty() {
+                self.restore_contacts(system);
             }
             self.update_contacts(system, h)?;
         }
         if !known && !loaded {
-            self.begin_location(system)?;
+            self.start_location(system)?;
         }
         self.interpolant.h = h;
         self.interpolant.q.copy_from_slice(&self.start.q);
@@ -386,7 +386,7 @@ impl Engine {
         }
         self.saved.clone_from(&self.start);
         for parts in [2_u32, 4, 8, 16] {
-            self.monitor.remedy();
+            self.monitor.count_remedy();
             self.impulse.fill(0.0);
             self.work_moving = 0.0;
             match self.step_in_parts(system, h, end, parts) {
@@ -402,9 +402,9 @@ impl Engine {
             }
         }
         self.monitor.will_retry = false;
-        // The same once more: what could not be solved is in `trial` again.
+        // Repeats the first attempt, so that `trial` holds its last iterate.
         let last = self.solve(system, h, end).err().unwrap_or(first);
-        Err(self.told(system, last, unsolved_at, (h, end)))
+        Err(self.describe_failure(system, last, unsolved_at, (h, end)))
     }
 
     /// Scales of the motion so far, and its energy.
@@ -417,7 +417,7 @@ impl Engine {
         }
     }
 
-    /// Comes back to what was known at the start of a step.
+    /// Restores the scales of the start of a step.
     fn restore_scales(&mut self, scales: Scales) {
         self.momentum_scale.scale = scales.momentum;
         self.force_scale = scales.force;
@@ -425,7 +425,7 @@ impl Engine {
         self.energy = scales.energy;
     }
 
-    /// Solves a step and makes its end the start; `sum` is the report of earlier parts of the same step.
+    /// Solves a step and makes its end the start; `sum` is the report of earlier parts of this step.
     fn advance(
         &mut self,
         system: &dyn System,
@@ -465,7 +465,7 @@ impl Engine {
     }
 }
 
-/// Whether another way to take the step may succeed.
+/// Whether the step failed in the solver, so that smaller steps or other remedies may succeed.
 pub(super) fn is_unsolved(error: &StepError) -> bool {
     matches!(
         error,

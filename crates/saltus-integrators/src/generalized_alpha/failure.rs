@@ -1,4 +1,4 @@
-//! A step that was not solved: its messages, and its complementarity problem for the record.
+//! Steps that were not solved: error messages, and the complementarity problem to be archived.
 
 use super::engine::Engine;
 use super::levels::{Functional, Level};
@@ -10,13 +10,13 @@ use saltus_complementarity::{Mlcp, Status};
 use saltus_linear::{Dense, axpy, dot};
 use saltus_system::System;
 
-/// The proof that a problem has no solution is looked for up to this many rows: its time grows with their third power.
-const MOST_PROVEN: usize = 300;
+/// Largest number of rows for which a certificate of infeasibility is computed: the cost is cubic.
+const MAX_PROOF_ROWS: usize = 300;
 
 impl Engine {
     pub(super) fn not_finite(&self, system: &dyn System, t: f64) -> StepError {
         let (trial, rows) = (&self.trial, &self.rows);
-        // What comes first is the cause of what follows.
+        // In the order of evaluation, so that the first cause is named.
         let of_motion = [
             ("the acceleration", &trial.v_dot),
             ("the velocity", &trial.v),
@@ -38,7 +38,7 @@ impl Engine {
                     .into_iter()
                     .find_map(|(what, x)| Some((what, self.location(first_not_finite(x)?))))
             });
-        // Where everything is a number, some product of them is none: that of the fastest.
+        // Where every entry is finite a product has overflowed: the coordinate with the largest momentum is named.
         let (quantity, location) = found.unwrap_or_else(|| {
             let fastest = (0..trial.v.len()).max_by(|a, b| {
                 let size = |i: usize| trial.v[i].abs() * self.momentum_scale.weights[i].recip();
@@ -74,9 +74,9 @@ impl Engine {
         }
     }
 
-    /// The failure `error` of a step of length `h` \[s\] that no remedy solved, with its complementarity problem: named, or told as
-    /// one that has no solution where that is proven.
-    pub(super) fn told(
+    /// Completes the failure `error` of a step of length `h` \[s\] by its location and its complementarity problem; turns it into
+    /// [`StepError::ContactProblem`] where that problem is proven to be infeasible.
+    pub(super) fn describe_failure(
         &mut self,
         system: &dyn System,
         error: StepError,
@@ -97,7 +97,7 @@ impl Engine {
             place = self.name(system, location);
         }
         let problem = self.failed_problem(system, h, end).map(Box::new);
-        // Where rows turn with the motion, what they ask for at an iterate that went astray proves nothing.
+        // Only with linear rows: others are linearised at an iterate that may be far from any solution.
         let fixed = self.structure.linear_contacts
             && (self.dims.ng == 0 || self.structure.linear_constraints);
         let proof = problem.as_deref().filter(|_| fixed).and_then(infeasible);
@@ -126,7 +126,7 @@ impl Engine {
         location.name(&system.names(), &self.rows.set)
     }
 
-    /// The complementarity problem of the step of length `h` that [`solve`](Self::solve) has just given up,
+    /// The complementarity problem of the step of length `h` that [`solve`](Self::solve) has failed to solve,
     /// linearised at its last iterate.
     ///
     /// Unknowns are `hλ`, `ν*/h` and `Λ*` \[N·s\] of all bilateral constraints, then of the contacts; rows are
@@ -185,13 +185,13 @@ impl Engine {
         numbers.all(|x| x.is_finite()).then_some(problem)
     }
 
-    /// Which multipliers take part, equalities first, and how many those are.
+    /// The multipliers of the archived problem, equalities first, and the number of equalities.
     fn levels_of_failure(&self) -> (Vec<(Level, usize)>, usize) {
         let (f, ng, m) = (self.settings.formulation, self.dims.ng, self.rows.len());
         let smooth = f.smooth_row().is_some();
         let mut list = Vec::new();
-        let mut add = |level: Level, given: bool, rows: std::ops::Range<usize>| {
-            list.extend(rows.filter(|_| given).map(|j| (level, j)));
+        let mut add = |level: Level, exists: bool, rows: std::ops::Range<usize>| {
+            list.extend(rows.filter(|_| exists).map(|j| (level, j)));
         };
         add(Level::Smooth, smooth, 0..ng);
         add(Level::Position, f.has_corrections(), 0..ng);
@@ -200,13 +200,13 @@ impl Engine {
         for j in (ng..m).filter(|j| !self.excluded[*j]) {
             let (position, velocity, smooth) = match f {
                 Formulation::Position => (false, false, true),
-                Formulation::Pvv => (true, self.rows.probe_gap[j] <= self.epsilon, false),
+                Formulation::Pvv => (true, self.rows.forecast_gap[j] <= self.epsilon, false),
                 Formulation::Pva(strategy) => {
                     let closed = self.sets.position[j];
                     let lasting = strategy == 3 && self.sets.velocity[j];
                     (true, closed, lasting)
                 }
-                Formulation::HalfStep => (false, self.rows.probe_gap[j] <= self.epsilon, false),
+                Formulation::HalfStep => (false, self.rows.forecast_gap[j] <= self.epsilon, false),
                 Formulation::Velocity | Formulation::Acceleration => (false, false, false),
             };
             let levels = [
@@ -229,13 +229,14 @@ impl Engine {
         let size = PARTS * self.dims.nv;
         let mut columns = Dense::zeros(unknowns.len(), size);
         let mut other = vec![0.0; size];
-        let memory = self.settings.formulation.has_memory();
+        let filters = self.settings.formulation.filters_multipliers();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
-        self.condensed.make_room(self.rows.len(), self.dims.nv);
+        self.condensed
+            .invalidate_inverse(self.rows.len(), self.dims.nv);
         for (p, &(level, j)) in unknowns.iter().enumerate() {
             let column = columns.row_mut(p);
             self.column(form, h, (level, j), column);
-            if memory && level == Level::Smooth {
+            if filters && level == Level::Smooth {
                 // At fixed totals `ν*`, `Λ*` a change of `λ` lowers `ν` by `κ` and `Λ` by `ϱ` times it.
                 for (level, share) in [(Level::Position, kappa), (Level::Velocity, rho)] {
                     self.column(form, h, (level, j), &mut other);
@@ -267,11 +268,11 @@ impl Engine {
     }
 }
 
-/// The row that weighs most in the proof that no impulses satisfy all rows of a problem, and the residual without any [m/s]; `None`
-/// where there is no such proof.
+/// The row of largest weight in the certificate of infeasibility of a problem, and the residual at zero impulses [m/s]; `None` where
+/// there is no certificate.
 fn infeasible(problem: &FailedProblem) -> Option<(usize, f64)> {
     let n = problem.q.len();
-    if n > MOST_PROVEN {
+    if n > MAX_PROOF_ROWS {
         return None;
     }
     let mut matrix = Dense::zeros(n, n);

@@ -26,7 +26,7 @@ impl Level {
 pub(super) struct Functional(pub(super) Vec<(usize, f64)>);
 
 impl Functional {
-    /// The change of the quantity that row `j` makes vanish, times `scale`.
+    /// The change of the quantity that the multiplier of row `j` makes zero, times `scale`.
     pub(super) fn gather(
         &mut self,
         (rows, response): (&Rows, &Response),

@@ -34,10 +34,10 @@ mod compliances;
 mod correction;
 mod engine;
 mod failure;
-mod instant;
+mod filter;
+mod fixed_configuration;
 mod levels;
 mod located;
-mod memory;
 mod monitor;
 mod monolithic;
 mod multipliers;
@@ -301,7 +301,7 @@ impl Engine {
 }
 
 impl NonsmoothGeneralizedAlpha {
-    /// What was done about impacts inside steps since the run was prepared; nothing where they are not located.
+    /// Counts of located impacts since the run was prepared; zero where impacts are captured.
     #[must_use]
     pub fn located(&self) -> Located {
         self.0.search.total

@@ -1,16 +1,16 @@
-//! Monitors the active sets of a step: cycles, and the remedies that were needed.
+//! Monitors the active sets of a step: cycles, and remedies against them.
 
 use super::engine::Sets;
 use crate::kit::Location;
 
-/// What was done about a step that did not converge, in the order in which it is tried.
+/// Remedies for a step that does not converge, in the order in which they are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Remedy {
-    /// Nothing yet.
+    /// No remedy.
     None,
     /// Sets and multipliers found together, level by level (`nested_levels.rs`).
     NestedLevels,
-    /// The activation parameter times 100.
+    /// Activation parameter times 100.
     LargerActivation,
     /// No contact at acceleration level in this step.
     NoLastingContacts,
@@ -23,14 +23,14 @@ const MAX_CHANGES: u32 = 24;
 /// The same where the next remedy costs no more than a few corrections.
 const MAX_CHANGES_IF_CHEAP: u32 = 3;
 
-/// The sets met in a step.
+/// The active sets of the iterates of a step.
 #[derive(Debug)]
 pub(super) struct SetMonitor {
-    /// Whether a step that is not solved will be tried again, so that its failure needs no name.
+    /// Whether a step that fails is tried again, so that its error message is not needed.
     pub(super) will_retry: bool,
     /// Where the residual of the last step that was not solved is largest.
     pub(super) unsolved_at: Option<Location>,
-    /// Hash of each set met, and how often it was.
+    /// Hash of each set, and how often it occurred.
     visited: Vec<(u64, u32)>,
     last: Option<u64>,
     /// How often the sets have changed.
@@ -62,7 +62,7 @@ impl Default for SetMonitor {
 }
 
 impl SetMonitor {
-    /// A new step.
+    /// Begins a step.
     pub(super) fn begin(&mut self) {
         self.iterations = 0;
         self.remedies = 0;
@@ -78,27 +78,27 @@ impl SetMonitor {
         self.residual = f64::INFINITY;
     }
 
-    /// One more remedy.
-    pub(super) fn remedy(&mut self) {
+    /// Counts a remedy.
+    pub(super) fn count_remedy(&mut self) {
         self.remedies += 1;
     }
 
-    /// Goes on with `remedy`.
-    pub(super) fn take(&mut self, remedy: Remedy) {
+    /// Continues with `remedy`.
+    pub(super) fn switch_to(&mut self, remedy: Remedy) {
         self.remedy = remedy;
-        self.remedy();
+        self.count_remedy();
         self.restart();
     }
 
     /// Records the active sets and the relative residual of an iterate; `true` if the iteration has stalled: the sets occur for the
     /// third time, they changed too often, or they stay while some rows depend on others (`redundant`) and the residual does not halve.
     pub(super) fn has_stalled(&mut self, sets: &Sets, residual: f64, redundant: bool) -> bool {
-        let mark = fingerprint(sets);
+        let hash = fingerprint(sets);
         let before = std::mem::replace(&mut self.residual, residual);
-        if self.last == Some(mark) {
+        if self.last == Some(hash) {
             return redundant && residual > 0.5 * before;
         }
-        self.last = Some(mark);
+        self.last = Some(hash);
         self.changes += 1;
         let cheap = self.next_is_cheap && self.remedy == Remedy::None;
         if self.changes
@@ -110,11 +110,11 @@ impl SetMonitor {
         {
             return true;
         }
-        if let Some((_, visits)) = self.visited.iter_mut().find(|(m, _)| *m == mark) {
+        if let Some((_, visits)) = self.visited.iter_mut().find(|(m, _)| *m == hash) {
             *visits += 1;
             return *visits > 2;
         }
-        self.visited.push((mark, 1));
+        self.visited.push((hash, 1));
         false
     }
 }
@@ -126,8 +126,8 @@ fn fingerprint(sets: &Sets) -> u64 {
         .iter()
         .chain(&sets.velocity)
         .chain(&sets.smooth);
-    bits.fold(0xcbf2_9ce4_8422_2325, |mark, b| {
-        (mark ^ (u64::from(*b) + 1)).wrapping_mul(0x0100_0000_01b3)
+    bits.fold(0xcbf2_9ce4_8422_2325, |hash, b| {
+        (hash ^ (u64::from(*b) + 1)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 

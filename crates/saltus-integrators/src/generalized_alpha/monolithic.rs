@@ -10,15 +10,15 @@ use saltus_linear::{
     Dense, LinearError, MatrixSink, MinimumNorm, Shifted, SparseRows, SquareMatrix,
 };
 
-/// Up to this size a singular matrix is solved in the sense of least norm.
+/// Largest size at which a singular system is solved by least norm.
 const DENSE_FALLBACK: usize = 400;
 
-/// The matrix of all unknowns and what a singular one is solved with.
+/// The matrix of all unknowns, and buffers for a singular one.
 #[derive(Debug, Default)]
 pub(super) struct Monolithic {
     matrix: Option<SquareMatrix>,
-    /// Most rows so far: the matrix has room for them, so that contacts come and go within it.
-    room: usize,
+    /// Largest number of rows so far, for which the matrix is sized, so that its pattern does not depend on the contacts.
+    capacity: usize,
     dense: Dense,
     minimum: MinimumNorm,
     rhs: Vec<f64>,
@@ -27,7 +27,7 @@ pub(super) struct Monolithic {
     scale: Vec<f64>,
 }
 
-/// Lets entries through, scaled.
+/// Scales entries by row and column.
 struct Equilibrated<'a> {
     sink: &'a mut SquareMatrix,
     scale: &'a [f64],
@@ -51,7 +51,7 @@ impl Monolithic {
     /// Appends what the next correction depends on.
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn remember(&self, memory: &mut Vec<f64>) {
-        memory.push(self.room as f64);
+        memory.push(self.capacity as f64);
         memory.push(self.matrix.as_ref().map_or(0, SquareMatrix::size) as f64);
         if let Some(matrix) = &self.matrix {
             matrix.remember(None, true, memory);
@@ -61,30 +61,30 @@ impl Monolithic {
     /// Takes up what [`remember`](Self::remember) gave and returns what follows it.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // written as whole numbers
     pub(super) fn recall<'a>(&mut self, n: usize, memory: &'a [f64]) -> Option<&'a [f64]> {
-        let [room, size, rest @ ..] = memory else {
+        let [capacity, size, rest @ ..] = memory else {
             return None;
         };
-        let (room, size) = (*room as usize, *size as usize);
+        let (capacity, size) = (*capacity as usize, *size as usize);
         if size == 0 {
             return Some(rest);
         }
-        if size != n + room && size != 3 * (n + room) {
+        if size != n + capacity && size != 3 * (n + capacity) {
             return None;
         }
-        self.room = room;
+        self.capacity = capacity;
         self.matrix
             .insert(SquareMatrix::new(size))
             .recall(None, rest)
     }
 }
 
-/// Where the unknowns are.
+/// Numbering of the unknowns.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     n: usize,
-    /// Rows, and those there is room for.
+    /// Number of rows, and number of rows the matrix is sized for.
     m: usize,
-    room: usize,
+    capacity: usize,
     /// Whether there are jumps and corrections.
     full: bool,
 }
@@ -92,9 +92,9 @@ struct Layout {
 impl Layout {
     fn size(&self) -> usize {
         if self.full {
-            3 * (self.n + self.room)
+            3 * (self.n + self.capacity)
         } else {
-            self.n + self.room
+            self.n + self.capacity
         }
     }
 
@@ -102,13 +102,13 @@ impl Layout {
         let motions = if self.full { 3 } else { 1 } * self.n;
         match level {
             Level::Smooth => motions,
-            Level::Position => motions + self.room,
-            Level::Velocity => motions + 2 * self.room,
+            Level::Position => motions + self.capacity,
+            Level::Velocity => motions + 2 * self.capacity,
         }
     }
 }
 
-/// `y ← y + Tᵀ g` while `T` passes.
+/// `y ← y + Tᵀ g` from the entries of `T`.
 struct Transposed<'a> {
     g: &'a [f64],
     y: &'a mut [f64],
@@ -128,14 +128,14 @@ impl MatrixSink for Transposed<'_> {
 }
 
 impl Engine {
-    /// Solves for every unknown at once; multipliers of inactive rows vanish already.
+    /// Solves for all unknowns at once; the multipliers of inactive rows are zero before.
     pub(super) fn solve_monolithic(&mut self, h: f64) -> Result<(), LinearError> {
         let m = self.rows.len();
-        self.monolithic.room = self.monolithic.room.max(m);
+        self.monolithic.capacity = self.monolithic.capacity.max(m);
         let layout = Layout {
             n: self.dims.nv,
             m,
-            room: self.monolithic.room,
+            capacity: self.monolithic.capacity,
             full: self.settings.formulation.has_corrections(),
         };
         let size = layout.size();
@@ -149,8 +149,8 @@ impl Engine {
             sink: &mut matrix,
             scale: &scale,
         };
-        self.place_balances(layout, h, &mut sink);
-        self.place_rows(layout, h, &mut sink);
+        self.add_balances(layout, h, &mut sink);
+        self.add_rows(layout, h, &mut sink);
         let mut y = std::mem::take(&mut self.condensed.whole);
         y.clear();
         y.resize(size, 0.0);
@@ -205,18 +205,18 @@ impl Engine {
             scale.extend_from_slice(&self.momentum_scale.weights);
         }
         for _ in 0..blocks {
-            let of_reach = |row_norm: &f64| if *row_norm > 0.0 { 1.0 / row_norm } else { 1.0 };
-            scale.extend(self.rows.row_norm.iter().map(of_reach));
-            scale.resize(scale.len() + layout.room - layout.m, 1.0);
+            let reciprocal = |row_norm: &f64| if *row_norm > 0.0 { 1.0 / row_norm } else { 1.0 };
+            scale.extend(self.rows.row_norm.iter().map(reciprocal));
+            scale.resize(scale.len() + layout.capacity - layout.m, 1.0);
         }
         scale
     }
 
     /// The three momentum balances.
-    fn place_balances(&self, layout: Layout, h: f64, matrix: &mut Equilibrated<'_>) {
+    fn add_balances(&self, layout: Layout, h: f64, matrix: &mut Equilibrated<'_>) {
         let (d, n) = (&self.tangent, layout.n);
         let (kappa, rho) = (self.response.kappa, self.response.rho);
-        let mut place = |block: &SquareMatrix, factor: f64, row: usize, col: usize| {
+        let mut add_block = |block: &SquareMatrix, factor: f64, row: usize, col: usize| {
             let mut sink = Shifted {
                 sink: matrix,
                 factor,
@@ -225,18 +225,18 @@ impl Engine {
             };
             block.send(1.0, &mut sink);
         };
-        place(&d.mass, 1.0, 0, 0);
-        place(&d.stiffness, kappa, 0, 0);
-        place(&d.damping, rho, 0, 0);
+        add_block(&d.mass, 1.0, 0, 0);
+        add_block(&d.stiffness, kappa, 0, 0);
+        add_block(&d.damping, rho, 0, 0);
         if layout.full {
-            place(&d.stiffness, h * h, 0, 1);
-            place(&d.damping, h, 0, 2);
-            place(&d.mass, 1.0, 1, 1);
-            place(&d.correction, kappa / (h * h), 1, 0);
-            place(&d.correction, 1.0, 1, 1);
-            place(&d.mass, 1.0, 2, 2);
-            place(&d.jump, kappa / h, 2, 0);
-            place(&d.jump, h, 2, 1);
+            add_block(&d.stiffness, h * h, 0, 1);
+            add_block(&d.damping, h, 0, 2);
+            add_block(&d.mass, 1.0, 1, 1);
+            add_block(&d.correction, kappa / (h * h), 1, 0);
+            add_block(&d.correction, 1.0, 1, 1);
+            add_block(&d.mass, 1.0, 2, 2);
+            add_block(&d.jump, kappa / h, 2, 0);
+            add_block(&d.jump, h, 2, 1);
         }
         let gradient = self.rows.gradient();
         let levels: &[Level] = if layout.full {
@@ -255,14 +255,14 @@ impl Engine {
     }
 
     /// The rows of the multipliers.
-    fn place_rows(&mut self, layout: Layout, h: f64, matrix: &mut Equilibrated<'_>) {
+    fn add_rows(&mut self, layout: Layout, h: f64, matrix: &mut Equilibrated<'_>) {
         let (m, full) = (layout.m, layout.full);
         for level in Level::ALL {
             if !full && level != Level::Smooth {
                 continue;
             }
             let first = layout.multipliers(level);
-            for j in m..layout.room {
+            for j in m..layout.capacity {
                 matrix.sink.entry(first + j, first + j, 1.0);
             }
             for j in 0..m {
@@ -272,7 +272,7 @@ impl Engine {
                     Level::Velocity => self.sets.velocity[j],
                 };
                 if active {
-                    self.place_row(layout, (level, j), h, matrix);
+                    self.add_row(layout, (level, j), h, matrix);
                 } else {
                     // Both unknowns of an open row have the same scale.
                     matrix.sink.entry(first + j, first + j, 1.0);
@@ -294,7 +294,7 @@ impl Engine {
         }
     }
 
-    fn place_row(
+    fn add_row(
         &mut self,
         layout: Layout,
         (level, j): (Level, usize),
@@ -309,7 +309,7 @@ impl Engine {
         let work = &mut self.trial.work;
         let g = &mut self.trial.row_scratch;
         let along_x = |part: &SparseRows, factor: f64, matrix: &mut Equilibrated<'_>| {
-            place_sparse(part, j, row, 0, factor * scale / h, matrix);
+            add_sparse_row(part, j, row, 0, factor * scale / h, matrix);
         };
         let mut along_chi = |part: &SparseRows, matrix: &mut Equilibrated<'_>| {
             g.fill(0.0);
@@ -328,9 +328,9 @@ impl Engine {
             }
         };
         let along_v = |part: &SparseRows, matrix: &mut Equilibrated<'_>| {
-            place_sparse(part, j, row, 0, scale * rho / h, matrix);
+            add_sparse_row(part, j, row, 0, scale * rho / h, matrix);
             if full {
-                place_sparse(part, j, row, 2 * n, scale, matrix);
+                add_sparse_row(part, j, row, 2 * n, scale, matrix);
             }
         };
         match (level, self.settings.formulation.smooth_row()) {
@@ -399,7 +399,7 @@ impl Engine {
     }
 }
 
-fn place_sparse(
+fn add_sparse_row(
     part: &SparseRows,
     j: usize,
     row: usize,

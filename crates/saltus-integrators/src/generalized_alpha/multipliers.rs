@@ -2,9 +2,8 @@
 //!
 //! Every active row at every level is one unknown. Its column is the motion that a unit multiplier
 //! causes ([`Response`](super::response::Response)); the small dense system that follows is scaled so that its diagonal is near one,
-//! factored, and where its rows depend on each other solved in the sense of least norm. Where the columns of
-//! many contacts would fill the memory, each is forgotten once its entries are known, and the motion of the
-//! solution is computed in one go.
+//! factored, and where its rows are linearly dependent solved by least norm. Where there are too many columns to be stored, each is
+//! discarded once its entries are computed, and the motion due to the solution is computed by one more solve.
 
 use super::engine::Engine;
 use super::levels::{Functional, Level};
@@ -22,27 +21,27 @@ pub(super) struct Condensed {
     pub(super) col_scale: Vec<f64>,
     pub(super) rhs: Vec<f64>,
     pub(super) z: Vec<f64>,
-    /// Newton increment as it is accumulated: `x`, `U`, `W`, `T ξ`, `v` (5 nv).
+    /// Newton increment: `x`, `U`, `W`, `T ξ`, `v` (5 nv).
     pub(super) increment: Vec<f64>,
     pub(super) momenta: Momenta,
     /// Unknowns of the simultaneous solve.
     pub(super) whole: Vec<f64>,
-    /// Whether columns are forgotten; `columns` and `inverse` then have room for one.
-    forgets: bool,
-    /// `M⁻¹ Gᵀ`, one row (nv) per row of `G`, and which of them are known in this correction.
+    /// Whether columns are not stored but recomputed; `columns` and `inverse` then hold one.
+    recomputes_columns: bool,
+    /// `M⁻¹ Gᵀ`, one row (nv) per row of `G`, and which of them are computed in this correction.
     inverse: Dense,
-    inverse_known: Vec<bool>,
+    inverse_computed: Vec<bool>,
     pub(super) functional: Functional,
-    /// Those of all unknowns.
+    /// Functionals of all unknowns.
     functionals: SparseRows,
     lu: Lu,
     minimum: MinimumNorm,
-    /// Size both have room for.
-    warm: usize,
+    /// Size that both factorisations are sized for.
+    reserved: usize,
     cache: Cache,
 }
 
-/// Columns and rows of a linear system, which never change while step and gradients stay.
+/// Columns and condensed matrix of a linear system, valid while step size and gradients do not change.
 #[derive(Debug)]
 struct Cache {
     h: f64,
@@ -64,11 +63,11 @@ impl Default for Cache {
     }
 }
 
-/// Most numbers kept in columns, 256 MB.
+/// Largest number of stored column entries, 256 MB.
 const COLUMN_LIMIT: usize = 32_000_000;
-/// Most numbers kept in a condensed matrix, 200 MB.
+/// Largest number of entries of a condensed matrix, 200 MB.
 pub(super) const MATRIX_LIMIT: usize = 25_000_000;
-/// An equilibrated system with a smaller ratio of pivots is solved in the sense of least norm.
+/// An equilibrated system with a smaller ratio of pivots is solved by least norm.
 pub(super) const REGULAR: f64 = 1e-11;
 
 impl Condensed {
@@ -80,19 +79,19 @@ impl Condensed {
         self.increment.resize(PARTS * n, 0.0);
         self.cache.h = f64::NAN;
         let k = 3 * m;
-        self.forgets = k * PARTS * n > COLUMN_LIMIT;
-        self.inverse_known.clear();
-        self.inverse_known.resize(m, false);
+        self.recomputes_columns = k * PARTS * n > COLUMN_LIMIT;
+        self.inverse_computed.clear();
+        self.inverse_computed.resize(m, false);
         if n <= DENSE_LIMIT {
-            self.make_room(m, n);
+            self.invalidate_inverse(m, n);
             self.columns.reset(k, PARTS * n);
             self.functional.0.clear();
             self.functional.0.reserve(PARTS * n);
         }
-        if k <= DENSE_LIMIT && k > self.warm {
-            self.warm = k;
+        if k <= DENSE_LIMIT && k > self.reserved {
+            self.reserved = k;
             self.matrix.reset(k, k);
-            // Whichever factorisation is needed first allocates nothing.
+            // Sizes both factorisations, so that neither allocates later.
             for i in 0..k {
                 self.matrix[(i, i)] = 1.0;
             }
@@ -110,26 +109,26 @@ impl Condensed {
         }
     }
 
-    /// `M⁻¹ Gᵀ` of `m` rows is to be computed anew.
-    pub(super) fn make_room(&mut self, m: usize, n: usize) {
-        let kept = if self.forgets { m.min(1) } else { m };
+    /// Marks `M⁻¹ Gᵀ` of `m` rows as not computed.
+    pub(super) fn invalidate_inverse(&mut self, m: usize, n: usize) {
+        let kept = if self.recomputes_columns { m.min(1) } else { m };
         if (self.inverse.rows(), self.inverse.cols()) != (kept, n) {
             self.inverse.reset(kept, n);
         }
-        if self.forgets {
+        if self.recomputes_columns {
             self.columns.reset(1, PARTS * n);
         }
-        self.inverse_known.fill(false);
+        self.inverse_computed.fill(false);
     }
 
-    /// Makes room for one column of `n` velocities at least.
-    pub(super) fn make_room_for_one(&mut self, n: usize) {
+    /// Sizes `columns` for one column of `n` velocities at least.
+    pub(super) fn reserve_column(&mut self, n: usize) {
         if self.columns.rows() == 0 || self.columns.cols() != PARTS * n {
             self.columns.reset(1, PARTS * n);
         }
     }
 
-    /// Makes room for the system of the unknowns.
+    /// Sizes the system of the unknowns, with zero entries.
     pub(super) fn clear_system(&mut self) {
         let k = self.unknowns.len();
         self.matrix.reset(k, k);
@@ -139,7 +138,7 @@ impl Condensed {
         }
     }
 
-    /// Solves `matrix · z = rhs`, scaled as they are; returns how many rows depend on others.
+    /// Solves the scaled system `matrix · z = rhs` and unscales `z`; returns the rank deficiency.
     pub(super) fn solve(&mut self) -> u32 {
         let k = self.unknowns.len();
         let rank = if self.lu.factorise(&self.matrix).is_ok() && self.lu.pivot_ratio() > REGULAR {
@@ -159,7 +158,7 @@ impl Condensed {
 }
 
 impl Engine {
-    /// Whether the columns of a linear system are known for steps of length `h`.
+    /// Whether the columns of a linear system are cached for steps of length `h`.
     pub(super) fn is_cached(&self, h: f64) -> bool {
         self.condensed.cache.h == h && !self.is_piece()
     }
@@ -175,7 +174,7 @@ impl Engine {
             return self.correct_levels_by_compliances(form, levels, h);
         }
         let cached = form == self.full_form() && self.is_cached(h);
-        // Pieces of steps in between have factors of their own.
+        // Not cached: a piece of a step may have replaced the factors.
         self.response.factor(form, &self.tangent)?;
         self.list_active_rows(levels);
         self.solve_free_increment(form, h);
@@ -221,7 +220,7 @@ impl Engine {
         self.condensed.increment = increment;
     }
 
-    /// Form of a correction of all unknowns at once.
+    /// Form of a simultaneous correction of all unknowns.
     pub(super) fn full_form(&self) -> Form {
         if !self.settings.formulation.has_jumps() {
             Form::Smooth
@@ -265,8 +264,8 @@ impl Engine {
     /// Matrix, right-hand side and scales of the condensed system.
     fn fill(&mut self, form: Form, h: f64, cached: bool) {
         let k = self.condensed.unknowns.len();
-        let forgets = self.condensed.forgets;
-        if !cached && !forgets {
+        let recomputes_columns = self.condensed.recomputes_columns;
+        if !cached && !recomputes_columns {
             self.fill_columns(form, h);
         }
         self.condensed.clear_system();
@@ -287,13 +286,13 @@ impl Engine {
             c.functional.gather(blocks, smooth, unknown, scale);
             c.rhs[p] -= c.functional.of(&c.increment);
             let line = c.matrix.row_mut(p);
-            if forgets && !cached {
+            if recomputes_columns && !cached {
                 continue;
             }
             if cached {
-                let known = c.cache.matrix.row(place(unknown, m));
+                let known = c.cache.matrix.row(index_of(unknown, m));
                 for (q, entry) in line.iter_mut().enumerate() {
-                    *entry = scale * c.col_scale[q] * known[place(c.unknowns[q], m)];
+                    *entry = scale * c.col_scale[q] * known[index_of(c.unknowns[q], m)];
                 }
             } else {
                 for (q, entry) in line.iter_mut().enumerate() {
@@ -301,7 +300,7 @@ impl Engine {
                 }
             }
         }
-        if forgets && !cached {
+        if recomputes_columns && !cached {
             let mut matrix = std::mem::take(&mut self.condensed.matrix);
             let unknowns = std::mem::take(&mut self.condensed.unknowns);
             self.entries_of(form, h, &unknowns, &mut matrix);
@@ -331,7 +330,8 @@ impl Engine {
             functional.gather((&self.rows, &self.response), smooth, unknown, 1.0);
             functionals.push_terms(functional.0.iter().copied());
         }
-        self.condensed.make_room(self.rows.len(), self.dims.nv);
+        self.condensed
+            .invalidate_inverse(self.rows.len(), self.dims.nv);
         let mut column = std::mem::take(&mut self.condensed.columns);
         for (q, &unknown) in unknowns.iter().enumerate() {
             self.column(form, h, unknown, column.row_mut(0));
@@ -348,10 +348,11 @@ impl Engine {
         let k = self.condensed.unknowns.len();
         let mut columns = std::mem::take(&mut self.condensed.columns);
         columns.reset(k, PARTS * self.dims.nv);
-        self.condensed.make_room(self.rows.len(), self.dims.nv);
-        // The column of `λ` is made of that of `ν` before it.
+        self.condensed
+            .invalidate_inverse(self.rows.len(), self.dims.nv);
+        // The column of `λ` follows from that of `ν`, which precedes it.
         for p in 0..k {
-            if !self.share_column(form, p, &mut columns) {
+            if !self.derive_lambda_column(form, p, &mut columns) {
                 let unknown = self.condensed.unknowns[p];
                 self.column(form, h, unknown, columns.row_mut(p));
             }
@@ -360,8 +361,8 @@ impl Engine {
     }
 
     /// The column of `λ` from that of `ν`: with `M x` eliminated it is `κ` times that of `ν`, plus the acceleration `M⁻¹Gᵀ`.
-    /// `false` where that does not apply.
-    fn share_column(&mut self, form: Form, p: usize, columns: &mut Dense) -> bool {
+    /// `false` where this does not apply.
+    fn derive_lambda_column(&mut self, form: Form, p: usize, columns: &mut Dense) -> bool {
         let (level, j) = self.condensed.unknowns[p];
         let t = &self.tangent;
         if form != Form::Coupled || level != Level::Smooth || t.damped || !t.is_flat {
@@ -372,12 +373,12 @@ impl Engine {
             return false;
         };
         let n = self.dims.nv;
-        if !c.inverse_known[j] {
+        if !c.inverse_computed[j] {
             let unit = c.inverse.row_mut(j);
             unit.fill(0.0);
             self.rows.gradient().axpy(j, 1.0, unit);
             self.response.solve_mass(unit);
-            c.inverse_known[j] = true;
+            c.inverse_computed[j] = true;
         }
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let unit = c.inverse.row(j);
@@ -394,7 +395,7 @@ impl Engine {
         true
     }
 
-    /// The increment per unit multiplier.
+    /// The increment due to a unit multiplier.
     pub(super) fn column(
         &mut self,
         form: Form,
@@ -408,12 +409,12 @@ impl Engine {
             // The three levels share `M⁻¹ Gᵀ`.
             let n = self.dims.nv;
             let c = &mut self.condensed;
-            let unit = c.inverse.row_mut(if c.forgets { 0 } else { j });
-            if c.forgets || !c.inverse_known[j] {
+            let unit = c.inverse.row_mut(if c.recomputes_columns { 0 } else { j });
+            if c.recomputes_columns || !c.inverse_computed[j] {
                 unit.fill(0.0);
                 gradient.axpy(j, 1.0, unit);
                 self.response.solve_mass(unit);
-                c.inverse_known[j] = true;
+                c.inverse_computed[j] = true;
             }
             self.response.solve_unit(level, unit, &mut out[..PARTS * n]);
             return;
@@ -433,7 +434,7 @@ impl Engine {
         }
     }
 
-    /// The quantity that row `j` makes vanish, at the trial state.
+    /// The quantity that the multiplier of row `j` makes zero, at the trial state.
     pub(super) fn residual_of(&self, (level, j): (Level, usize)) -> f64 {
         let rows = &self.rows;
         match (level, self.settings.formulation.smooth_row()) {
@@ -444,7 +445,7 @@ impl Engine {
         }
     }
 
-    /// Scales of row and multiplier, with which all entries of the system are of order one.
+    /// Scales of row and multiplier that make all entries of the system of order one.
     pub(super) fn scales_of(&self, (level, j): (Level, usize), h: f64) -> (f64, f64) {
         let row_norm = self.rows.row_norm[j];
         let inverse = if row_norm > 0.0 { 1.0 / row_norm } else { 1.0 };
@@ -460,8 +461,8 @@ impl Engine {
 
     /// Adds the solution to the multipliers and its columns, `x`, `U` and `W`, to `increment`.
     fn add_multipliers(&mut self, form: Form, h: f64, cached: bool) {
-        self.take_multipliers(h);
-        if self.condensed.forgets {
+        self.update_multipliers(h);
+        if self.condensed.recomputes_columns {
             self.add_motion(form, h);
             return;
         }
@@ -469,7 +470,7 @@ impl Engine {
         let c = &mut self.condensed;
         for (p, (&unknown, &z)) in c.unknowns.iter().zip(&c.z).enumerate() {
             let column = if cached {
-                c.cache.columns.row(place(unknown, m))
+                c.cache.columns.row(index_of(unknown, m))
             } else {
                 c.columns.row(p)
             };
@@ -478,7 +479,7 @@ impl Engine {
     }
 
     /// Adds the solution to the multipliers.
-    pub(super) fn take_multipliers(&mut self, h: f64) {
+    pub(super) fn update_multipliers(&mut self, h: f64) {
         for p in 0..self.condensed.unknowns.len() {
             let (level, j) = self.condensed.unknowns[p];
             let z = self.condensed.z[p];
@@ -530,13 +531,13 @@ impl Engine {
         if self.settings.modified || !fits || self.response.factor(form, &self.tangent).is_err() {
             return;
         }
-        self.condensed.make_room(m, n);
+        self.condensed.invalidate_inverse(m, n);
         let mut cache = std::mem::take(&mut self.condensed.cache);
         cache.matrix.reset(3 * m, 3 * m);
-        if self.condensed.forgets {
+        if self.condensed.recomputes_columns {
             let all: Vec<(Level, usize)> = (0..3 * m).map(|p| unknown_at(p, m)).collect();
             self.entries_of(form, h, &all, &mut cache.matrix);
-            self.keep(h, cache);
+            self.store_cache(h, cache);
             return;
         }
         cache.columns.reset(3 * m, PARTS * n);
@@ -551,11 +552,11 @@ impl Engine {
                 cache.matrix[(p, q)] = functional.of(cache.columns.row(q));
             }
         }
-        self.keep(h, cache);
+        self.store_cache(h, cache);
     }
 
     /// Stores `cache` with the inputs that its entries depend on.
-    fn keep(&mut self, h: f64, mut cache: Cache) {
+    fn store_cache(&mut self, h: f64, mut cache: Cache) {
         cache.gradient.clone_from(self.rows.gradient());
         cache.damping.clone_from(self.rows.bias_damping());
         cache.h = h;
@@ -568,7 +569,7 @@ pub(super) fn levels_in(levels: &[Level]) -> u32 {
 }
 
 /// Index of an unknown among those of all `m` rows.
-fn place((level, j): (Level, usize), m: usize) -> usize {
+fn index_of((level, j): (Level, usize), m: usize) -> usize {
     let slot = match level {
         Level::Smooth => 0,
         Level::Position => 1,

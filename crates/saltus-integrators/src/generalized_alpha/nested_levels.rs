@@ -1,11 +1,10 @@
-//! A correction that finds its active sets together with its multipliers.
+//! A correction that solves for active sets and multipliers simultaneously.
 //!
 //! An ordinary correction takes its sets from the signs at the last iterate. That is a primal-dual active-set
-//! method, and such a method may return to sets it has left, for every activation parameter, where contacts share
-//! their motion: nodes of one face, or two faces of which each is the other's target. Nor can it tell apart rows
-//! that differ by little more than round-off: it makes both hold, where one of them is open.
+//! method, which may cycle for every activation parameter where contacts are strongly coupled: nodes of one face, or two faces that
+//! are each other's target. Of two rows that differ by little more than round-off it closes both, although one is open.
 //!
-//! Here the linearised step is solved as the complementarity problem it is (Josephy 1979). With the total impulses
+//! Here the linearised step is solved as a complementarity problem (Josephy 1979). With the total impulses
 //! as unknowns, positions depend on `ν*` and velocities on `ν*` and `Λ*` alone but for damping, so that the nested
 //! conditions are one problem per level, each given the levels before it:
 //!
@@ -46,13 +45,13 @@ pub(super) struct NestedLevels {
 const SWEEPS: u32 = 30;
 
 impl NestedLevels {
-    /// Row `p` at the present multipliers, scaled.
+    /// Scaled value of row `p` at the current multipliers.
     fn row(&self, p: usize) -> f64 {
         dot(self.matrix.row(p), &self.y) + self.q[p]
     }
 
-    /// Solves the problem of the `members`, the other multipliers as they are; returns how far the multipliers
-    /// moved and how many of them are not unique.
+    /// Solves the problem of the `members` with the other multipliers fixed; returns the largest change of a multiplier and the
+    /// number of those that are not unique.
     fn solve(&mut self, equalities: usize, tolerance: Tolerance) -> (f64, u32) {
         let k = self.members.len();
         self.part.reset(k, k);
@@ -85,8 +84,8 @@ impl NestedLevels {
 }
 
 impl Engine {
-    /// Whether a step can be solved level by level: an open contact carries nothing, and the problem fits.
-    pub(super) fn has_levels(&self) -> bool {
+    /// Whether the step can be solved level by level: inactive totals are zero, and the matrix is within its limit.
+    pub(super) fn admits_nested_levels(&self) -> bool {
         let s = &self.settings;
         let m = self.rows.len();
         self.rows.contacts() > 0
@@ -96,7 +95,7 @@ impl Engine {
             && 9 * m * m <= MATRIX_LIMIT
     }
 
-    /// Forgets which contacts are closed.
+    /// Removes all contacts from the active sets.
     pub(super) fn open_all(&mut self) {
         let (ng, sets) = (self.dims.ng, &mut self.sets);
         for set in [&mut sets.position, &mut sets.velocity, &mut sets.smooth] {
@@ -114,9 +113,9 @@ impl Engine {
         let mut problem = std::mem::take(&mut self.nested_levels);
         self.pose(form, h, &mut problem);
         self.solve_levels(h, &mut problem);
-        self.adopt_levels(h, &problem);
+        self.store_levels(h, &problem);
         self.nested_levels = problem;
-        self.take_multipliers(h);
+        self.update_multipliers(h);
         self.add_motion(form, h);
         self.apply_increment();
         Ok(())
@@ -156,11 +155,11 @@ impl Engine {
         }
     }
 
-    /// Makes the problem of the unknowns, the momentum scale of the motion being one.
+    /// Assembles the problem of the unknowns, in units in which the momentum scale is one.
     fn pose(&mut self, form: super::response::Form, h: f64, problem: &mut NestedLevels) {
         let k = self.condensed.unknowns.len();
         problem.matrix.reset(k, k);
-        self.condensed.make_room_for_one(self.dims.nv);
+        self.condensed.reserve_column(self.dims.nv);
         let by_compliances = self.uses_compliances(form);
         if by_compliances {
             self.compliance_entries(form, h, &mut problem.matrix);
@@ -169,7 +168,7 @@ impl Engine {
         if !by_compliances {
             self.entries_of(form, h, &unknowns, &mut problem.matrix);
         }
-        if self.settings.formulation.has_memory() {
+        if self.settings.formulation.filters_multipliers() {
             // At fixed totals `ν*`, `Λ*` a change of `λ` lowers `ν` by `κ` and `Λ` by `ϱ` times it.
             let (kappa, rho) = (self.response.kappa, self.response.rho);
             let [_, position, velocity] = problem.first;
@@ -205,7 +204,7 @@ impl Engine {
         self.condensed.functional = functional;
     }
 
-    /// The momentum scale, 1 where nothing moves.
+    /// The momentum scale; 1 where it is zero.
     fn momentum_unit(&self) -> f64 {
         if self.momentum_scale.scale > 0.0 {
             self.momentum_scale.scale
@@ -235,7 +234,7 @@ impl Engine {
     }
 
     /// The unknowns of the problem at `level`: all bilateral multipliers, whose number is returned, and those of
-    /// the contacts that may carry one. The others carry none.
+    /// the contacts that may be active. The multipliers of the others are zero.
     fn list_members(&self, level: Level, h: f64, problem: &mut NestedLevels) -> usize {
         let ng = self.dims.ng;
         let unknowns = &self.condensed.unknowns;
@@ -247,7 +246,7 @@ impl Engine {
             if at != level || j < ng {
                 continue;
             }
-            if !self.excluded[j] && self.may_carry((level, j), h, problem) {
+            if !self.excluded[j] && self.may_be_active((level, j), h, problem) {
                 problem.members.push(p);
             } else {
                 problem.y[p] = 0.0;
@@ -256,39 +255,39 @@ impl Engine {
         equalities
     }
 
-    /// Whether the level before is closed at contact row `j`.
-    fn may_carry(&self, (level, j): (Level, usize), h: f64, problem: &NestedLevels) -> bool {
+    /// Whether contact row `j` is closed at the level before, so that it may be active at this one.
+    fn may_be_active(&self, (level, j): (Level, usize), h: f64, problem: &NestedLevels) -> bool {
         let [_, position, velocity] = problem.first;
-        let size = |p: usize, at: Level| {
+        let row_value = |p: usize, at: Level| {
             let (row, _) = self.scales_of((at, j), h);
             problem.row(p) * self.momentum_unit() / row
         };
         match (level, self.settings.formulation) {
             (Level::Position, _) | (Level::Smooth, Formulation::Position) => true,
             (Level::Velocity, Formulation::Pvv | Formulation::HalfStep) => {
-                self.rows.probe_gap[j] <= self.epsilon
+                self.rows.forecast_gap[j] <= self.epsilon
             }
             (Level::Velocity, _) => {
                 let p = position + j;
-                problem.y[p] > 0.0 || self.is_closed(j, size(p, Level::Position), h)
+                problem.y[p] > 0.0 || self.is_closed(j, row_value(p, Level::Position), h)
             }
             (Level::Smooth, _) => {
                 let p = velocity + j;
-                let closed =
-                    problem.y[p] > 0.0 || self.satisfies_impact_law(j, size(p, Level::Velocity));
+                let closed = problem.y[p] > 0.0
+                    || self.satisfies_impact_law(j, row_value(p, Level::Velocity));
                 closed
                     && self.monitor.remedy < Remedy::NoLastingContacts
-                    && self.may_carry((Level::Velocity, j), h, problem)
+                    && self.may_be_active((Level::Velocity, j), h, problem)
             }
         }
     }
 
-    /// Takes multipliers and sets over: the changes of the multipliers to `condensed.z`.
-    fn adopt_levels(&mut self, h: f64, problem: &NestedLevels) {
+    /// Stores the active sets, and the changes of the multipliers in `condensed.z`.
+    fn store_levels(&mut self, h: f64, problem: &NestedLevels) {
         let unit = self.momentum_unit();
         let ng = self.dims.ng;
         let (kappa, rho) = (self.response.kappa, self.response.rho);
-        let memory = self.settings.formulation.has_memory();
+        let filters = self.settings.formulation.filters_multipliers();
         let [_, position, velocity] = problem.first;
         for p in 0..self.condensed.unknowns.len() {
             let (level, j) = self.condensed.unknowns[p];
@@ -296,7 +295,7 @@ impl Engine {
             let change = col * unit * problem.y[p] - self.total_of((level, j));
             let z = &mut self.condensed.z;
             z[p] += change;
-            if memory && level == Level::Smooth {
+            if filters && level == Level::Smooth {
                 z[position + j] -= kappa * change;
                 z[velocity + j] -= rho * change;
             }

@@ -15,26 +15,27 @@ const CHECK_ROUND_OFF_AFTER: u32 = 3;
 const DIVERGENCE: f64 = 1e4;
 
 impl Engine {
-    /// Solves the step of length `h` \[s\] from `start` to the time `end` \[s\]; the answer is in `trial`.
+    /// Solves the step of length `h` \[s\] from `start` to the time `end` \[s\]; the solution is in `trial`.
     pub(super) fn solve(&mut self, system: &dyn System, h: f64, end: f64) -> Result<(), StepError> {
         self.monitor.remedy = Remedy::None;
         self.monitor.restart();
         self.begin_step(system, h, end)?;
-        self.monitor.next_is_cheap = self.has_levels() && self.uses_compliances(self.full_form());
+        self.monitor.next_is_cheap =
+            self.admits_nested_levels() && self.uses_compliances(self.full_form());
         self.predict();
-        let measure = self.reference_step.unwrap_or(h);
+        let scaling_step = self.reference_step.unwrap_or(h);
         let mut spent = 0;
         let mut worst = 0.0_f64;
-        let mut fresh = true;
-        let mut settled = false;
+        let mut is_first = true;
+        let mut converged_before = false;
         loop {
-            let with_tangents = fresh && !self.is_time_invariant();
-            fresh = false;
-            self.move_to(system, h);
+            let with_tangents = is_first && !self.is_time_invariant();
+            is_first = false;
+            self.update_trial(system, h);
             self.evaluate(system, h, end, with_tangents);
             self.momentum_scale.begin(&self.trial.force, h);
             self.update_active_sets(h);
-            let mut residual = self.residual(measure, spent == 0);
+            let mut residual = self.residual(scaling_step, spent == 0);
             let check_after = if self.is_linear() {
                 1
             } else {
@@ -42,23 +43,24 @@ impl Engine {
             };
             if residual.ratio() > 1.0 && spent == check_after {
                 self.measure_round_off();
-                residual = self.residual(measure, false);
+                residual = self.residual(scaling_step, false);
             }
             // Once converged, at most one more correction is made for the tighter tolerance of the active rows, which
             // round-off can put out of reach. The sequential solve uses the criterion of the papers.
             if spent < 2 {
                 worst = worst.max(residual.ratio());
             }
-            let may_cut = self.reference_step.is_some();
-            let diverges = may_cut && residual.ratio() > DIVERGENCE * worst;
+            let may_split = self.reference_step.is_some();
+            let diverges = may_split && residual.ratio() > DIVERGENCE * worst;
             let last = diverges || spent >= self.settings.max_iterations;
-            let enough = settled || last || self.settings.linear_solve == LinearSolve::Sequential;
+            let enough =
+                converged_before || last || self.settings.linear_solve == LinearSolve::Sequential;
             if residual.ratio() <= 1.0 && (residual.rows <= 1.0 || enough) {
                 return Ok(());
             }
-            settled = residual.ratio() <= 1.0;
+            converged_before = residual.ratio() <= 1.0;
             if !residual.ratio().is_finite() || last {
-                if !self.take_better_solve() {
+                if !self.switch_linear_solve() {
                     return Err(if residual.ratio().is_finite() {
                         self.not_converged(system, spent, residual.worst)
                     } else {
@@ -66,7 +68,7 @@ impl Engine {
                     });
                 }
                 self.predict();
-                (spent, fresh) = (0, true);
+                (spent, is_first) = (0, true);
                 continue;
             }
             let redundant = self.redundant > 0 && self.trial.has_stagnated;
@@ -77,19 +79,19 @@ impl Engine {
             {
                 if self.monitor.remedy == Remedy::NestedLevels {
                     self.predict();
-                    (spent, fresh) = (0, true);
+                    (spent, is_first) = (0, true);
                     continue;
                 }
                 self.update_active_sets(h);
             }
             if let Err(error) = self.correct(system, h, end, with_tangents) {
                 // One block can be singular where all together are not.
-                let levels = self.monitor.remedy == Remedy::None && self.has_levels();
-                if !(levels && self.next_remedy() || self.take_better_solve()) {
+                let levels = self.monitor.remedy == Remedy::None && self.admits_nested_levels();
+                if !(levels && self.next_remedy() || self.switch_linear_solve()) {
                     return Err(error);
                 }
                 self.predict();
-                (spent, fresh) = (0, true);
+                (spent, is_first) = (0, true);
                 continue;
             }
             spent += 1;
@@ -110,42 +112,42 @@ impl Engine {
         );
     }
 
-    /// Goes on to the next remedy against sets that do not settle; `false` where there is none left.
+    /// Switches to the next remedy for active sets that do not converge; `false` where there is none left.
     fn next_remedy(&mut self) -> bool {
-        let relaxable = self.settings.formulation == Formulation::Pva(3);
+        let has_lasting = self.settings.formulation == Formulation::Pva(3);
         let next = match self.monitor.remedy {
-            Remedy::None if self.has_levels() => {
+            Remedy::None if self.admits_nested_levels() => {
                 self.open_all();
                 Remedy::NestedLevels
             }
             Remedy::None | Remedy::NestedLevels => Remedy::LargerActivation,
-            Remedy::LargerActivation if relaxable => Remedy::NoLastingContacts,
-            _ => return self.solve_simultaneously(),
+            Remedy::LargerActivation if has_lasting => Remedy::NoLastingContacts,
+            _ => return self.switch_to_simultaneous(),
         };
-        self.monitor.take(next);
+        self.monitor.switch_to(next);
         true
     }
 
-    /// Goes on to another way to solve for a correction; `false` where there is none left.
-    fn take_better_solve(&mut self) -> bool {
+    /// Switches to another linear solve of the correction; `false` where there is none left.
+    fn switch_linear_solve(&mut self) -> bool {
         if self.monitor.remedy == Remedy::NestedLevels {
             self.next_remedy()
         } else {
-            self.solve_simultaneously()
+            self.switch_to_simultaneous()
         }
     }
 
-    /// Goes on to the simultaneous solve; `false` where it is in use already.
-    fn solve_simultaneously(&mut self) -> bool {
+    /// Switches from the sequential to the simultaneous solve; `false` where that is in use already.
+    fn switch_to_simultaneous(&mut self) -> bool {
         let sequential = self.settings.linear_solve == LinearSolve::Sequential;
         if !sequential || self.monitor.remedy == Remedy::Simultaneous {
             return false;
         }
-        self.monitor.take(Remedy::Simultaneous);
+        self.monitor.switch_to(Remedy::Simultaneous);
         true
     }
 
-    /// First guess of the end of the step.
+    /// Initial guess of the end of the step.
     fn predict(&mut self) {
         let last = self.settings.prediction == Prediction::Last;
         let (t, start) = (&mut self.trial, &self.start);
@@ -168,8 +170,8 @@ impl Engine {
         }
     }
 
-    /// Everything that follows from `v̇`, `U`, `W` and the multipliers.
-    pub(super) fn move_to(&mut self, system: &dyn System, h: f64) {
+    /// Updates accelerations, velocities, positions and total impulses from `v̇`, `U`, `W` and the multipliers.
+    pub(super) fn update_trial(&mut self, system: &dyn System, h: f64) {
         let c = &self.settings.coefficients;
         let (c_a, history) = (c.c_a(), c.history_weights());
         let (t, start) = (&mut self.trial, &self.start);
@@ -196,11 +198,11 @@ impl Engine {
         let c = &self.settings.coefficients;
         let (c_a, history) = (c.c_a(), c.history_weights());
         let (t, start) = (&mut self.trial, &self.start);
-        let memory = self.settings.formulation.has_memory();
+        let filters = self.settings.formulation.filters_multipliers();
         for j in 0..t.lambda.len() {
             t.eta[j] = c_a * t.lambda[j] + history.of(start.eta[j], start.lambda[j]);
             (t.nu_star[j], t.jump_impulse_star[j]) = (t.nu[j], t.jump_impulse[j]);
-            if memory {
+            if filters {
                 t.nu_star[j] += h * h * c.double_mean(start.eta[j], t.eta[j]);
                 t.jump_impulse_star[j] += h * c.mean(start.eta[j], t.eta[j]);
             }
@@ -248,8 +250,8 @@ impl Engine {
             self.rows.update_row_norms(&self.momentum_scale.weights);
         }
         self.evaluate_rows(system, end);
-        self.evaluate_probe(system, h, end);
-        self.balance();
+        self.evaluate_forecast(system, h, end);
+        self.evaluate_balances();
     }
 
     /// Rates of the constraints at the trial state.
@@ -286,27 +288,27 @@ impl Engine {
     }
 
     /// Gaps at the smooth position `q̃` of the PVV formulation.
-    fn evaluate_probe(&mut self, system: &dyn System, h: f64, end: f64) {
+    fn evaluate_forecast(&mut self, system: &dyn System, h: f64, end: f64) {
         if self.settings.formulation != Formulation::Pvv || self.rows.contacts() == 0 {
             return;
         }
         let ng = self.dims.ng;
         let t = &mut self.trial;
         if is_zero(&t.u) {
-            self.rows.probe_gap[ng..].copy_from_slice(&self.rows.set.gap);
+            self.rows.forecast_gap[ng..].copy_from_slice(&self.rows.set.gap);
             return;
         }
         let c = &self.settings.coefficients;
         for i in 0..t.work.len() {
             t.work[i] = h * self.start.v[i] + h * h * c.double_mean(self.start.a[i], t.a[i]);
         }
-        t.q_probe.copy_from_slice(&self.start.q);
-        system.retract(&mut t.q_probe, &t.work);
-        self.rows.evaluate_probe_gaps(system, end, &t.q_probe);
+        t.q_forecast.copy_from_slice(&self.start.q);
+        system.retract(&mut t.q_forecast, &t.work);
+        self.rows.evaluate_forecast_gaps(system, end, &t.q_forecast);
     }
 
     /// Residuals of the three momentum balances.
-    fn balance(&mut self) {
+    fn evaluate_balances(&mut self) {
         let formulation = self.settings.formulation;
         let (t, tangent) = (&mut self.trial, &self.tangent);
         let gradient = self.rows.gradient();
@@ -346,14 +348,14 @@ impl Engine {
         } else {
             1.0
         };
-        let relaxed = self.monitor.remedy >= Remedy::NoLastingContacts;
+        let without_lasting = self.monitor.remedy >= Remedy::NoLastingContacts;
         let located = self.settings.location.is_some();
         let (t, rows, sets) = (&self.trial, &self.rows, &mut self.sets);
         sets.position[..ng].fill(formulation.has_corrections());
         sets.velocity[..ng].fill(formulation.has_jumps());
         sets.smooth[..ng].fill(formulation.smooth_row().is_some());
         if self.monitor.remedy == Remedy::NestedLevels {
-            // The last correction has found them.
+            // The last correction has determined them.
             return;
         }
         for j in ng..rows.len() {
@@ -364,7 +366,7 @@ impl Engine {
                 continue;
             }
             let r = boost * self.activation[j];
-            // A gap that is zero up to round-off is closed, whichever way it was computed.
+            // A gap that is zero up to round-off counts as closed.
             let gap = rows.gap[j] - self.epsilon;
             let e = if located {
                 0.0
@@ -385,20 +387,20 @@ impl Engine {
                     };
                     let position = t.nu[j] - modified - r * gap >= 0.0;
                     let velocity =
-                        rows.probe_gap[j] <= self.epsilon && t.jump_impulse[j] - r * law >= 0.0;
+                        rows.forecast_gap[j] <= self.epsilon && t.jump_impulse[j] - r * law >= 0.0;
                     (position, velocity, false)
                 }
                 Formulation::Pva(strategy) => {
                     let position = t.nu_star[j] - r * gap >= 0.0;
                     let velocity = position && t.jump_impulse_star[j] - r * law >= 0.0;
                     let smooth = strategy == 3
-                        && !relaxed
+                        && !without_lasting
                         && velocity
                         && t.lambda[j] - r * rows.acceleration[j] >= 0.0;
                     (position, velocity, smooth)
                 }
                 Formulation::HalfStep => {
-                    let near = rows.probe_gap[j] <= self.epsilon;
+                    let near = rows.forecast_gap[j] <= self.epsilon;
                     (false, near && t.jump_impulse[j] - r * law >= 0.0, false)
                 }
                 Formulation::Velocity | Formulation::Acceleration => (false, false, false),

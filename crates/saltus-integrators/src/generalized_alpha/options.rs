@@ -1,6 +1,8 @@
 //! Parameters of the schemes of the family.
 
-use super::coefficients::{Coefficients, DEFAULT_ALPHA, DEFAULT_RHO, Given, Preset, in_range};
+use super::coefficients::{
+    Coefficients, DEFAULT_ALPHA, DEFAULT_RHO, GivenCoefficients, Preset, in_range,
+};
 use super::settings::{
     Formulation, ImpactLocation, Impacts, Inactive, LinearSolve, Prediction, Settings,
 };
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SmoothFormulation {
-    /// `g = 0` (index 3). The only one with contacts, as `0 ≤ gap ⟂ λ ≥ 0`; it knows no impact law, and
+    /// `g = 0` (index 3). The only one with contacts, as `0 ≤ gap ⟂ λ ≥ 0`; it has no impact law, and
     /// a contact that closes injects energy.
     P,
     /// `ġ = 0` (index 2): positions drift.
@@ -249,7 +251,7 @@ impl Default for NonsmoothHhtOptions {
     }
 }
 
-/// Checks what all schemes have.
+/// Checks the options that all schemes of the family have.
 fn common(tolerance: f64, max_iterations: u32, r: Option<f64>) -> Result<(), OptionsError> {
     check_tolerance(tolerance)?;
     if max_iterations == 0 {
@@ -267,7 +269,7 @@ fn common(tolerance: f64, max_iterations: u32, r: Option<f64>) -> Result<(), Opt
     }
 }
 
-/// What options with the coefficients of the family have in common: both kinds name them alike.
+/// Methods of the options that contain the coefficients of the family.
 macro_rules! coefficients_of {
     ($options:ty, $visibility:vis $written:ident) => {
         impl $options {
@@ -279,8 +281,8 @@ macro_rules! coefficients_of {
                 self.given().resolve()
             }
 
-            fn given(&self) -> Given {
-                Given {
+            fn given(&self) -> GivenCoefficients {
+                GivenCoefficients {
                     rho_inf: self.rho_inf,
                     preset: self.preset,
                     alpha: self.alpha,
@@ -299,7 +301,7 @@ macro_rules! coefficients_of {
                 };
                 let hht = self.preset == Some(Preset::Hht);
                 Self {
-                    rho_inf: self.rho_inf.or(self.given().is_nothing().then_some(DEFAULT_RHO)),
+                    rho_inf: self.rho_inf.or(self.given().is_default().then_some(DEFAULT_RHO)),
                     alpha: self.alpha.or(hht.then_some(DEFAULT_ALPHA)),
                     alpha_m: Some(c.alpha_m),
                     alpha_f: Some(c.alpha_f),
@@ -351,11 +353,11 @@ impl GeneralizedAlphaOptions {
     }
 }
 
-/// Strategy of `pva` where nothing is said.
+/// Default strategy of `pva`.
 const STRATEGY: u8 = 3;
-/// Most impacts in a step where nothing is said.
+/// Default of the largest number of impacts in a step.
 const MAX_IMPACTS: u32 = 6;
-/// Shortest flight in steps where nothing is said.
+/// Default of the shortest flight, in steps.
 const SHORTEST_FLIGHT: f64 = 0.25;
 
 impl NonsmoothGeneralizedAlphaOptions {
@@ -541,10 +543,10 @@ impl NonsmoothNewmarkOptions {
     /// The first parameter out of range.
     pub fn coefficients(&self) -> Result<Coefficients, OptionsError> {
         in_range("gamma", self.gamma, 0.5, 2.0, "a number in [1/2, 2]")?;
-        let given = Given {
+        let given = GivenCoefficients {
             gamma: Some(self.gamma),
             beta: self.beta,
-            ..Given::default()
+            ..GivenCoefficients::default()
         };
         given.resolve()
     }
@@ -575,10 +577,10 @@ impl NonsmoothHhtOptions {
     /// # Errors
     /// The first parameter out of range.
     pub fn coefficients(&self) -> Result<Coefficients, OptionsError> {
-        let given = Given {
+        let given = GivenCoefficients {
             preset: Some(Preset::Hht),
             alpha: Some(self.alpha),
-            ..Given::default()
+            ..GivenCoefficients::default()
         };
         given.resolve()
     }

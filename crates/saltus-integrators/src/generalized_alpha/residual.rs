@@ -8,22 +8,22 @@ use crate::kit::{Convergence, Location};
 use crate::round_off::{self, ROUND_OFF};
 use saltus_linear::SparseRows;
 
-/// How far an iterate is from a solution.
+/// Residual of an iterate, relative to tolerances.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Residual {
-    /// Of everything, relative to its tolerance.
+    /// Largest residual over its tolerance.
     pub(super) worst: Convergence,
-    /// Of the active rows, relative to their tighter tolerance.
+    /// Largest residual of the active rows over their tighter tolerance.
     pub(super) rows: f64,
 }
 
-/// Extra factor on the tolerance of active rows, whose residual is constraint drift; met at little cost, because the last correction
-/// usually reduces it as far as the momentum balances.
+/// Factor on the tolerance of active rows, whose residual is constraint drift. Usually met without an extra correction.
 const TIGHT: f64 = 1e-5;
-/// Tolerance of a row: by the scheme, and by round-off.
+
+/// Tolerance of a row: the requested one, and the bound by round-off.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowTolerance {
-    wanted: f64,
+    requested: f64,
     round_off: f64,
 }
 
@@ -31,7 +31,10 @@ impl RowTolerance {
     /// The tolerance, and the tight one.
     fn limits(self) -> (f64, f64) {
         let floor = self.round_off.max(f64::MIN_POSITIVE);
-        (self.wanted.max(floor), (TIGHT * self.wanted).max(floor))
+        (
+            self.requested.max(floor),
+            (TIGHT * self.requested).max(floor),
+        )
     }
 }
 
@@ -43,8 +46,8 @@ impl Residual {
 
     /// Includes the residual of an active row.
     #[inline]
-    fn active(&mut self, residual: f64, zero: RowTolerance, location: Location) {
-        let (limit, tight) = zero.limits();
+    fn include_active(&mut self, residual: f64, tolerance: RowTolerance, location: Location) {
+        let (limit, tight) = tolerance.limits();
         let residual = residual.abs();
         self.worst.include(residual, limit, location);
         if residual > self.rows * tight {
@@ -65,9 +68,9 @@ impl Engine {
         (self.settings.tolerance * self.momentum_scale.scale).max(f64::MIN_POSITIVE)
     }
 
-    /// The largest residual relative to its tolerance; where `any` will do, the rows are left out once the
-    /// momentum balances are not good enough.
-    pub(super) fn residual(&self, h: f64, any: bool) -> Residual {
+    /// The largest residual relative to its tolerance. With `first_violation` the rows are not evaluated if the momentum balances
+    /// exceed their tolerance.
+    pub(super) fn residual(&self, h: f64, first_violation: bool) -> Residual {
         let momentum = self.momentum_limit();
         let mut residual = Residual {
             worst: Convergence::NONE,
@@ -85,7 +88,7 @@ impl Engine {
                 .worst
                 .include(w * largest, momentum, Location::Velocity(i));
         }
-        if any && residual.ratio() > 1.0 && self.rows.are_finite() {
+        if first_violation && residual.ratio() > 1.0 && self.rows.are_finite() {
             return residual;
         }
         for j in 0..self.rows.len() {
@@ -102,9 +105,9 @@ impl Engine {
         let velocity = self.velocity_tolerance(j, momentum);
         let location = self.location(j);
         if self.sets.smooth[j] {
-            let (residual, zero) = match formulation.smooth_row() {
+            let (residual, tolerance) = match formulation.smooth_row() {
                 Some(SmoothRow::Position) => {
-                    (rows.gap[j], self.gap_tolerance(j, h * velocity.wanted))
+                    (rows.gap[j], self.gap_tolerance(j, h * velocity.requested))
                 }
                 Some(SmoothRow::Velocity) => (rows.smooth_velocity[j], velocity),
                 Some(SmoothRow::Acceleration) => {
@@ -112,15 +115,15 @@ impl Engine {
                 }
                 None => (0.0, velocity),
             };
-            all.active(residual, zero, location);
+            all.include_active(residual, tolerance, location);
         } else {
             all.worst
                 .include(h * t.lambda[j].abs() * row_norm, momentum, location);
         }
         if formulation.has_corrections() {
             if self.sets.position[j] {
-                let zero = self.gap_tolerance(j, h * velocity.wanted);
-                all.active(rows.gap[j], zero, location);
+                let tolerance = self.gap_tolerance(j, h * velocity.requested);
+                all.include_active(rows.gap[j], tolerance, location);
             } else {
                 let inactive_part = self.inactive_correction(j, h).abs();
                 all.worst
@@ -130,7 +133,7 @@ impl Engine {
         if formulation.has_jumps() {
             if self.sets.velocity[j] {
                 let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
-                all.active(law, velocity, location);
+                all.include_active(law, velocity, location);
             } else {
                 all.worst.include(
                     self.inactive_impulse(j).abs() * row_norm,
@@ -148,19 +151,19 @@ impl Engine {
     fn inactive_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, sets, formulation) = (&self.rows, &self.sets, self.settings.formulation);
         let velocity = self.velocity_tolerance(j, momentum);
-        let gap = self.gap_tolerance(j, h * velocity.wanted);
+        let gap = self.gap_tolerance(j, h * velocity.requested);
         let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
         let positions = formulation.has_corrections() || formulation == Formulation::Position;
-        let mut check = |open: bool, value: f64, zero: RowTolerance| {
+        let mut check = |open: bool, value: f64, tolerance: RowTolerance| {
             if open && value < 0.0 {
-                all.active(value, zero, self.location(j));
+                all.include_active(value, tolerance, self.location(j));
             }
         };
-        let carries = sets.position[j] || sets.smooth[j] && formulation == Formulation::Position;
-        check(positions && !carries, rows.gap[j], gap);
+        let is_active = sets.position[j] || sets.smooth[j] && formulation == Formulation::Position;
+        check(positions && !is_active, rows.gap[j], gap);
         let closed = match formulation {
             Formulation::Pva(_) => sets.position[j] || self.is_closed(j, rows.gap[j], h),
-            Formulation::Pvv | Formulation::HalfStep => rows.probe_gap[j] <= self.epsilon,
+            Formulation::Pvv | Formulation::HalfStep => rows.forecast_gap[j] <= self.epsilon,
             Formulation::Position | Formulation::Velocity | Formulation::Acceleration => false,
         };
         check(closed && !sets.velocity[j], law, velocity);
@@ -175,7 +178,7 @@ impl Engine {
         );
     }
 
-    /// What row `j` belongs to.
+    /// The constraint or contact of row `j`.
     pub(super) fn location(&self, j: usize) -> Location {
         match j.checked_sub(self.dims.ng) {
             Some(contact) => Location::Contact(contact),
@@ -187,14 +190,15 @@ impl Engine {
     pub(super) fn is_closed(&self, j: usize, gap: f64, h: f64) -> bool {
         let velocity =
             self.velocity_tolerance(j, self.settings.tolerance * self.momentum_scale.scale);
-        let zero = self.gap_tolerance(j, h * velocity.wanted).limits().0;
-        gap <= zero.max(self.epsilon)
+        let tolerance = self.gap_tolerance(j, h * velocity.requested).limits().0;
+        gap <= tolerance.max(self.epsilon)
     }
 
     /// Whether a contact row with the residual `law` \[m/s\] satisfies the impact law up to the tolerance.
     pub(super) fn satisfies_impact_law(&self, j: usize, law: f64) -> bool {
-        let zero = self.velocity_tolerance(j, self.settings.tolerance * self.momentum_scale.scale);
-        law <= zero.limits().0
+        let tolerance =
+            self.velocity_tolerance(j, self.settings.tolerance * self.momentum_scale.scale);
+        law <= tolerance.limits().0
     }
 
     /// `Σ |G_jk x_k|`.
@@ -233,14 +237,14 @@ impl Engine {
 
     /// Velocity along row `j` that counts as zero.
     fn velocity_tolerance(&self, j: usize, momentum: f64) -> RowTolerance {
-        // What cancels in a velocity that vanishes is of the size of the motion.
+        // The terms that cancel in a zero velocity are of the size of the motion.
         let motion = self.rows.row_norm[j] * self.momentum_scale.scale;
         let mut size = self.magnitude_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
         if self.trial.has_stagnated {
             size += self.position_magnitude(self.rows.velocity_gradient(), j);
         }
         RowTolerance {
-            wanted: self.rows.row_norm[j] * momentum,
+            requested: self.rows.row_norm[j] * momentum,
             round_off: ROUND_OFF * size,
         }
     }
@@ -249,7 +253,7 @@ impl Engine {
     fn gap_tolerance(&self, j: usize, moved: f64) -> RowTolerance {
         let size = self.position_magnitude(self.rows.gradient(), j);
         RowTolerance {
-            wanted: moved,
+            requested: moved,
             round_off: (ROUND_OFF * size).max(ROUND_OFF / self.settings.tolerance * moved),
         }
     }
@@ -258,20 +262,20 @@ impl Engine {
     fn acceleration_tolerance(&self, j: usize) -> RowTolerance {
         let mut size = self.magnitude_along(j, &self.trial.v_dot) + self.rows.bias[j].abs();
         if self.trial.has_stagnated {
-            // `ζ` is quadratic in velocities: what cancels in it is of the size of `∂ζ/∂v · v`, whatever is left. In
-            // `v̇` forces and reactions cancel, where something is at rest against something.
+            // The terms that cancel in `ζ`, which is quadratic in velocities, are of the size of `∂ζ/∂v · v`; those in `v̇` of the
+            // size of the forces, which reactions balance at rest.
             size += product_magnitude(self.rows.bias_damping(), j, &self.trial.v)
                 + self.position_magnitude(self.rows.acceleration_gradient(), j)
                 + self.force_magnitude(j);
         }
         let scale = self.rows.row_norm[j] * (self.force_scale + self.bias_scale);
         RowTolerance {
-            wanted: self.settings.tolerance * scale,
+            requested: self.settings.tolerance * scale,
             round_off: ROUND_OFF * (size + scale),
         }
     }
 
-    /// The change that makes the multiplier of row `j` vanish where the row is inactive; 0 where it is active.
+    /// The change that makes the multiplier of an inactive row `j` zero; 0 where the row is active.
     pub(super) fn inactive_multiplier_change(&self, (level, j): (Level, usize), h: f64) -> f64 {
         match level {
             Level::Smooth if !self.sets.smooth[j] => -self.trial.lambda[j],
@@ -281,7 +285,7 @@ impl Engine {
         }
     }
 
-    /// The quantity that vanishes on a row inactive at position level: `ν*`, `ν` or `ν − hΛ`.
+    /// The quantity that is zero on a row inactive at position level: `ν*`, `ν` or `ν − hΛ`.
     pub(super) fn inactive_correction(&self, j: usize, h: f64) -> f64 {
         let t = &self.trial;
         if self.settings.modified && j >= self.dims.ng {
@@ -293,7 +297,7 @@ impl Engine {
         }
     }
 
-    /// The quantity that vanishes on a row inactive at velocity level: `Λ*` or `Λ`.
+    /// The quantity that is zero on a row inactive at velocity level: `Λ*` or `Λ`.
     pub(super) fn inactive_impulse(&self, j: usize) -> f64 {
         if self.settings.inactive == Inactive::Star {
             self.trial.jump_impulse_star[j]

@@ -1,6 +1,6 @@
 //! Solves the linearised momentum balances of a step (smooth motion, position correction, velocity jump) for `x`, `U`, `W`.
 //!
-//! A correction of Newton's method solves, for right-hand sides `b₁ b₂ b₃` and multipliers on top of them,
+//! A correction of Newton's method solves, for right-hand sides `b₁ b₂ b₃`, which include unit multipliers,
 //!
 //! ```text
 //! M x  + K ξ + C v = b₁          ξ = κ x + U        κ = h²β c_a
@@ -19,7 +19,7 @@ use saltus_linear::{
     DENSE_LIMIT, LinearError, MatrixSink, Shifted, SparseRows, SquareMatrix, axpy,
 };
 
-/// Which blocks take part, and in which order they are eliminated.
+/// The blocks of a linear system, and their order of elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// Smooth block alone: `S x = b₁`, `U = W = 0`.
@@ -51,7 +51,7 @@ impl Momenta {
         }
     }
 
-    /// All zero (n each), in the storage there is.
+    /// Resizes to n each, all zero, reusing the storage.
     pub(super) fn resize(&mut self, n: usize) {
         for list in [&mut self.smooth, &mut self.correction, &mut self.jump] {
             list.clear();
@@ -88,7 +88,7 @@ impl Momenta {
 pub(super) const PARTS: usize = 5;
 /// Index of the change of `v̇` among them.
 pub(super) const X: usize = 0;
-/// Index of the tangent at the end position.
+/// Index of the position increment `T ξ`, tangent at the end position.
 pub(super) const CHI: usize = 3;
 /// Index of the change of `v`.
 pub(super) const V: usize = 4;
@@ -99,7 +99,7 @@ pub(super) struct Response {
     pub(super) kappa: f64,
     pub(super) rho: f64,
     mass: SquareMatrix,            // M
-    pub(super) diagonal: Vec<f64>, // of a constant M that is nothing else (nv, or empty)
+    pub(super) diagonal: Vec<f64>, // of a constant diagonal M (nv, or empty)
     smooth: SquareMatrix,          // S
     position: SquareMatrix,        // M + Gₚ (+ κK)
     pair: SquareMatrix,            // of (ξ, v)
@@ -131,12 +131,12 @@ impl Response {
             smooth_is_constant,
             smooth_is_mass: false,
         };
-        response.warm_up();
+        response.reserve();
         response
     }
 
-    /// Sizes the storage of every small factorisation, so that whichever is needed first allocates nothing.
-    fn warm_up(&mut self) {
+    /// Sizes the storage of every small factorisation, so that none allocates later.
+    fn reserve(&mut self) {
         for matrix in [
             &mut self.mass,
             &mut self.smooth,
@@ -185,12 +185,12 @@ impl Response {
         Ok(())
     }
 
-    /// `M`, factored where the form asks for it.
+    /// `M`, factored where the form needs it.
     pub(super) fn mass_factors(&self) -> &SquareMatrix {
         &self.mass
     }
 
-    /// `S`, factored where the form asks for it.
+    /// `S`, factored where the form needs it.
     pub(super) fn smooth_factors(&self) -> &SquareMatrix {
         if self.smooth_is_mass {
             &self.mass
@@ -221,7 +221,7 @@ impl Response {
         }
     }
 
-    /// Factors what `form` needs.
+    /// Factors the matrices of `form`.
     pub(super) fn factor(&mut self, form: Form, t: &Tangent) -> Result<(), LinearError> {
         match form {
             Form::Smooth => self.factor_smooth(t),
@@ -243,7 +243,7 @@ impl Response {
         }
     }
 
-    /// Whether the column of a multiplier is `M⁻¹ Gᵀ` in its own block and nothing elsewhere.
+    /// Whether the column of a multiplier is `M⁻¹ Gᵀ` in its own block and zero in the others.
     pub(super) fn decouples(&self, form: Form, level: Level, t: &Tangent) -> bool {
         match (form, level) {
             _ if !t.is_flat => false,
@@ -301,7 +301,7 @@ impl Response {
     fn factor_pair(&mut self, t: &Tangent) -> Result<(), LinearError> {
         let n = self.work.len() / 2;
         self.pair.clear();
-        let mut place = |matrix: &SquareMatrix, factor: f64, row: usize, col: usize| {
+        let mut add_block = |matrix: &SquareMatrix, factor: f64, row: usize, col: usize| {
             let mut sink = Shifted {
                 sink: &mut self.pair,
                 factor,
@@ -310,18 +310,18 @@ impl Response {
             };
             matrix.send(1.0, &mut sink);
         };
-        place(&t.mass, 1.0, 0, 0);
-        place(&t.correction, 1.0, 0, 0);
-        place(&t.stiffness, self.kappa, 0, 0);
-        place(&t.damping, self.kappa, 0, n);
-        place(&t.jump, 1.0, n, 0);
-        place(&t.stiffness, self.rho, n, 0);
-        place(&t.mass, 1.0, n, n);
-        place(&t.damping, self.rho, n, n);
+        add_block(&t.mass, 1.0, 0, 0);
+        add_block(&t.correction, 1.0, 0, 0);
+        add_block(&t.stiffness, self.kappa, 0, 0);
+        add_block(&t.damping, self.kappa, 0, n);
+        add_block(&t.jump, 1.0, n, 0);
+        add_block(&t.stiffness, self.rho, n, 0);
+        add_block(&t.mass, 1.0, n, n);
+        add_block(&t.damping, self.rho, n, n);
         self.pair.factorise()
     }
 
-    /// The motion that momenta `b` cause, written to `out` (5 nv).
+    /// The motion due to momenta `b`, written to `out` (5 nv).
     pub(super) fn solve(&mut self, form: Form, t: &Tangent, b: &Momenta, out: &mut [f64]) {
         let n = b.smooth.len();
         let (x, rest) = out.split_at_mut(n);
@@ -334,7 +334,7 @@ impl Response {
             Form::Smooth | Form::Triangular => {
                 x.copy_from_slice(&b.smooth);
                 if form == Form::Triangular {
-                    self.jumps_first(t, b, (&mut *x, &mut *u, &mut *w));
+                    self.solve_jumps(t, b, (&mut *x, &mut *u, &mut *w));
                 }
                 self.solve_smooth(x);
             }
@@ -382,8 +382,8 @@ impl Response {
         }
     }
 
-    /// `U` and `W` of a linear system, and their forces in `x`.
-    fn jumps_first(
+    /// `U` and `W` of a linear system; subtracts `K U + C W` from `x`.
+    fn solve_jumps(
         &self,
         t: &Tangent,
         b: &Momenta,
@@ -404,7 +404,7 @@ impl Response {
         }
     }
 
-    /// `ξ`, `v` and then `x`; `W`, which is zero at first.
+    /// `ξ`, `v`, then `x` and `W`, which is zero at first.
     fn coupled(
         &mut self,
         t: &Tangent,
@@ -440,8 +440,8 @@ impl Response {
             }
             return;
         }
-        let pushed = b.jump.iter().any(|b| *b != 0.0);
-        if pushed || t.has_jump_tangent {
+        let nonzero = b.jump.iter().any(|b| *b != 0.0);
+        if nonzero || t.has_jump_tangent {
             w.copy_from_slice(&b.jump);
             if t.has_jump_tangent {
                 t.jump.apply_add(-1.0, xi, w);

@@ -1,4 +1,4 @@
-//! Bilateral constraints and contact normals as one list of rows, and what is evaluated along them.
+//! Bilateral constraints and contact normals as one list of rows, with their rates and derivatives.
 
 use crate::kit::row_reach;
 use saltus_linear::{MatrixSink, RowCollector, Shifted, SparseRows};
@@ -10,20 +10,20 @@ pub(super) struct Rows {
     pub(super) ng: usize,
     /// Contacts at the trial state.
     pub(super) set: ContactSet,
-    /// The same contacts where only gaps are asked.
-    pub(super) probe: ContactSet,
+    /// The same contacts at the forecast position, of which only gaps are evaluated.
+    pub(super) forecast: ContactSet,
     gradient: RowCollector,                 // G (m × nv)
     bias_damping: RowCollector,             // ∂ζ/∂v
     acceleration_gradient: RowCollector,    // D(G v̇ + ζ)
     smooth_velocity_gradient: RowCollector, // D(G ṽ + ∂g/∂t)
     velocity_gradient: RowCollector,        // D(G v + ∂g/∂t)
-    /// Row of each direction of `set`: `ng + contact` for normals, none for tangents.
+    /// Row of each direction of `set`: `ng + contact` for normals, [`NONE`] for tangents.
     normal: Vec<usize>,
-    along: Vec<f64>, // one per direction of `set`
+    per_direction: Vec<f64>, // one per direction of `set`
     /// `g` and gaps (m) \[m\].
     pub(super) gap: Vec<f64>,
-    /// Gaps at the probe (m; bilateral entries unused) \[m\].
-    pub(super) probe_gap: Vec<f64>,
+    /// Gaps at the forecast position (m; bilateral entries unused) \[m\].
+    pub(super) forecast_gap: Vec<f64>,
     /// `∂g/∂t` (m) \[m/s\].
     pub(super) rate: Vec<f64>,
     /// `ζ` (m) \[m/s²\].
@@ -41,7 +41,7 @@ pub(super) struct Rows {
 /// No row.
 const NONE: usize = usize::MAX;
 
-/// Lets the normals through, to the rows of the combined list.
+/// Passes the entries of normals on, with the row numbers of the combined list.
 struct Normals<'a> {
     sink: &'a mut dyn MatrixSink,
     row_of: &'a [usize],
@@ -75,7 +75,7 @@ impl Rows {
         self.set.len()
     }
 
-    /// Whether nothing that a correction starts from is infinite or not a number.
+    /// Whether all gaps, velocities and accelerations are finite.
     pub(super) fn are_finite(&self) -> bool {
         let lists = [
             &self.gap,
@@ -120,12 +120,12 @@ impl Rows {
         for (i, &row) in self.set.first_row.iter().enumerate() {
             self.normal[row] = ng + i;
         }
-        self.along.clear();
-        self.along.resize(directions, 0.0);
+        self.per_direction.clear();
+        self.per_direction.resize(directions, 0.0);
         let m = self.len();
         for list in [
             &mut self.gap,
-            &mut self.probe_gap,
+            &mut self.forecast_gap,
             &mut self.rate,
             &mut self.bias,
             &mut self.velocity,
@@ -158,15 +158,15 @@ impl Rows {
         }
     }
 
-    /// Gaps alone, at another place.
-    pub(super) fn evaluate_probe_gaps(&mut self, system: &dyn System, t: f64, q: &[f64]) {
+    /// Gaps at the forecast position `q`.
+    pub(super) fn evaluate_forecast_gaps(&mut self, system: &dyn System, t: f64, q: &[f64]) {
         if self.contacts() > 0 {
-            system.evaluate_contacts(t, q, &mut self.probe);
-            self.probe_gap[self.ng..].copy_from_slice(&self.probe.gap);
+            system.evaluate_contacts(t, q, &mut self.forecast);
+            self.forecast_gap[self.ng..].copy_from_slice(&self.forecast.gap);
         }
     }
 
-    /// `G` and `∂g/∂t` where [`evaluate_gaps`](Self::evaluate_gaps) was.
+    /// `G` and `∂g/∂t` at the point of the last [`evaluate_gaps`](Self::evaluate_gaps).
     pub(super) fn update_directions(&mut self, system: &dyn System, t: f64, q: &[f64]) {
         let ng = self.ng;
         let m = self.len();
@@ -189,9 +189,9 @@ impl Rows {
         let ng = self.ng;
         system.g_bias(at, &mut self.bias[..ng]);
         if contacts && self.contacts() > 0 {
-            system.contact_bias(at, &self.set, &mut self.along);
+            system.contact_bias(at, &self.set, &mut self.per_direction);
             for (i, &row) in self.set.first_row.iter().enumerate() {
-                self.bias[ng + i] = self.along[row];
+                self.bias[ng + i] = self.per_direction[row];
             }
         }
     }
@@ -216,11 +216,11 @@ impl Rows {
             system.g_curvature(t, q, &lambda[..ng], &mut sink);
         }
         if lambda[ng..].iter().any(|l| *l != 0.0) {
-            self.along.fill(0.0);
+            self.per_direction.fill(0.0);
             for (i, &row) in self.set.first_row.iter().enumerate() {
-                self.along[row] = lambda[ng + i];
+                self.per_direction[row] = lambda[ng + i];
             }
-            system.contact_curvature(t, q, &self.set, &self.along, &mut sink);
+            system.contact_curvature(t, q, &self.set, &self.per_direction, &mut sink);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What one step of the family needs to know, whichever scheme it belongs to.
+//! Settings of a step, common to all schemes of the family.
 
 use super::coefficients::Coefficients;
 use schemars::JsonSchema;
@@ -54,7 +54,7 @@ pub enum Inactive {
     Literal,
 }
 
-/// Which equations a step consists of.
+/// The equations of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Formulation {
     /// Smooth, `g = 0`.
@@ -71,7 +71,7 @@ pub(super) enum Formulation {
     HalfStep,
 }
 
-/// What the multipliers `λ` of the smooth motion enforce.
+/// The level at which the multipliers `λ` of the smooth motion enforce constraints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SmoothRow {
     Position,
@@ -80,7 +80,7 @@ pub(super) enum SmoothRow {
 }
 
 impl Formulation {
-    /// What `λ` enforces, if there is a `λ`.
+    /// The level that `λ` enforces; `None` without `λ`.
     pub(super) fn smooth_row(self) -> Option<SmoothRow> {
         match self {
             Self::Position => Some(SmoothRow::Position),
@@ -101,7 +101,7 @@ impl Formulation {
     }
 
     /// Whether the total impulses include the filtered `λ`.
-    pub(super) fn has_memory(self) -> bool {
+    pub(super) fn filters_multipliers(self) -> bool {
         matches!(self, Self::Pva(_))
     }
 
@@ -114,9 +114,9 @@ impl Formulation {
 /// How impacts are located inside a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ImpactLocation {
-    /// Most impacts in a step, each of any number of contacts; what is left of the step is then plastic.
+    /// Largest number of impacts in a step, each of any number of contacts; the remainder of a step with more is plastic.
     pub(super) max_impacts: u32,
-    /// A rebound whose flight takes less than this part of a step is plastic.
+    /// A rebound whose flight takes less than this fraction of a step is plastic.
     pub(super) shortest_flight: f64,
 }
 
@@ -129,7 +129,7 @@ pub(super) struct Settings {
     pub(super) refuses_contacts: bool,
     pub(super) coefficients: Coefficients,
     pub(super) inactive: Inactive,
-    /// Where impacts are located, how.
+    /// How impacts are located; `None` where they are captured.
     pub(super) location: Option<ImpactLocation>,
     /// The variant of the position condition with `ν − hΛ` (2014, eqs. 25, 27).
     pub(super) modified: bool,

@@ -1,9 +1,9 @@
-//! Before the first step and before every step: buffers, the state as it is, accelerations, activation.
+//! Preparation of a run and of every step: buffers, contacts, initial accelerations, activation parameters.
 
 use super::engine::{Engine, Interpolant, Sets, Start, Trial};
-use super::instant::Instant;
+use super::filter::SavedFilter;
+use super::fixed_configuration::FixedConfiguration;
 use super::located::Search;
-use super::memory::Memory;
 use super::monolithic::Monolithic;
 use super::multipliers::MATRIX_LIMIT;
 use super::response::{Momenta, Response};
@@ -25,13 +25,13 @@ impl Engine {
         h: f64,
     ) -> Result<StepReport, StepError> {
         self.allocate(system);
-        self.first_contacts(system, state, h)?;
+        self.detect_initial_contacts(system, state, h)?;
         let d = &mut self.tangent;
         d.mass.clear();
         system.mass(&state.q, &mut d.mass);
         d.mass.finish();
         if self.mass_is_constant() {
-            self.tangent.mass_is_known(&mut self.response);
+            self.tangent.set_constant_mass(&mut self.response);
         }
         if self.is_time_invariant() {
             let d = &mut self.tangent;
@@ -44,8 +44,8 @@ impl Engine {
             for matrix in [&mut d.constant_stiffness, &mut d.stiffness, &mut d.damping] {
                 matrix.finish();
             }
-            d.damped = Tangent::is_something(&mut d.damping);
-            d.stiff = Tangent::is_something(&mut d.stiffness);
+            d.damped = Tangent::is_nonzero(&mut d.damping);
+            d.stiff = Tangent::is_nonzero(&mut d.stiffness);
         }
         self.momentum_scale = MomentumScale::new(&self.tangent.mass);
         self.evaluate_start(system, state)?;
@@ -54,9 +54,9 @@ impl Engine {
         self.start.is_filtered = false;
         self.start.closed.fill(false);
         self.initial_accelerations(system, state)?;
-        self.memory.keep(&self.start);
+        self.saved_filter.store(&self.start);
         if let Some(location) = self.settings.location {
-            self.search.make_room(&self.start, location);
+            self.search.reserve(&self.start, location);
         }
         self.initial_report(system, h)
     }
@@ -99,7 +99,7 @@ impl Engine {
             vt: zeros(n),
             q: zeros(nq),
             momentum: zeros(n),
-            q_probe: zeros(nq),
+            q_forecast: zeros(nq),
             force: zeros(n),
             residual: Momenta::new(n),
             round_off: zeros(n),
@@ -111,14 +111,14 @@ impl Engine {
         self.sets = Sets::default();
         self.streaming = Streaming::default();
         self.monolithic = Monolithic::default();
-        self.instant = Instant::new(n);
+        self.fixed = FixedConfiguration::new(n);
         self.search = Search::default();
-        self.memory = Memory::default();
-        self.recalled.clear();
+        self.saved_filter = SavedFilter::default();
+        self.restored_features.clear();
     }
 
-    /// Finds the contacts of the initial state and sizes everything that depends on their number.
-    fn first_contacts(
+    /// Detects the contacts of the initial state and sizes everything that depends on their number.
+    fn detect_initial_contacts(
         &mut self,
         system: &dyn System,
         state: &State,
@@ -126,7 +126,7 @@ impl Engine {
     ) -> Result<(), StepError> {
         refuse_laws_of_joints(system, self.settings.scheme)?;
         self.detect(system, state.t, (&state.q, &state.v), h)?;
-        // A contact that is not near yet may close later.
+        // Also contacts that are not detected yet: they may close later.
         if let Some(contact) = system
             .names()
             .contacts
@@ -175,7 +175,7 @@ impl Engine {
             let contact = system.names().contact(self.rows.set.id[0]);
             return Err(self.contacts_unsupported(contact));
         }
-        self.rows.probe.clone_from(&self.rows.set);
+        self.rows.forecast.clone_from(&self.rows.set);
         Ok(())
     }
 
@@ -191,7 +191,7 @@ impl Engine {
         }
     }
 
-    /// Sizes what has one entry per row.
+    /// Sizes the buffers with one entry per row.
     fn resize_rows(&mut self) {
         self.rows.resize(self.dims.ng);
         let m = self.rows.len();
@@ -221,17 +221,17 @@ impl Engine {
         self.excluded.resize(m, false);
         self.condensed.resize(m, self.dims.nv);
         self.compliances.resize(m);
-        self.activation_is_known = false;
+        self.activation_is_computed = false;
     }
 
     /// Restores the contacts of a checkpoint, so that their multipliers and filter variables continue as in an uninterrupted
     /// run.
-    pub(super) fn recall_contacts(&mut self, system: &dyn System) {
-        let features = std::mem::take(&mut self.recalled);
+    pub(super) fn restore_contacts(&mut self, system: &dyn System) {
+        let features = std::mem::take(&mut self.restored_features);
         if self.contacts_are_fixed || features.len() != self.start.ids.len() {
             return;
         }
-        let (all, set) = (&mut self.rows.probe, &mut self.rows.set);
+        let (all, set) = (&mut self.rows.forecast, &mut self.rows.set);
         system.detect(self.start.t, &self.start.q, Reach::All, all);
         set.clear();
         for (id, feature) in self.start.ids.iter().zip(features) {
@@ -250,7 +250,7 @@ impl Engine {
                 set.rate.push(all.rate[row]);
             }
         }
-        self.rows.probe.clone_from(&self.rows.set);
+        self.rows.forecast.clone_from(&self.rows.set);
         let (lambda, eta) = (self.start.lambda.clone(), self.start.eta.clone());
         self.resize_rows();
         if self.start.lambda.len() == lambda.len() {
@@ -299,12 +299,12 @@ impl Engine {
     fn subtract_lost_contacts(&mut self) {
         let ng = self.dims.ng;
         let (start, set) = (&mut self.start, &self.rows.set);
-        let gone = |id: &saltus_system::ContactId| set.id.binary_search(id).is_err();
-        let remembers = |j: usize, s: &Start| s.lambda[j] != 0.0 || s.eta[j] != 0.0;
+        let has_left = |id: &saltus_system::ContactId| set.id.binary_search(id).is_err();
+        let has_filter = |j: usize, s: &Start| s.lambda[j] != 0.0 || s.eta[j] != 0.0;
         let mut factored = false;
         for (i, id) in start.ids.iter().enumerate() {
             let j = ng + i;
-            if !(gone(id) && remembers(j, start)) {
+            if !(has_left(id) && has_filter(j, start)) {
                 continue;
             }
             factored = factored || self.response.factor_mass(&self.tangent.mass).is_ok();
@@ -322,7 +322,7 @@ impl Engine {
 
     /// Starts the filter of the non-conservative force.
     pub(super) fn begin_filter(&mut self, system: &dyn System, state: &State) {
-        if std::mem::take(&mut self.memory.is_loaded) {
+        if std::mem::take(&mut self.saved_filter.is_loaded) {
             return;
         }
         let start = &mut self.start;
@@ -330,7 +330,7 @@ impl Engine {
         start.filtered.copy_from_slice(&start.nonconservative_force);
     }
 
-    /// Evaluates what a step needs of its start.
+    /// Evaluates momentum, rows and energy at the start.
     pub(super) fn evaluate_start(
         &mut self,
         system: &dyn System,
@@ -369,7 +369,7 @@ impl Engine {
         }
     }
 
-    /// Prepares a step of length `h`: gradients, activation parameters, cached columns, forecast.
+    /// Prepares a step of length `h`: gradients, activation parameters, cached columns, forecast gaps.
     pub(super) fn begin_step(
         &mut self,
         system: &dyn System,
@@ -382,9 +382,9 @@ impl Engine {
         let known = self.is_linear() && self.is_cached(h);
         let same =
             self.mass_is_constant() && self.contacts_are_fixed && self.structure.linear_contacts;
-        if !(known || same && self.activation_is_known) {
+        if !(known || same && self.activation_is_computed) {
             self.activation_parameters();
-            self.activation_is_known = true;
+            self.activation_is_computed = true;
         }
         if self.rows_are_linear() {
             let rows = &mut self.rows;
@@ -406,13 +406,13 @@ impl Engine {
         }
         if self.settings.formulation == Formulation::HalfStep && self.rows.contacts() > 0 {
             let t = &mut self.trial;
-            t.q_probe.copy_from_slice(&self.start.q);
+            t.q_forecast.copy_from_slice(&self.start.q);
             for (x, v) in t.work.iter_mut().zip(&self.start.v) {
                 *x = 0.5 * h * v;
             }
-            system.retract(&mut t.q_probe, &t.work);
+            system.retract(&mut t.q_forecast, &t.work);
             let at = self.start.t + 0.5 * h;
-            self.rows.evaluate_probe_gaps(system, at, &t.q_probe);
+            self.rows.evaluate_forecast_gaps(system, at, &t.q_forecast);
         }
         Ok(())
     }
@@ -467,14 +467,14 @@ impl Engine {
         let q = self.is_flat.then_some(state.q.as_slice());
         let ng = self.dims.ng;
         let moved = |i: usize| h * self.start.velocity[ng + i].abs();
-        // What forces alone move in a step counts too: a body may start at rest on its obstacle, in the origin.
+        // The displacement by the forces in one step counts too: a body may start at rest, in contact, at `q = 0`.
         let change = |k: usize| h * self.momentum_scale.weights[k].powi(2) * self.trial.force[k];
         let length = length_scale(&self.rows.set, q, h, moved, change);
         self.epsilon = 1e-12 * length;
         self.update_scales(h);
     }
 
-    /// The scales grow with the motion.
+    /// Updates the scales, which are maxima over the motion so far.
     pub(super) fn update_scales(&mut self, h: f64) {
         let (force, momentum) = (&self.trial.force, &self.start.momentum);
         self.force_scale = self.force_scale.max(self.momentum_scale.largest(force));
@@ -482,7 +482,7 @@ impl Engine {
         self.update_bias_scale();
     }
 
-    /// So does that of the bias.
+    /// Updates the scale of the bias.
     pub(super) fn update_bias_scale(&mut self) {
         if self.settings.formulation.smooth_row() == Some(SmoothRow::Acceleration) {
             for (bias, row_norm) in self.rows.bias.iter().zip(&self.rows.row_norm) {
@@ -493,7 +493,7 @@ impl Engine {
         }
     }
 
-    /// `ζ` at a point, for the certificate.
+    /// `ζ` at the end of the step, for the certificate.
     pub(super) fn evaluate_end_bias(&mut self, system: &dyn System) {
         let contacts = self.settings.formulation == Formulation::Pva(3);
         let at = Point {

@@ -21,12 +21,12 @@ use saltus_linear::{DENSE_LIMIT, Runs, max_abs};
 use saltus_system::{ByRows, Point, State, System};
 use std::ops::Range;
 
-/// Buffers, and what the last step left.
+/// Buffers, and the results of the last step.
 #[derive(Debug, Default)]
 pub(super) struct Streaming {
     /// Whether the last step was streamed: `start` then lacks position and velocity, `trial` holds those before it.
     pub(super) was_used: bool,
-    /// What tells its end apart from other states.
+    /// Fingerprint of its end state.
     pub(super) fingerprint: Fingerprint,
     /// Its length \[s\].
     pub(super) length: f64,
@@ -36,9 +36,9 @@ pub(super) struct Streaming {
     pub(super) force: Vec<f64>,
     pub(super) products: [Vec<f64>; 3],
     pub(super) reach: usize,
-    /// Whether residuals are measured above the round-off of the forces, because less cannot be had.
-    pub(super) floors: bool,
-    pub(super) even_weights: Runs,
+    /// Whether the round-off of the forces is subtracted from the residuals, which did not reach the tolerance otherwise.
+    pub(super) subtracts_round_off: bool,
+    pub(super) weight_runs: Runs,
     /// DOFs where `U` or `W` may be nonzero.
     pub(super) jump_ranges: Vec<Range<usize>>,
     /// Free motion along every row (m): gap, velocity and acceleration at the predicted end, and `G S⁻¹ f₀`.
@@ -46,19 +46,19 @@ pub(super) struct Streaming {
     pub(super) velocity: Vec<f64>,
     pub(super) acceleration: Vec<f64>,
     pub(super) free_accelerations: Vec<f64>,
-    /// Gaps at the end, before they are evaluated (m).
+    /// Gaps at the end as predicted (m).
     pub(super) predicted_gap: Vec<f64>,
-    /// Active sets that the multipliers belong to.
+    /// Active sets for which the multipliers were computed.
     pub(super) sets: Sets,
     /// Factors of the columns (m): of `S⁻¹Gᵀ` and `M⁻¹Gᵀ` in `x`, of `M⁻¹Gᵀ` in `U` and `W`.
     pub(super) factors: [Vec<f64>; 4],
-    /// Numbers of all rows (m).
+    /// Indices of all rows (m).
     pub(super) all: Vec<usize>,
 }
 
 impl Engine {
-    /// The system as one whose force can be evaluated for a range of DOFs, if its steps can be streamed.
-    fn rows_of<'a>(&self, system: &'a dyn System) -> Option<&'a dyn ByRows> {
+    /// The system with forces by ranges of DOFs, if its steps can be streamed.
+    fn streamable<'a>(&self, system: &'a dyn System) -> Option<&'a dyn ByRows> {
         let direct = !matches!(
             self.settings.linear_solve,
             LinearSolve::Sequential | LinearSolve::Monolithic
@@ -71,7 +71,7 @@ impl Engine {
         system.by_rows()
     }
 
-    /// One step, or `None` and nothing done where it needs the general method.
+    /// One step; `None`, with the state unchanged, where it needs the general method.
     pub(super) fn streamed_step(
         &mut self,
         system: &dyn System,
@@ -79,10 +79,10 @@ impl Engine {
         h: f64,
         end: f64,
     ) -> Option<StepReport> {
-        let local = self.rows_of(system)?;
+        let local = self.streamable(system)?;
         let reach = reach_of(local, &self.tangent.mass, &self.tangent.stiffness)?;
         self.streaming
-            .make_room(reach, self.rows.len(), &self.momentum_scale.weights);
+            .reserve(reach, self.rows.len(), &self.momentum_scale.weights);
         let inputs = StepInputs {
             local,
             q: &state.q,
@@ -98,7 +98,7 @@ impl Engine {
         self.response.smooth_factors().sweep()?;
         let located = self.settings.location.is_some();
         if !self.streaming.was_used || self.start.t != state.t {
-            let is_known = self.memory.is_loaded || self.start.is_at(state);
+            let is_known = self.saved_filter.is_loaded || self.start.is_at(state);
             if located && !(is_known && self.start.is_filtered) {
                 return None;
             }
@@ -119,15 +119,15 @@ impl Engine {
             self.forward(inputs);
         }
         self.predict_rows(inputs);
-        let mut again = false;
+        let mut repeated = false;
         loop {
             if !self.solve_rows(h) {
                 return None;
             }
             let totals = self.backward(inputs);
             let residual = self.residual_of_rows(system, inputs, &totals);
-            if residual.ratio() <= 1.0 && (residual.rows <= 1.0 || again) {
-                if located && self.closes_one(h) {
+            if residual.ratio() <= 1.0 && (residual.rows <= 1.0 || repeated) {
+                if located && self.closes_excluded_contact(h) {
                     return None;
                 }
                 let end_velocity = (end, self.trial.v.as_slice());
@@ -137,13 +137,16 @@ impl Engine {
                 return Some(self.accept_streamed(system, state, (h, end), &totals));
             }
             let balanced = totals.residual(h) <= self.momentum_limit();
-            if balanced && !again {
-                // Round-off of the accumulated `G S⁻¹ f₀`: once more, with the prediction errors added.
-                again = true;
-            } else if balanced || self.streaming.floors || !residual.ratio().is_finite() {
+            if balanced && !repeated {
+                // Round-off of the accumulated `G S⁻¹ f₀`: repeated with the prediction errors added.
+                repeated = true;
+            } else if balanced
+                || self.streaming.subtracts_round_off
+                || !residual.ratio().is_finite()
+            {
                 return None;
             } else {
-                self.streaming.floors = true;
+                self.streaming.subtracts_round_off = true;
             }
             self.forward(inputs);
         }
@@ -177,7 +180,7 @@ impl Engine {
                 ..inputs
             };
             let r = &self.streaming;
-            let weights = (&r.even_weights, &self.momentum_scale.weights[..]);
+            let weights = (&r.weight_runs, &self.momentum_scale.weights[..]);
             let mass = &self.tangent.mass;
             self.energy = energy_of_rows(&sweep, at_start, mass, r.reach, weights, &mut mv);
         }
@@ -203,11 +206,11 @@ impl Engine {
         }
     }
 
-    /// Gradients, activation and columns of the step; `false` where they do not allow it.
+    /// Gradients, activation parameters and columns of the step; `false` where a streamed step is not possible.
     fn begin_streamed(&mut self, system: &dyn System, inputs: StepInputs<'_>) -> bool {
-        if !self.activation_is_known {
+        if !self.activation_is_computed {
             self.activation_parameters();
-            self.activation_is_known = true;
+            self.activation_is_computed = true;
         }
         self.rows.evaluate_gaps(system, inputs.end, inputs.q);
         self.rows.update_directions(system, inputs.end, inputs.q);
@@ -222,7 +225,7 @@ impl Engine {
             self.rows.evaluate_bias(system, at, contacts);
         }
         if self.settings.formulation == Formulation::HalfStep {
-            self.probe_half_way(system, inputs);
+            self.forecast_half_step(system, inputs);
         }
         self.assemble_rows(system, inputs.end);
         let form = self.full_form();
@@ -283,7 +286,7 @@ impl Engine {
             _ => &[Level::Smooth],
         };
         self.collect_impulses(h);
-        self.evaluate_rows_alone(false, h);
+        self.evaluate_rows_by_compliances(false, h);
         self.update_active_sets(h);
         for _ in 0..self.settings.max_iterations {
             if self.monitor.has_stalled(&self.sets, 0.0, false) {
@@ -293,10 +296,10 @@ impl Engine {
             self.zero_inactive_rows(h);
             self.list_active_rows(levels);
             let t = &self.trial;
-            let pushes = |z: &Vec<f64>| max_abs(z) > 0.0;
+            let nonzero = |z: &Vec<f64>| max_abs(z) > 0.0;
             if self.tangent.damped
                 && (!self.condensed.unknowns.is_empty()
-                    || [&t.lambda, &t.nu, &t.jump_impulse].into_iter().any(pushes))
+                    || [&t.lambda, &t.nu, &t.jump_impulse].into_iter().any(nonzero))
             {
                 // With damping between the levels the general method is used.
                 return false;
@@ -304,7 +307,7 @@ impl Engine {
             for p in 0..self.condensed.unknowns.len() {
                 *self.multiplier(self.condensed.unknowns[p]) = 0.0;
             }
-            self.evaluate_rows_alone(true, h);
+            self.evaluate_rows_by_compliances(true, h);
             if !self.condensed.unknowns.is_empty() {
                 self.fill_by_compliances(form, h, &|engine, unknown| -engine.residual_of(unknown));
                 let redundant = self.condensed.solve();
@@ -316,7 +319,7 @@ impl Engine {
             }
             self.monitor.iterations += 1;
             self.collect_impulses(h);
-            self.evaluate_rows_alone(true, h);
+            self.evaluate_rows_by_compliances(true, h);
             self.update_active_sets(h);
             if self.sets == self.streaming.sets {
                 return true;
@@ -334,7 +337,7 @@ impl Engine {
         }
     }
 
-    /// Makes the multipliers of inactive rows vanish: `λ`, and `ν*`, `Λ*` (`ν`, `Λ` with `literal`).
+    /// Sets the multipliers of inactive rows to zero: `λ`, and `ν*`, `Λ*` (`ν`, `Λ` with `literal`).
     fn zero_inactive_rows(&mut self, h: f64) {
         for level in Level::ALL {
             for j in 0..self.rows.len() {
@@ -345,19 +348,19 @@ impl Engine {
         }
     }
 
-    /// Gaps, rates and accelerations of the rows with the multipliers as they are, and with the forces or without.
-    fn evaluate_rows_alone(&mut self, forces: bool, h: f64) {
+    /// Gaps, rates and accelerations of the rows for the current multipliers, with or without the forces.
+    fn evaluate_rows_by_compliances(&mut self, forces: bool, h: f64) {
         let form = self.full_form();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let factors = (kappa, rho, self.position_per_jump(h));
         let half_step = self.settings.formulation == Formulation::HalfStep;
         for i in 0..self.rows.len() {
-            let answer = if forces {
+            let free = if forces {
                 self.streaming.free_accelerations[i]
             } else {
                 0.0
             };
-            let (mut x, mut xi, mut v) = (answer, kappa * answer, rho * answer);
+            let (mut x, mut xi, mut v) = (free, kappa * free, rho * free);
             for j in 0..self.rows.len() {
                 let t = &self.trial;
                 let levels = [
@@ -384,7 +387,7 @@ impl Engine {
             rows.smooth_velocity[i] = r.velocity[i] + rho * x;
             rows.acceleration[i] = r.acceleration[i] + rows.bias[i] + x;
             if !half_step {
-                rows.probe_gap[i] = rows.gap[i] - (xi - kappa * x);
+                rows.forecast_gap[i] = rows.gap[i] - (xi - kappa * x);
             }
         }
     }
@@ -422,7 +425,7 @@ impl Engine {
             rows.smooth_velocity[j] = velocity - jump;
             rows.acceleration[j] = x + rows.bias[j];
             if !half_step {
-                rows.probe_gap[j] = rows.gap[j] - correction;
+                rows.forecast_gap[j] = rows.gap[j] - correction;
             }
         }
         self.update_active_sets(inputs.h);
@@ -433,12 +436,15 @@ impl Engine {
     }
 
     /// Gaps at mid-step extrapolated with the velocity at the start: the forecast of the half-step schemes.
-    fn probe_half_way(&mut self, system: &dyn System, inputs: StepInputs<'_>) {
+    fn forecast_half_step(&mut self, system: &dyn System, inputs: StepInputs<'_>) {
         let rows = &mut self.rows;
-        rows.evaluate_probe_gaps(system, self.start.t + 0.5 * inputs.h, inputs.q);
+        rows.evaluate_forecast_gaps(system, self.start.t + 0.5 * inputs.h, inputs.q);
         for i in 0..rows.contacts() {
-            let along = rows.probe.directions.dot(rows.probe.first_row[i], inputs.v);
-            rows.probe_gap[i] += 0.5 * inputs.h * along;
+            let along = rows
+                .forecast
+                .directions
+                .dot(rows.forecast.first_row[i], inputs.v);
+            rows.forecast_gap[i] += 0.5 * inputs.h * along;
         }
     }
 
@@ -454,7 +460,7 @@ impl Engine {
         self.work_of_forces(system, end)
     }
 
-    /// Makes the end the state, with its certificate.
+    /// Makes the end of the step the state, and reports on it.
     fn accept_streamed(
         &mut self,
         system: &dyn System,
@@ -470,9 +476,9 @@ impl Engine {
         self.certify_impacts(&mut certificate);
         self.impulse.fill(0.0);
         self.work_moving = 0.0;
-        self.take_impulses(h);
+        self.accumulate_impulses(h);
         let work_contact = self.work_of_reactions();
-        self.work_moving += self.work_of_rates();
+        self.work_moving += self.work_of_rheonomic_constraints();
         let work_external = self.work_of_rows(system, state, end);
         let (s, t) = (&mut self.start, &mut self.trial);
         std::mem::swap(&mut state.q, &mut t.q);
@@ -490,7 +496,7 @@ impl Engine {
         }
         s.t = end;
         state.t = end;
-        self.streaming.fingerprint = totals.seen;
+        self.streaming.fingerprint = totals.fingerprint;
         self.certify_end(system, &mut certificate);
         let before = self.energy;
         self.energy = totals.sums.energy();
@@ -499,7 +505,7 @@ impl Engine {
         self.force_scale = self.force_scale.max(totals.sums.push());
         self.momentum_scale.scale = self.momentum_scale.scale.max(totals.sums.momentum());
         self.update_bias_scale();
-        self.leave_open_rows();
+        self.record_streamed_openings();
         self.report(h, (work_external, work_contact), certificate)
     }
 
@@ -524,7 +530,7 @@ impl Engine {
 }
 
 impl Streaming {
-    fn make_room(&mut self, reach: usize, m: usize, weights: &[f64]) {
+    fn reserve(&mut self, reach: usize, m: usize, weights: &[f64]) {
         if self.reach == reach && self.all.len() == m && !self.force.is_empty() {
             return;
         }
@@ -551,7 +557,7 @@ impl Streaming {
         self.sets.resize(m);
         self.all.clear();
         self.all.extend(0..m);
-        self.even_weights.find(weights);
+        self.weight_runs.find(weights);
         self.jump_ranges.reserve(2 * weights.len() / PIECE + 2);
     }
 }

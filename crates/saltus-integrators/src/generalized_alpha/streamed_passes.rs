@@ -10,7 +10,7 @@ use saltus_linear::Sweep;
 use saltus_system::Window;
 use std::ops::Range;
 
-/// The end of the step, in the making.
+/// The end of the step, filled by the backward pass.
 struct End {
     v_dot: Vec<f64>,
     a: Vec<f64>,
@@ -28,7 +28,7 @@ pub(super) struct Totals {
     /// Largest residuals of corrections and of jumps, alone and over `√Mᵢᵢ`.
     pub(super) correction: (f64, f64),
     pub(super) jump: (f64, f64),
-    pub(super) seen: Fingerprint,
+    pub(super) fingerprint: Fingerprint,
 }
 
 impl Totals {
@@ -50,7 +50,7 @@ impl Engine {
         let mut v = std::mem::take(&mut self.streaming.v);
         let mut free_accelerations = std::mem::take(&mut self.streaming.free_accelerations);
         free_accelerations.fill(0.0);
-        let mut seen = Fingerprint::default();
+        let mut fingerprint = Fingerprint::default();
         let predictor = Predictor::new(self, inputs.h);
         let damped = self.tangent.damped;
         let pass = ForwardPass {
@@ -60,7 +60,7 @@ impl Engine {
             soon: &[inputs.q, inputs.v, &self.start.a, &self.start.v_dot],
         };
         if let Some(mut sweep) = self.response.smooth_factors().sweep() {
-            seen = pass.run(
+            fingerprint = pass.run(
                 &mut sweep,
                 inputs,
                 &mut x,
@@ -84,7 +84,7 @@ impl Engine {
         self.streaming.q = q;
         self.streaming.v = v;
         self.streaming.free_accelerations = free_accelerations;
-        seen
+        fingerprint
     }
 
     /// The backward pass: the end of the step in `trial`, its residuals and energies.
@@ -120,7 +120,7 @@ impl Engine {
             totals: Totals::default(),
         };
         if let Some(mut sweep) = self.response.smooth_factors().sweep() {
-            backward_pass(&mut sweep, size, &self.streaming.even_weights, &mut pass);
+            backward_pass(&mut sweep, size, &self.streaming.weight_runs, &mut pass);
         }
         let Backward {
             end,
@@ -160,7 +160,7 @@ impl Engine {
     }
 
     /// Adds the columns in a range of DOFs; returns the part of it where `U` or `W` may be nonzero.
-    fn push_rows(&self, rows: &Range<usize>, end: &mut End) -> Range<usize> {
+    fn add_column_range(&self, rows: &Range<usize>, end: &mut End) -> Range<usize> {
         let (r, c) = (&self.streaming, &self.compliances);
         let [smooth, mass, u, w] = &r.factors;
         let x = &mut end.v_dot[rows.clone()];
@@ -248,7 +248,7 @@ impl Backward<'_> {
         }
     }
 
-    /// The part of `rows` that corrections and jumps reach, neighbours included.
+    /// The part of `rows` in which corrections or jumps, or those of neighbours, may be nonzero.
     fn jump_part(&self, rows: &Range<usize>) -> Range<usize> {
         let (reach, n) = (self.engine.streaming.reach, self.end.v_dot.len());
         let latest = self.jump_ranges.iter().rev().take(4 + 2 * reach / PIECE);
@@ -283,7 +283,7 @@ impl BackwardPass for Backward<'_> {
     #[inline]
     fn advance(&mut self, rows: Range<usize>) {
         let hull = if self.has_impulses {
-            self.engine.push_rows(&rows, &mut self.end)
+            self.engine.add_column_range(&rows, &mut self.end)
         } else {
             rows.start..rows.start
         };
@@ -295,7 +295,7 @@ impl BackwardPass for Backward<'_> {
         }
         let end = &self.end;
         self.totals
-            .seen
+            .fingerprint
             .take_all(&end.q[rows.clone()], &end.v[rows]);
     }
 
@@ -344,14 +344,14 @@ impl BackwardPass for Backward<'_> {
             force,
             v: &end.v[rows.clone()],
         };
-        if engine.streaming.floors {
+        if engine.streaming.subtracts_round_off {
             let floor = &mut extra[..count];
             let stiffness = &engine.tangent.stiffness;
             stiffness.rows_times_absolute(rows.clone(), (0, &end.q), floor);
             let of = (&*floor, &weights[rows.clone()]);
             totals.sums.include_above::<false>(&slices, of, inputs.h);
         }
-        let even = Weights::of(&engine.streaming.even_weights, weights, &rows);
+        let even = Weights::of(&engine.streaming.weight_runs, weights, &rows);
         totals.sums.include::<false>(&slices, even, inputs.h);
         totals.sums.potential += inputs.local.potential_rows(at, rows);
     }
@@ -386,7 +386,7 @@ impl Predictor {
         )
     }
 
-    /// The same without a new acceleration, of one with the last accelerations `a` and `x`.
+    /// The same without the new `v̇`, from `a` and `x = v̇` at the start.
     #[inline]
     pub(super) fn one(&self, v: f64, a: f64, x: f64) -> (f64, f64) {
         self.motion(v, a, self.history.of(a, x))

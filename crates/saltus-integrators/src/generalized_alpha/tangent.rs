@@ -10,7 +10,7 @@ const NEGLIGIBLE: f64 = 1e-12;
 #[derive(Debug)]
 pub(super) struct Tangent {
     pub(super) mass: SquareMatrix, // M
-    /// Diagonal of a constant `M` that is nothing else (nv, or empty).
+    /// Diagonal of a constant diagonal `M` (nv, or empty).
     diagonal: Vec<f64>,
     pub(super) stiffness: SquareMatrix, // K = D(M v̇ − f − Gᵀλ)
     pub(super) damping: SquareMatrix,   // C = −∂f/∂v
@@ -75,8 +75,8 @@ impl Tangent {
         Some(memory)
     }
 
-    /// To be called where `mass` was filled and stays what it is.
-    pub(super) fn mass_is_known(&mut self, response: &mut Response) {
+    /// Prepares products and solves for a constant `mass`, which is filled before.
+    pub(super) fn set_constant_mass(&mut self, response: &mut Response) {
         self.diagonal = diagonal_of(&self.mass).unwrap_or_default();
         response.diagonal.clone_from(&self.diagonal);
     }
@@ -94,7 +94,7 @@ impl Tangent {
     }
 
     /// Whether any entry `A_ij` reaches 1e-12 of the geometric mean of the masses `i` and `j`, times `factor`.
-    pub(super) fn matters(matrix: &mut SquareMatrix, weights: &[f64], factor: f64) -> bool {
+    pub(super) fn is_significant(matrix: &mut SquareMatrix, weights: &[f64], factor: f64) -> bool {
         if let Some(dense) = matrix.as_dense_mut() {
             let limit = NEGLIGIBLE / factor.abs();
             return weights.iter().enumerate().any(|(i, w)| {
@@ -113,12 +113,12 @@ impl Tangent {
     }
 
     /// Whether any entry is not zero.
-    pub(super) fn is_something(matrix: &mut SquareMatrix) -> bool {
+    pub(super) fn is_nonzero(matrix: &mut SquareMatrix) -> bool {
         if let Some(dense) = matrix.as_dense_mut() {
             return dense.as_slice().iter().any(|a| *a != 0.0);
         }
         matrix.finish();
-        let mut something = Something(false);
+        let mut something = NonZero(false);
         matrix.send(1.0, &mut something);
         something.0
     }
@@ -149,7 +149,7 @@ fn diagonal_of(matrix: &SquareMatrix) -> Option<Vec<f64>> {
     Some(diagonal)
 }
 
-/// Largest weighted entry of what passes.
+/// Largest weighted entry.
 struct Largest<'a> {
     weights: &'a [f64],
     value: f64,
@@ -169,10 +169,10 @@ impl MatrixSink for Largest<'_> {
     }
 }
 
-/// Whether anything but zeros passes.
-struct Something(bool);
+/// Whether an entry is not zero.
+struct NonZero(bool);
 
-impl MatrixSink for Something {
+impl MatrixSink for NonZero {
     fn add(&mut self, _: usize, _: usize, _: usize, _: usize, block: &[f64]) {
         self.0 |= block.iter().any(|v| *v != 0.0);
     }

@@ -1,7 +1,7 @@
 //! Impacts at the instant inside the step at which a gap closes.
 //!
-//! A step is tried as one of the smooth method in which open contacts cannot act. Where none of them closes, that is the step.
-//! Otherwise it is cut where the smallest gap vanishes (`search.rs`); there Newton's law holds for velocities, and
+//! A step is first solved with all open contacts excluded. Where none of them closes, it is accepted. Otherwise it is split at
+//! the zero of the smallest gap (`search.rs`); there Newton's law holds for velocities, and
 //! accelerations and reactions are made consistent with the velocities after it (`solve_impact.rs`). Pieces have no filter
 //! history: they use the coefficients of `ρ∞ = 1` and start with `a = v̇`, `η = λ`, so that no rescaling to their lengths is needed
 //! and only the impact law dissipates energy at an impact. The first full step after an impact is also such a piece; at its
@@ -27,12 +27,12 @@ const AT_REST: f64 = 1e-9;
 /// A remainder of the step shorter than this fraction is round-off.
 const NEGLIGIBLE_REMAINDER: f64 = 1e-14;
 
-/// What was done about impacts inside steps.
+/// Counts of impacts located inside steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Located {
     /// Instants at which velocities jumped.
     pub impacts: u64,
-    /// Rebounds that were made plastic, because their flight would have been too short.
+    /// Rebounds that were made plastic because of a too short flight.
     pub plastic: u64,
     /// Steps whose remainder was solved as one piece without rebounds, because of too many impacts or one that could not be located.
     pub fallbacks: u64,
@@ -55,24 +55,24 @@ impl Located {
     }
 }
 
-/// Buffers, and what is known of the step at hand.
+/// Buffers, and the state of the current step.
 #[derive(Debug)]
 pub(in crate::generalized_alpha) struct Search {
-    /// What happened in the step.
+    /// Events of the step.
     pub(in crate::generalized_alpha) events: Vec<Event>,
-    /// What was done in the step, in the last accepted one, and in all of them.
+    /// Counts of the current step, of the last accepted one, and of all.
     now: Located,
     last: Located,
     pub(in crate::generalized_alpha) total: Located,
     /// Copy of the start of the step, for a retry.
     origin: Start,
     step_start_saved: bool,
-    /// Whether the coefficients are those of a piece, and those of the scheme.
+    /// Whether the coefficients in use are those of a piece, and the coefficients of the scheme.
     is_piece: bool,
     scheme_coefficients: Coefficients,
     /// `v̇`, `λ` and non-conservative force at the start of a step at whose end the filters are interpolated.
     start_values: [Vec<f64>; 3],
-    /// Contacts that take part in the impact with `ġ⁻ < 0`, and the restitution of all (m).
+    /// Contacts of the impact with `ġ⁻ < 0`, and the restitution of all (m).
     impacting: Vec<bool>,
     restitution: Vec<f64>,
     /// Rates of the rows after an impact (m).
@@ -112,7 +112,7 @@ impl Default for Search {
 }
 
 impl Search {
-    /// Sizes what has one entry per row, of `m`, or per velocity, of `n`.
+    /// Sizes the buffers for `m` rows and `n` velocities.
     pub(in crate::generalized_alpha) fn resize(&mut self, m: usize, n: usize) {
         for list in [&mut self.restitution, &mut self.after, &mut self.impulse] {
             list.resize(m, 0.0);
@@ -122,8 +122,8 @@ impl Search {
         self.v.resize(n, 0.0);
     }
 
-    /// Makes room for steps with impacts from `start`.
-    pub(in crate::generalized_alpha) fn make_room(
+    /// Reserves the buffers of steps with impacts.
+    pub(in crate::generalized_alpha) fn reserve(
         &mut self,
         start: &Start,
         location: ImpactLocation,
@@ -137,7 +137,7 @@ impl Search {
         self.events.reserve(2 * start.gap.len() * impacts.min(16));
     }
 
-    /// A new step, or the same once more.
+    /// Begins a step, or repeats it.
     pub(in crate::generalized_alpha) fn begin(&mut self) {
         self.events.clear();
         self.step_start_saved = false;
@@ -179,15 +179,15 @@ impl Search {
 
 /// How the remainder of a step is solved.
 enum Next {
-    /// In one piece, which is in `trial`.
+    /// As one piece, which is in `trial`.
     Whole,
-    /// With this part of it, which is in `trial` and ends with an impact.
+    /// By this part of it, which is in `trial` and ends with an impact.
     Impact(f64),
     /// As one piece, with all contacts and without rebounds.
     WithoutRebounds,
 }
 
-/// Names of what is counted.
+/// Names of the counts.
 const COUNTS: [&str; 6] = [
     "located_impacts",
     "plastic_rebounds",
@@ -198,7 +198,7 @@ const COUNTS: [&str; 6] = [
 ];
 
 impl Engine {
-    /// What was counted in the last step, where impacts are located.
+    /// Counts of the last step, where impacts are located.
     pub(in crate::generalized_alpha) fn counts(&self) -> Counts {
         if self.settings.location.is_none() {
             return Counts::default();
@@ -217,12 +217,12 @@ impl Engine {
         }
     }
 
-    /// Whether the step at hand is part of one with an impact.
+    /// Whether the current step is a piece of one with an impact.
     pub(in crate::generalized_alpha) fn is_piece(&self) -> bool {
         self.search.is_piece
     }
 
-    /// Solves a step, impacts inside it, and makes its end the start; `sum` is the report of earlier parts of it.
+    /// Solves a step and the impacts inside it, and makes its end the start; `sum` is the report of earlier parts of it.
     pub(in crate::generalized_alpha) fn advance_located(
         &mut self,
         system: &dyn System,
@@ -239,7 +239,7 @@ impl Engine {
         Ok(report)
     }
 
-    /// The step in one piece, if it has no impact, or in several.
+    /// Solves the step as one piece, if it has no impact, or in several.
     fn advance_between_impacts(
         &mut self,
         system: &dyn System,
@@ -263,7 +263,7 @@ impl Engine {
         }
         self.save_step_start();
         self.use_piece_coefficients();
-        self.cut(system, h, end, sum)
+        self.split_step(system, h, end, sum)
     }
 
     /// Accepts a step without impacts.
@@ -283,7 +283,7 @@ impl Engine {
             }
         }
         let report = self.finish(system, h, end, sum)?;
-        if self.opens() {
+        if self.record_openings() {
             self.reset_filters();
         } else if renews {
             self.interpolate_filters();
@@ -291,8 +291,8 @@ impl Engine {
         Ok(report)
     }
 
-    /// Takes the step in pieces, from impact to impact.
-    fn cut(
+    /// Solves the step in pieces, from impact to impact.
+    fn split_step(
         &mut self,
         system: &dyn System,
         h: f64,
@@ -347,7 +347,7 @@ impl Engine {
         Ok(sum.unwrap_or_else(|| self.empty_report(h)))
     }
 
-    /// Tries the remainder `left` of the step to `end` and decides how it is solved; the piece is in `trial`.
+    /// Solves the remainder `left` of the step to `end` without impacts and decides how it continues; the piece is in `trial`.
     fn next_piece(
         &mut self,
         system: &dyn System,
@@ -379,22 +379,22 @@ impl Engine {
         self.excluded.fill(false);
         self.search.now.fallbacks += 1;
         self.search.now.solves += 1;
-        self.monitor.remedy();
+        self.monitor.count_remedy();
         self.solve(system, left, end)?;
         let report = self.accept_piece(system, left, end, sum)?;
         for j in self.dims.ng..self.rows.len() {
             let p = self.part_impulse[j];
             if self.sets.velocity[j] && !self.start.closed[j] {
                 self.start.closed[j] = true;
-                // Without the jump.
+                // Gap velocity without the jump.
                 let smooth = self.rows.gradient().dot(j, &self.trial.vt) + self.start.rate[j];
                 let rates = [smooth, self.start.velocity[j]];
                 if smooth < 0.0 {
-                    self.note(EventKind::Impact, j, rates, p);
+                    self.record_event(EventKind::Impact, j, rates, p);
                     let e = self.rows.set.law[j - self.dims.ng].e_n;
                     self.search.now.dropped += u64::from(e > 0.0);
                 }
-                self.note(EventKind::Close, j, [rates[1]; 2], 0.0);
+                self.record_event(EventKind::Close, j, [rates[1]; 2], 0.0);
             }
         }
         Ok(report)
@@ -425,13 +425,13 @@ impl Engine {
     }
 
     /// Whether an excluded contact closes in the step of length `h` in `trial`.
-    pub(in crate::generalized_alpha) fn closes_one(&self, h: f64) -> bool {
+    pub(in crate::generalized_alpha) fn closes_excluded_contact(&self, h: f64) -> bool {
         self.first_event(h).is_some()
     }
 
-    /// Records the contacts that a streamed step has opened, and then restarts the filters.
-    pub(in crate::generalized_alpha) fn leave_open_rows(&mut self) {
-        if self.settings.location.is_some() && self.opens() {
+    /// Records the contacts that a streamed step has opened, and restarts the filters if there are any.
+    pub(in crate::generalized_alpha) fn record_streamed_openings(&mut self) {
+        if self.settings.location.is_some() && self.record_openings() {
             self.reset_filters();
         }
     }
@@ -441,15 +441,15 @@ impl Engine {
         let length = self.reference_step.unwrap_or(self.start.length);
         let moved = self.rows.row_norm[j] * self.momentum_scale.scale * length;
         let relative = CLOSED_GAP.max(10.0 * self.settings.tolerance);
-        // A streamed step does not keep the positions of its start.
-        let place = if self.streaming.was_used {
+        // The positions at the start of a streamed step are not stored.
+        let from_position = if self.streaming.was_used {
             0.0
         } else {
             CLOSED_GAP * self.gap_magnitude(j, &self.start.q)
         };
         (CLOSED_GAP / 1e-12 * self.epsilon)
             .max(relative * moved)
-            .max(place)
+            .max(from_position)
     }
 
     /// Whether contact row `j` is closed at the start.
@@ -471,9 +471,9 @@ impl Engine {
         AT_REST * self.momentum_scale.scale * self.rows.row_norm[j]
     }
 
-    /// Updates which contacts have stayed closed; whether one has opened, which is recorded as an event.
-    fn opens(&mut self) -> bool {
-        let mut opens = false;
+    /// Updates `closed` at the end of a step and records the contacts that opened as events; whether there are any.
+    fn record_openings(&mut self) -> bool {
+        let mut opened = false;
         for j in self.dims.ng..self.rows.len() {
             if !self.start.closed[j] || self.sets.velocity[j] {
                 continue;
@@ -482,14 +482,14 @@ impl Engine {
                 continue;
             }
             self.start.closed[j] = false;
-            opens = true;
-            self.note(EventKind::Open, j, [self.start.velocity[j]; 2], 0.0);
+            opened = true;
+            self.record_event(EventKind::Open, j, [self.start.velocity[j]; 2], 0.0);
         }
-        opens
+        opened
     }
 
-    /// Notes what happened to the contact of row `j` at the time of the start.
-    fn note(&mut self, kind: EventKind, j: usize, [before, after]: [f64; 2], p: f64) {
+    /// Records an event of the contact of row `j` at the time of the start.
+    fn record_event(&mut self, kind: EventKind, j: usize, [before, after]: [f64; 2], p: f64) {
         self.search.events.push(Event {
             kind,
             t: self.start.t,

@@ -1,4 +1,4 @@
-//! Pieces of a step: coefficients, filter variables, and pieces too short to be solved for.
+//! Pieces of a step: coefficients, filter variables, and pieces too short for the solver.
 
 use super::super::coefficients::Coefficients;
 use super::super::engine::Engine;
@@ -19,7 +19,7 @@ impl Engine {
         self.reset_filters();
     }
 
-    /// Restores the saved start of the step, and what was evaluated there.
+    /// Restores the saved start of the step, its rows and its mass matrix.
     pub(in crate::generalized_alpha) fn undo_location(&mut self, system: &dyn System) {
         if self.settings.location.is_none() {
             return;
@@ -36,7 +36,7 @@ impl Engine {
     }
 
     /// Starts from a state that is not the end of a step: consistent accelerations, no filter history.
-    pub(in crate::generalized_alpha) fn begin_location(
+    pub(in crate::generalized_alpha) fn start_location(
         &mut self,
         system: &dyn System,
     ) -> Result<(), StepError> {
@@ -48,9 +48,9 @@ impl Engine {
         self.classify_contacts();
         self.search.v.copy_from_slice(&self.start.v);
         self.search.stays_closed.copy_from_slice(&self.start.closed);
-        self.factor_instant(ng)?;
-        self.find_accelerations(system);
-        self.adopt_accelerations();
+        self.factor_fixed_mass(ng)?;
+        self.solve_consistent_accelerations(system);
+        self.store_accelerations();
         self.reset_filters();
         Ok(())
     }
@@ -100,12 +100,12 @@ impl Engine {
         }
     }
 
-    /// Whether a piece is too short to be solved for.
+    /// Whether a piece is too short for the solver.
     pub(super) fn is_short(&self, length: f64) -> bool {
         length < SHORT * self.reference_step.unwrap_or(length)
     }
 
-    /// A piece of the given length \[s\] in `trial`.
+    /// Solves a piece of the given length \[s\]; its end is in `trial`.
     pub(super) fn try_piece(
         &mut self,
         system: &dyn System,
@@ -114,14 +114,14 @@ impl Engine {
     ) -> Result<(), StepError> {
         self.search.now.solves += 1;
         if self.is_short(length) {
-            self.follow_taylor(system, length, end);
+            self.extrapolate_taylor(system, length, end);
             return Ok(());
         }
         self.solve(system, length, end)
     }
 
-    /// `v + h v̇`, `q ⊕ (h v + ½ h² v̇)`, accelerations and reactions as they are.
-    fn follow_taylor(&mut self, system: &dyn System, h: f64, end: f64) {
+    /// `v + h v̇`, `q ⊕ (h v + ½ h² v̇)`, constant accelerations and reactions.
+    fn extrapolate_taylor(&mut self, system: &dyn System, h: f64, end: f64) {
         let (t, start) = (&mut self.trial, &self.start);
         for (to, from) in [
             (&mut t.v_dot, &start.v_dot),
@@ -164,7 +164,7 @@ impl Engine {
         }
     }
 
-    /// Makes the end of the piece in `trial` the start of what follows.
+    /// Makes the end of the piece in `trial` the start of the next one.
     pub(super) fn accept_piece(
         &mut self,
         system: &dyn System,
@@ -172,7 +172,7 @@ impl Engine {
         end: f64,
         sum: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
-        // What is interpolated begins here.
+        // NaN makes `store_interpolant` begin at the start of the piece.
         self.interpolant.h = f64::NAN;
         let report = self.finish(system, length, end, sum)?;
         let search = &mut self.search;
@@ -183,7 +183,7 @@ impl Engine {
         }
         search.pieces[search.used].copy_from(&self.interpolant);
         search.used += 1;
-        self.opens();
+        self.record_openings();
         Ok(report)
     }
 }

@@ -1,4 +1,4 @@
-//! When the first gap closes inside a step.
+//! The time inside a step at which the first gap closes.
 
 use super::super::engine::Engine;
 use super::Next;
@@ -6,7 +6,7 @@ use crate::integrator::StepError;
 use crate::round_off::ROUND_OFF;
 use saltus_system::System;
 
-/// Most pieces that are tried for an impact.
+/// Largest number of pieces solved to locate an impact.
 const TRIALS: u32 = 40;
 /// The gap at an impact is reduced to this fraction of the closed-gap limit, where possible.
 const TIGHT: f64 = 1e-2;
@@ -16,12 +16,12 @@ const HALVINGS: u32 = 60;
 /// Closing of a gap inside a piece as predicted by the cubic Hermite interpolant; times as fractions of the piece.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crossing {
-    /// When.
+    /// The predicted time of closing.
     first: f64,
     /// Where the gap is smallest, if it is open again at the end.
     lowest: Option<f64>,
-    /// Whether the contact is closed at the start and opens.
-    is_fresh: bool,
+    /// Whether the gap is zero at the start and grows at first.
+    starts_closed: bool,
 }
 
 impl Engine {
@@ -36,9 +36,9 @@ impl Engine {
             if !self.excluded[j] || !closes {
                 continue;
             }
-            let is_fresh = start.velocity[j] >= 0.0 && self.is_touching(j);
-            let gap_before = if is_fresh { 0.0 } else { start.gap[j] };
-            let found = Cubic::between((gap_before, before), (gap, rate)).crossing(is_fresh);
+            let starts_closed = start.velocity[j] >= 0.0 && self.is_touching(j);
+            let gap_before = if starts_closed { 0.0 } else { start.gap[j] };
+            let found = Cubic::between((gap_before, before), (gap, rate)).crossing(starts_closed);
             if let Some(found) = found
                 && earliest.is_none_or(|e| found.first < e.first)
             {
@@ -58,13 +58,13 @@ impl Engine {
     ) -> Result<Next, StepError> {
         let begin = self.start.t;
         let (mut low, mut high) = (0.0, 1.0);
-        if crossing.is_fresh {
+        if crossing.starts_closed {
             low = 0.5 * crossing.first;
         }
         if let Some(lowest) = crossing.lowest {
             self.try_piece(system, lowest * left, begin + lowest * left)?;
             if self.smallest_gap().is_none_or(|(_, gap)| gap >= 0.0) {
-                // The gap stays open on the true motion.
+                // The solved motion does not close the gap.
                 self.try_piece(system, left, end)?;
                 return Ok(Next::Whole);
             }
@@ -78,7 +78,7 @@ impl Engine {
             };
             let rate = left * self.rows.velocity[j];
             let limit = self.closed_gap_limit(j);
-            // Newton's method has no more to give after a few trials.
+            // After a few trials round-off may exclude the tighter limit.
             let tight = if trial < 4 { TIGHT * limit } else { limit };
             let round_off = ROUND_OFF * self.gap_magnitude(j, &self.trial.q);
             if rate < 0.0 && gap.abs() <= tight.max(round_off) {
@@ -101,8 +101,8 @@ impl Engine {
 
     /// The smallest gap at the end of the trial among the excluded contacts.
     fn smallest_gap(&self) -> Option<(usize, f64)> {
-        let watched = (self.dims.ng..self.rows.len()).filter(|j| self.excluded[*j]);
-        watched
+        let excluded = (self.dims.ng..self.rows.len()).filter(|j| self.excluded[*j]);
+        excluded
             .map(|j| (j, self.rows.gap[j]))
             .min_by(|a, b| a.1.total_cmp(&b.1))
     }
@@ -169,7 +169,7 @@ impl Cubic {
     }
 
     /// The closing of the gap with this interpolant; a zero at the start from which it grows does not count.
-    fn crossing(self, is_fresh: bool) -> Option<Crossing> {
+    fn crossing(self, starts_closed: bool) -> Option<Crossing> {
         let [_, b, c, d] = self.0;
         let mut lowest = None;
         if self.at(1.0) >= 0.0 {
@@ -178,7 +178,7 @@ impl Cubic {
             lowest = Some(dip.min_by(|s, t| self.at(*s).total_cmp(&self.at(*t)))?);
         }
         let to = lowest.unwrap_or(1.0);
-        let first = if is_fresh {
+        let first = if starts_closed {
             Self([b, c, d, 0.0]).first_root(to)
         } else {
             self.first_root(to)
@@ -186,7 +186,7 @@ impl Cubic {
         Some(Crossing {
             first,
             lowest,
-            is_fresh,
+            starts_closed,
         })
     }
 }
@@ -236,6 +236,6 @@ mod tests {
         // 2 s − 4 s²: up from zero, back at 1/2.
         let hop = Cubic::between((0.0, 2.0), (-2.0, -6.0));
         let found = hop.crossing(true).unwrap();
-        assert!((found.first - 0.5).abs() < 1e-12 && found.is_fresh);
+        assert!((found.first - 0.5).abs() < 1e-12 && found.starts_closed);
     }
 }

@@ -10,7 +10,7 @@ use crate::integrator::{EventKind, StepError, StepReport};
 use saltus_linear::{dot, max_abs};
 use saltus_system::{Point, System};
 
-/// A contact that would touch within this part of a step counts as touching at an impact of another.
+/// A contact that would close within this fraction of a step takes part in the impact of another.
 const SIMULTANEOUS: f64 = 1e-8;
 
 impl Engine {
@@ -22,13 +22,13 @@ impl Engine {
         sum: Option<StepReport>,
     ) -> Result<(Option<StepReport>, bool), StepError> {
         self.choose_impacting();
-        self.factor_instant(self.dims.ng)?;
+        self.factor_fixed_mass(self.dims.ng)?;
         let mut plastic = 0;
         loop {
-            if !self.solve_post_impact_velocity() || !self.find_accelerations(system) {
+            if !self.solve_post_impact_velocity() || !self.solve_consistent_accelerations(system) {
                 return Ok((sum, false));
             }
-            match self.shorten_flights() {
+            match self.suppress_short_rebounds() {
                 0 => break,
                 more => plastic += more,
             }
@@ -38,7 +38,7 @@ impl Engine {
         Ok((Some(joined), true))
     }
 
-    /// Which contacts take part in the impact with `ġ⁻ < 0`, and with which restitution.
+    /// The contacts of the impact with `ġ⁻ < 0`, and their restitution.
     fn choose_impacting(&mut self) {
         let length = self.reference_step.unwrap_or(self.start.length);
         for j in self.dims.ng..self.rows.len() {
@@ -56,23 +56,23 @@ impl Engine {
         let ng = self.dims.ng;
         let takes_part =
             |engine: &Self, j: usize| engine.search.impacting[j] || engine.start.closed[j];
-        self.instant.list.clear();
-        self.instant.constant.clear();
+        self.fixed.list.clear();
+        self.fixed.constant.clear();
         for j in 0..self.rows.len() {
             if j < ng || takes_part(self, j) {
                 let before = self.search.restitution[j] * self.start.velocity[j];
-                self.instant.list.push(j);
-                self.instant.constant.push(self.start.rate[j] + before);
+                self.fixed.list.push(j);
+                self.fixed.constant.push(self.start.rate[j] + before);
             }
         }
-        self.instant.x.copy_from_slice(&self.start.v);
+        self.fixed.x.copy_from_slice(&self.start.v);
         if !self.solve_constrained(ng) {
             return false;
         }
         let search = &mut self.search;
-        search.v.copy_from_slice(&self.instant.x);
+        search.v.copy_from_slice(&self.fixed.x);
         search.impulse.fill(0.0);
-        for (&j, p) in self.instant.list.iter().zip(&self.instant.z) {
+        for (&j, p) in self.fixed.list.iter().zip(&self.fixed.z) {
             search.impulse[j] = *p;
         }
         for j in 0..self.rows.len() {
@@ -84,22 +84,22 @@ impl Engine {
         true
     }
 
-    /// Accelerations and reactions at the start with the velocities of the search, where its contacts stay closed; in the instant.
-    pub(super) fn find_accelerations(&mut self, system: &dyn System) -> bool {
+    /// Accelerations and reactions at the start with the velocities after the impact and the contacts that stay closed.
+    pub(super) fn solve_consistent_accelerations(&mut self, system: &dyn System) -> bool {
         let ng = self.dims.ng;
         let v = std::mem::take(&mut self.search.v);
-        self.evaluate_instant(system, &v);
+        self.evaluate_force_and_bias(system, &v);
         self.search.v = v;
-        self.instant.list.clear();
-        self.instant.list.extend(0..ng);
+        self.fixed.list.clear();
+        self.fixed.list.extend(0..ng);
         let stays_closed = &self.search.stays_closed;
         let closed = (ng..self.rows.len()).filter(|j| stays_closed[*j]);
-        self.instant.list.extend(closed);
-        self.accelerate(ng) && max_abs(&self.instant.x).is_finite()
+        self.fixed.list.extend(closed);
+        self.solve_accelerations(ng) && max_abs(&self.fixed.x).is_finite()
     }
 
-    /// Makes rebounds plastic whose flight would be too short; how many.
-    fn shorten_flights(&mut self) -> u64 {
+    /// Makes rebounds plastic whose flight would be too short; returns their number.
+    fn suppress_short_rebounds(&mut self) -> u64 {
         let Some(location) = self.settings.location else {
             return 0;
         };
@@ -110,8 +110,11 @@ impl Engine {
             if !search.impacting[j] || search.stays_closed[j] || search.restitution[j] == 0.0 {
                 continue;
             }
-            let falls = -(self.rows.gradient().dot(j, &self.instant.x) + self.rows.bias[j]);
-            if falls > 0.0 && 2.0 * search.after[j] < falls * location.shortest_flight * length {
+            let closing_acceleration =
+                -(self.rows.gradient().dot(j, &self.fixed.x) + self.rows.bias[j]);
+            if closing_acceleration > 0.0
+                && 2.0 * search.after[j] < closing_acceleration * location.shortest_flight * length
+            {
                 self.search.restitution[j] = 0.0;
                 count += 1;
             }
@@ -123,11 +126,11 @@ impl Engine {
     fn accept_impact(&mut self, system: &dyn System, plastic: u64) -> StepReport {
         let certificate = self.certify_impact();
         let first = self.search.events.len();
-        let strikes = self.search.impacting[self.dims.ng..].iter().any(|h| *h);
-        if strikes {
+        let has_impact = self.search.impacting[self.dims.ng..].iter().any(|h| *h);
+        if has_impact {
             self.search.now.impacts += 1;
             self.search.now.plastic += plastic;
-            self.note_impact();
+            self.record_impact();
         }
         self.part_impulse.copy_from_slice(&self.search.impulse);
         for (total, p) in self.impulse.iter_mut().zip(&self.part_impulse) {
@@ -148,7 +151,7 @@ impl Engine {
             v: &start.v,
         };
         system.active_force(at, &mut start.nonconservative_force);
-        self.adopt_accelerations();
+        self.store_accelerations();
         self.reset_filters();
         let report = self.report_impact(system, work, certificate);
         for event in &mut self.search.events[first..] {
@@ -168,9 +171,9 @@ impl Engine {
         self.energy = self.energy_at_start(system);
         let gain = self.energy.total() - before.total();
         certificate.set(Entry::EnergyBalance, gain - work);
-        let measure = self.reference_step.unwrap_or(self.start.length);
-        self.update_scales(measure);
-        self.report(measure, (0.0, work), certificate)
+        let scaling_step = self.reference_step.unwrap_or(self.start.length);
+        self.update_scales(scaling_step);
+        self.report(scaling_step, (0.0, work), certificate)
     }
 
     /// Residuals of the equations of the impact.
@@ -209,25 +212,25 @@ impl Engine {
     }
 
     /// Events of every contact that carried an impulse, and of those that close or open.
-    fn note_impact(&mut self) {
+    fn record_impact(&mut self) {
         for j in self.dims.ng..self.rows.len() {
             let (p, impacting) = (self.search.impulse[j], self.search.impacting[j]);
             let rates = [self.start.velocity[j], self.search.after[j]];
             if p > 0.0 {
-                self.note(EventKind::Impact, j, rates, p);
+                self.record_event(EventKind::Impact, j, rates, p);
             }
             let stays_closed = self.search.stays_closed[j];
             if impacting && stays_closed {
                 let e = self.rows.set.law[j - self.dims.ng].e_n;
-                let ended = self.search.restitution[j] < e;
-                let kind = if ended {
+                let suppressed = self.search.restitution[j] < e;
+                let kind = if suppressed {
                     EventKind::Accumulation
                 } else {
                     EventKind::Close
                 };
-                self.note(kind, j, [rates[1]; 2], 0.0);
+                self.record_event(kind, j, [rates[1]; 2], 0.0);
             } else if self.start.closed[j] && !stays_closed {
-                self.note(EventKind::Open, j, rates, 0.0);
+                self.record_event(EventKind::Open, j, rates, 0.0);
             }
         }
     }

@@ -1,14 +1,14 @@
 //! The filter variables `a`, `η`: saved in checkpoints and rescaled when the step size changes.
 //!
 //! `a_n ≈ v̇(t_n + (α_m − α_f) h)`, so that a step of another length `h'` has `a' = v̇ + (h'/h)(a − v̇)`, and `η` likewise. Without
-//! it order 2 is lost wherever steps change.
+//! the rescaling order 2 is lost where the step size changes.
 
 use super::engine::{Engine, Start};
 use saltus_system::ContactId;
 
 /// Filter variables saved before a rescaling, and whether a checkpoint was loaded.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct SavedFilter {
     a: Vec<f64>,
     eta: Vec<f64>,
     filtered: Vec<f64>,
@@ -17,16 +17,16 @@ pub(super) struct Memory {
     pub(super) is_loaded: bool,
 }
 
-impl Memory {
-    /// Saves what a change of the step size rescales.
-    pub(super) fn keep(&mut self, start: &Start) {
+impl SavedFilter {
+    /// Stores the variables that a change of the step size rescales.
+    pub(super) fn store(&mut self, start: &Start) {
         self.a.clone_from(&start.a);
         self.eta.clone_from(&start.eta);
         self.filtered.clone_from(&start.filtered);
         self.length = start.length;
     }
 
-    /// Restores what [`keep`](Self::keep) saved.
+    /// Restores the variables of [`store`](Self::store).
     pub(super) fn restore(&self, start: &mut Start) {
         start.a.clone_from(&self.a);
         start.filtered.clone_from(&self.filtered);
@@ -57,7 +57,7 @@ impl Engine {
         start.length = h;
     }
 
-    /// Appends what the next step depends on beside the state.
+    /// Writes to `memory` all that the next step depends on beside the state.
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
@@ -96,7 +96,7 @@ impl Engine {
         self.monolithic.remember(memory);
     }
 
-    /// Takes up what [`save`](Self::save) gave, for the state of that moment, whatever was done since.
+    /// Restores what [`save`](Self::save) wrote; the state of that time is given with the next step.
     pub(super) fn load(&mut self, memory: &[f64]) {
         let memory = self.captured.load(memory);
         let [
@@ -159,10 +159,11 @@ impl Engine {
         s.ids.extend(ids.iter().map(|id| ContactId(id.to_bits())));
         // Everything else in `start` belongs to another state.
         s.t = f64::NAN;
-        self.memory.is_loaded = true;
-        self.recalled.clear();
+        self.saved_filter.is_loaded = true;
+        self.restored_features.clear();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        self.recalled.extend(features.iter().map(|f| *f as u32));
+        self.restored_features
+            .extend(features.iter().map(|f| *f as u32));
         let rest = self.tangent.recall(rest);
         let base = &self.tangent.stiffness;
         if let Some(rest) = rest.and_then(|rest| self.response.recall(base, rest)) {

@@ -1,4 +1,4 @@
-//! Accelerations, reactions and impulses at one position: what the start of a run and an impact inside a step need.
+//! Accelerations, reactions and impulses at a fixed position, for the start of a run and for impacts inside a step.
 //!
 //! ```text
 //! M v̇ = f + Gᵀλ            g̈ = 0 of bilateral constraints,     0 ≤ g̈ ⟂ λ ≥ 0 of closed contacts
@@ -13,17 +13,17 @@ use crate::one_step::OneStep;
 use saltus_linear::{LinearError, Schur, SquareMatrix, max_abs};
 use saltus_system::{Point, State, System};
 
-/// The matrix of a position and the problem on it.
+/// Mass matrix and complementarity problem at a fixed position.
 #[derive(Debug)]
-pub(super) struct Instant {
+pub(super) struct FixedConfiguration {
     /// `M`, or `M + α GᵀG` where it is singular.
     matrix: SquareMatrix,
     /// Whether its factors stay valid.
-    is_known: bool,
+    is_factorised: bool,
     is_augmented: bool,
     schur: Schur,
     problem: OneStep,
-    /// Rows that take part, bilateral ones first, and their multipliers.
+    /// Rows of the problem, bilateral ones first, and their multipliers.
     pub(super) list: Vec<usize>,
     pub(super) z: Vec<f64>,
     /// Constant term of every row beside `G x`, in the order of the list.
@@ -32,17 +32,17 @@ pub(super) struct Instant {
     pub(super) x: Vec<f64>,
 }
 
-impl Default for Instant {
+impl Default for FixedConfiguration {
     fn default() -> Self {
         Self::new(0)
     }
 }
 
-impl Instant {
+impl FixedConfiguration {
     pub(super) fn new(n: usize) -> Self {
         Self {
             matrix: SquareMatrix::new(n),
-            is_known: false,
+            is_factorised: false,
             is_augmented: false,
             schur: Schur::without_columns(),
             problem: OneStep::default(),
@@ -55,8 +55,8 @@ impl Instant {
 }
 
 impl Engine {
-    /// Accelerations and multipliers at the start, contacts that are closed and at rest included where
-    /// the smooth motion includes them.
+    /// Accelerations and multipliers at the start; contacts that are closed and at rest are included where the smooth motion
+    /// constrains them.
     pub(super) fn initial_accelerations(
         &mut self,
         system: &dyn System,
@@ -70,17 +70,17 @@ impl Engine {
         );
         self.rows.evaluate_bias(system, state.point(), contacts);
         let equalities = if smooth { ng } else { 0 };
-        self.instant.list.clear();
-        self.instant.list.extend(0..equalities);
+        self.fixed.list.clear();
+        self.fixed.list.extend(0..equalities);
         if contacts {
             for j in ng..self.rows.len() {
                 if self.is_touching(j) && self.is_at_rest(j) {
-                    self.instant.list.push(j);
+                    self.fixed.list.push(j);
                 }
             }
         }
-        self.factor_instant(equalities)?;
-        self.accelerate(equalities);
+        self.factor_fixed_mass(equalities)?;
+        self.solve_accelerations(equalities);
         if let Some(given) = &self.settings.initial_acceleration {
             if given.len() != n {
                 return Err(StepError::InitialAcceleration {
@@ -88,13 +88,13 @@ impl Engine {
                     expected: n,
                 });
             }
-            self.instant.x.copy_from_slice(given);
+            self.fixed.x.copy_from_slice(given);
         }
-        if !max_abs(&self.instant.x).is_finite() {
-            self.trial.v_dot.copy_from_slice(&self.instant.x);
+        if !max_abs(&self.fixed.x).is_finite() {
+            self.trial.v_dot.copy_from_slice(&self.fixed.x);
             return Err(self.not_finite(system, state.t));
         }
-        self.adopt_accelerations();
+        self.store_accelerations();
         self.start.a.copy_from_slice(&self.start.v_dot);
         self.start.eta.copy_from_slice(&self.start.lambda);
         self.trial.v_dot.copy_from_slice(&self.start.v_dot);
@@ -103,7 +103,7 @@ impl Engine {
     }
 
     /// Force and bias of the rows at the position of the start with the velocity `v`.
-    pub(super) fn evaluate_instant(&mut self, system: &dyn System, v: &[f64]) {
+    pub(super) fn evaluate_force_and_bias(&mut self, system: &dyn System, v: &[f64]) {
         let at = Point {
             t: self.start.t,
             q: &self.start.q,
@@ -115,63 +115,63 @@ impl Engine {
 
     /// Factors the mass matrix. Where it is singular although the constrained system is not, `α GᵀG` of the bilateral rows is
     /// added, which changes nothing where `G x` is given and the right-hand side has `α GᵀG x` too.
-    pub(super) fn factor_instant(&mut self, equalities: usize) -> Result<(), StepError> {
-        let instant = &mut self.instant;
-        if instant.is_known {
+    pub(super) fn factor_fixed_mass(&mut self, equalities: usize) -> Result<(), StepError> {
+        let fixed = &mut self.fixed;
+        if fixed.is_factorised {
             return Ok(());
         }
-        instant.is_augmented = false;
-        instant.matrix.clear();
-        instant.matrix.add_scaled(1.0, &self.tangent.mass);
+        fixed.is_augmented = false;
+        fixed.matrix.clear();
+        fixed.matrix.add_scaled(1.0, &self.tangent.mass);
         let scheme = self.settings.scheme;
         let singular = |source: LinearError| StepError::Singular {
             source,
             scheme,
             mass_is_regular: false,
         };
-        let Err(source) = instant.matrix.factorise() else {
-            instant.is_known = self.structure.mass == saltus_system::MassKind::Constant;
+        let Err(source) = fixed.matrix.factorise() else {
+            fixed.is_factorised = self.structure.mass == saltus_system::MassKind::Constant;
             return Ok(());
         };
         if equalities == 0 {
             return Err(singular(source));
         }
-        instant.is_augmented = true;
+        fixed.is_augmented = true;
         let gradient = self.rows.gradient();
         augment_matrix(
-            &mut instant.matrix,
+            &mut fixed.matrix,
             gradient,
             equalities,
             &self.momentum_scale.weights,
         );
-        instant.matrix.factorise().map_err(singular)
+        fixed.matrix.factorise().map_err(singular)
     }
 
-    /// Accelerations under the force in `trial`, with multipliers of the rows in the list; whether they were found.
-    pub(super) fn accelerate(&mut self, equalities: usize) -> bool {
-        let (instant, rows) = (&mut self.instant, &self.rows);
-        instant.x.copy_from_slice(&self.trial.force);
-        if instant.is_augmented {
+    /// Accelerations under the force in `trial` and multipliers of the listed rows; whether the problem was solved.
+    pub(super) fn solve_accelerations(&mut self, equalities: usize) -> bool {
+        let (fixed, rows) = (&mut self.fixed, &self.rows);
+        fixed.x.copy_from_slice(&self.trial.force);
+        if fixed.is_augmented {
             let bias = &rows.bias[..equalities];
             augment_force(
                 rows.gradient(),
                 bias,
                 &self.momentum_scale.weights,
-                &mut instant.x,
+                &mut fixed.x,
             );
         }
-        instant.matrix.solve(&mut instant.x);
-        instant.constant.clear();
-        let bias = instant.list.iter().map(|&j| rows.bias[j]);
-        instant.constant.extend(bias);
+        fixed.matrix.solve(&mut fixed.x);
+        fixed.constant.clear();
+        let bias = fixed.list.iter().map(|&j| rows.bias[j]);
+        fixed.constant.extend(bias);
         self.solve_constrained(equalities)
     }
 
-    /// Changes `x` of the instant by `M⁻¹Gᵀz` so that `w = G x + constant` vanishes on the first rows of the list and
-    /// `0 ≤ w ⟂ z ≥ 0` on the others; whether that was possible.
+    /// Adds `M⁻¹Gᵀz` to `x` so that `w = G x + constant` vanishes on the first rows of the list and
+    /// `0 ≤ w ⟂ z ≥ 0` on the others; whether the problem was solved.
     pub(super) fn solve_constrained(&mut self, equalities: usize) -> bool {
         let gradient = self.rows.gradient();
-        let Instant {
+        let FixedConfiguration {
             matrix,
             schur,
             problem,
@@ -180,7 +180,7 @@ impl Engine {
             z,
             x,
             ..
-        } = &mut self.instant;
+        } = &mut self.fixed;
         z.clear();
         z.resize(list.len(), 0.0);
         if list.is_empty() {
@@ -196,12 +196,12 @@ impl Engine {
         outcome.is_solved()
     }
 
-    /// Makes accelerations and multipliers of the instant those of the start.
-    pub(super) fn adopt_accelerations(&mut self) {
-        let (start, instant) = (&mut self.start, &self.instant);
-        start.v_dot.copy_from_slice(&instant.x);
+    /// Stores accelerations and multipliers in `start`.
+    pub(super) fn store_accelerations(&mut self) {
+        let (start, fixed) = (&mut self.start, &self.fixed);
+        start.v_dot.copy_from_slice(&fixed.x);
         start.lambda.fill(0.0);
-        for (&j, z) in instant.list.iter().zip(&instant.z) {
+        for (&j, z) in fixed.list.iter().zip(&fixed.z) {
             start.lambda[j] = *z;
         }
     }
