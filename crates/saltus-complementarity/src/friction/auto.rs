@@ -1,7 +1,7 @@
 //! Portfolio of methods, each with its own iterate, run in alternation; most of the work goes to the one with the least predicted
 //! remaining work.
 //!
-//! Nothing here looks at a clock: the same problem takes the same path everywhere.
+//! Work is counted, not timed, so that a problem is solved in the same way on every machine.
 
 use super::functions::NewtonFunction;
 use super::gradient::Gradient;
@@ -16,7 +16,7 @@ use crate::cone::project;
 
 /// Solves one connected problem.
 pub(crate) fn solve<const D: usize>(solver: &mut SolverState<'_, D>) -> Stop {
-    if let Some(stop) = solver.stop().or_else(|| one_contact(solver)) {
+    if let Some(stop) = solver.stop().or_else(|| enumerate_one_contact(solver)) {
         return stop;
     }
     let mut portfolio = Portfolio::new(solver);
@@ -28,8 +28,8 @@ pub(crate) fn solve<const D: usize>(solver: &mut SolverState<'_, D>) -> Stop {
     }
 }
 
-/// Of one contact in two or three components all solutions are known.
-fn one_contact<const D: usize>(solver: &mut SolverState<'_, D>) -> Option<Stop> {
+/// Enumerates the solutions of a single contact with two or three components.
+fn enumerate_one_contact<const D: usize>(solver: &mut SolverState<'_, D>) -> Option<Stop> {
     let solutions = match solver.p.q.as_slice() {
         [q] => modes::of_contact(solver.p.w.diagonal(0), q, solver.p.mu[0])?,
         _ => return None,
@@ -38,8 +38,8 @@ fn one_contact<const D: usize>(solver: &mut SolverState<'_, D>) -> Option<Stop> 
     for r in &solutions {
         solver.evaluate(&[*r]);
     }
-    let refuted = modes::has_no_solution(solver.p.w.diagonal(0), &solver.p.q[0], solver.p.mu[0]);
-    solver.stop().or(refuted.then_some(Stop::Refuted))
+    let infeasible = modes::has_no_solution(solver.p.w.diagonal(0), &solver.p.q[0], solver.p.mu[0]);
+    solver.stop().or(infeasible.then_some(Stop::Infeasible))
 }
 
 /// A method with its state beside the iterate.
@@ -48,48 +48,48 @@ enum Method<const D: usize> {
     Gradient(Box<Gradient<D>>),
     Splitting(Option<Box<Admm<D>>>),
     Proximal(NewtonFunction, Weight),
-    /// The same from the best point of all, with either function in turn.
+    /// The same from the best point of all methods, with the two functions in turn.
     FromBest([NewtonFunction; 2], Weight),
     InteriorPoint,
 }
 
 /// Weights of the proximal term with which Newton's methods begin, in turn.
 const WEIGHTS: [f64; 3] = [1e-2, 1.0, 1e-4];
-/// A point as long as this, squared, has run away: the data are of the order of 1.
-const RUNAWAY: f64 = 1e20;
-/// Bursts without progress after which a method is restarted elsewhere.
-const PATIENCE: u32 = 4;
-/// The convergence rate of a method is at least this fraction of its rate over all bursts.
+/// A method whose point has a larger squared norm has diverged: the data are of order 1.
+const DIVERGED: f64 = 1e20;
+/// Runs without progress after which a method is restarted at another point.
+const MAX_IDLE_RUNS: u32 = 4;
+/// The convergence rate of a method is taken to be at least this fraction of its rate over all its runs.
 const OVERALL_RATE_WEIGHT: f64 = 0.25;
-/// Each method has at least this share of the work.
+/// Each method gets at least this share of the work.
 const LEAST_SHARE: f64 = 0.05;
 
-/// One method with its own point.
-struct Arm<const D: usize> {
+/// A method with its own iterate.
+struct Candidate<const D: usize> {
     method: Method<D>,
     point: Vec<[f64; D]>,
-    /// Operations of the first burst.
-    unit: f64,
+    /// Operations of the first run.
+    first_run: f64,
     spent: f64,
     /// Operations since it was restarted.
-    since: f64,
-    /// Bursts without progress, one after the other.
-    idle: u32,
-    /// Predicted remaining operations; before the first burst those of it.
+    since_restart: f64,
+    /// Consecutive runs without progress.
+    idle_runs: u32,
+    /// Predicted remaining operations; before the first run those of that run.
     remaining: f64,
-    /// How often it was restarted because it made no progress.
+    /// Number of restarts.
     restarts: usize,
 }
 
 struct Portfolio<const D: usize> {
-    arms: Vec<Arm<D>>,
+    candidates: Vec<Candidate<D>>,
     newton: Newton<D>,
-    /// Of the points at which methods are restarted.
-    random: u64,
+    /// State of the generator of restart points.
+    random_state: u64,
 }
 
 impl<const D: usize> Portfolio<D> {
-    /// Sweeps go on from where they are, the others begin at zero.
+    /// Gauss–Seidel starts from the best point, the other methods from zero.
     fn new(solver: &mut SolverState<'_, D>) -> Self {
         let p = solver.p;
         let zero = vec![[0.0; D]; p.contacts()];
@@ -111,51 +111,65 @@ impl<const D: usize> Portfolio<D> {
             (Method::FromBest(functions, Weight::new(1e-3)), 12.0 * step),
             (Method::InteriorPoint, 40.0 * step),
         ];
-        let each = methods.into_iter().map(|(method, unit)| Arm {
+        let each = methods.into_iter().map(|(method, first_run)| Candidate {
             point: match method {
                 Method::Sweeps(_) => solver.best.clone(),
                 _ => zero.clone(),
             },
             method,
-            unit,
+            first_run,
             spent: 0.0,
-            since: 0.0,
-            idle: 0,
-            remaining: unit,
+            since_restart: 0.0,
+            idle_runs: 0,
+            remaining: first_run,
             restarts: 0,
         });
         Self {
-            arms: each.collect(),
+            candidates: each.collect(),
             newton,
-            random: 0x9e37_79b9_7f4a_7c15,
+            random_state: 0x9e37_79b9_7f4a_7c15,
         }
     }
 
-    /// One burst of the method with the least predicted work, or of one that has had less than its share.
+    /// Runs the method with the least predicted remaining work, or one that has had less than its share.
     fn next(&mut self, solver: &mut SolverState<'_, D>) {
-        let total: f64 = self.arms.iter().map(|arm| arm.spent).sum();
-        let below_share = |arm: &&mut Arm<D>| arm.spent.max(arm.unit) < LEAST_SHARE * total;
-        let by = |key: fn(&Arm<D>) -> f64| {
-            move |a: &&mut Arm<D>, b: &&mut Arm<D>| key(a).total_cmp(&key(b))
+        let total: f64 = self
+            .candidates
+            .iter()
+            .map(|candidate| candidate.spent)
+            .sum();
+        let below_share = |candidate: &&mut Candidate<D>| {
+            candidate.spent.max(candidate.first_run) < LEAST_SHARE * total
+        };
+        let by = |key: fn(&Candidate<D>) -> f64| {
+            move |a: &&mut Candidate<D>, b: &&mut Candidate<D>| key(a).total_cmp(&key(b))
         };
         let chosen = match self
-            .arms
+            .candidates
             .iter_mut()
             .filter(below_share)
-            .min_by(by(|arm| arm.spent))
+            .min_by(by(|candidate| candidate.spent))
         {
-            Some(arm) => Some(arm),
-            None => self.arms.iter_mut().min_by(by(|arm| arm.remaining)),
+            Some(candidate) => Some(candidate),
+            None => self
+                .candidates
+                .iter_mut()
+                .min_by(by(|candidate| candidate.remaining)),
         };
-        if let Some(arm) = chosen {
-            arm.burst(solver, &mut self.newton, &mut self.random);
+        if let Some(candidate) = chosen {
+            candidate.run_share(solver, &mut self.newton, &mut self.random_state);
         }
     }
 }
 
-impl<const D: usize> Arm<D> {
-    /// Goes on for half as long as it has done; the best point of all becomes its own only where that is better.
-    fn burst(&mut self, solver: &mut SolverState<'_, D>, newton: &mut Newton<D>, random: &mut u64) {
+impl<const D: usize> Candidate<D> {
+    /// Runs for half the work since the last restart, from its own iterate; the best point of all methods is updated.
+    fn run_share(
+        &mut self,
+        solver: &mut SolverState<'_, D>,
+        newton: &mut Newton<D>,
+        random_state: &mut u64,
+    ) {
         let (best, eta) = (solver.best.clone(), solver.best_eta);
         if !matches!(self.method, Method::FromBest(..)) {
             solver.best.copy_from_slice(&self.point);
@@ -164,41 +178,45 @@ impl<const D: usize> Arm<D> {
         solver.evaluate(&self.point);
         let before = solver.best_eta;
         let (limit, work) = (solver.limits.max_work, solver.work);
-        let length = self.unit.max(0.5 * self.since);
+        let length = self.first_run.max(0.5 * self.since_restart);
         solver.limits.max_work = limit.min(solver.work + length);
         let end = self.run_method(solver, newton);
         solver.limits.max_work = limit;
         let spent = (solver.work - work).max(1.0);
         self.spent += spent;
-        self.since += spent;
+        self.since_restart += spent;
         self.point.copy_from_slice(&solver.best);
         let reached = solver.best_eta;
         let needed = (reached / solver.tolerance).ln();
-        // At the rate of this burst, or a share of that of all, if the method began at η = 1.
+        // The rate of this run, or a fraction of the mean rate, counted from η = 1.
         let rate =
             ((before / reached).ln() / spent).max(-OVERALL_RATE_WEIGHT * reached.ln() / self.spent);
-        // What the interior point has done before its end is lost.
-        let lasts = rate > 0.0 && !matches!(self.method, Method::InteriorPoint);
-        self.remaining = if lasts { needed / rate } else { f64::INFINITY };
+        // The interior-point method starts anew in every run, so that it has no rate.
+        let has_rate = rate > 0.0 && !matches!(self.method, Method::InteriorPoint);
+        self.remaining = if has_rate {
+            needed / rate
+        } else {
+            f64::INFINITY
+        };
         if let Method::FromBest(functions, weight) = &mut self.method
             && reached > 0.1 * before
         {
             functions.swap(0, 1);
             *weight = Weight::new(1e-3);
         }
-        let ran_away = squared_norm(&self.point) > RUNAWAY;
-        if solver.best_eta >= eta || solver.best_eta.is_nan() || ran_away && !solver.solved() {
+        let diverged = squared_norm(&self.point) > DIVERGED;
+        if solver.best_eta >= eta || solver.best_eta.is_nan() || diverged && !solver.solved() {
             solver.best = best;
             solver.best_eta = eta;
         }
-        self.idle = if reached > 0.9 * before {
-            self.idle + 1
+        self.idle_runs = if reached > 0.9 * before {
+            self.idle_runs + 1
         } else {
             0
         };
-        let stuck = self.idle >= PATIENCE && !matches!(self.method, Method::FromBest(..));
-        if matches!(end, Stop::Stalled | Stop::Diverging) || ran_away || stuck {
-            self.restart(solver, random);
+        let stuck = self.idle_runs >= MAX_IDLE_RUNS && !matches!(self.method, Method::FromBest(..));
+        if matches!(end, Stop::Stalled | Stop::Diverging) || diverged || stuck {
+            self.restart(solver, random_state);
         }
     }
 
@@ -220,19 +238,23 @@ impl<const D: usize> Arm<D> {
         }
     }
 
-    /// A pseudo-random point in the cones, of the size of the data or larger.
-    fn restart(&mut self, solver: &mut SolverState<'_, D>, random: &mut u64) {
+    /// Restarts at a pseudo-random point in the cones, of the size of the data or larger.
+    fn restart(&mut self, solver: &mut SolverState<'_, D>, random_state: &mut u64) {
         self.restarts += 1;
-        (self.since, self.idle) = (0.0, 0);
-        let again = !matches!(self.method, Method::InteriorPoint);
-        self.remaining = if again { self.spent } else { f64::INFINITY };
+        (self.since_restart, self.idle_runs) = (0.0, 0);
+        let can_restart = !matches!(self.method, Method::InteriorPoint);
+        self.remaining = if can_restart {
+            self.spent
+        } else {
+            f64::INFINITY
+        };
         let size = 10.0_f64.powi((self.restarts % 3) as i32) / (self.point.len() as f64).sqrt();
         for (i, r) in self.point.iter_mut().enumerate() {
             for v in r.iter_mut() {
-                *random ^= *random << 13;
-                *random ^= *random >> 7;
-                *random ^= *random << 17;
-                *v = size * ((*random >> 11) as f64 / (1_u64 << 52) as f64 - 1.0);
+                *random_state ^= *random_state << 13;
+                *random_state ^= *random_state >> 7;
+                *random_state ^= *random_state << 17;
+                *v = size * ((*random_state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0);
             }
             r[0] = r[0].abs();
             *r = project(r, solver.p.mu[i], solver.p.rolling[i]).0;

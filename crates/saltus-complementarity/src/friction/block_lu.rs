@@ -1,7 +1,7 @@
 //! LU factorisation of a block-sparse matrix with symmetric pattern, without exchanges between block rows.
 //!
-//! Made for the systems of the Newton methods, whose diagonal blocks dominate once they are regularised; each diagonal
-//! block is inverted with pivoting, and the caller refines the solution with the original matrix.
+//! For the systems of the Newton methods, whose diagonal blocks dominate once they are regularised; each diagonal block is inverted
+//! with pivoting, and the caller refines the solution with the original matrix.
 
 use super::block_pattern::Pattern;
 use super::functions::{Block, solve_small};

@@ -1,4 +1,4 @@
-//! The order in which the block rows of a matrix with symmetric pattern are eliminated, and where its factors have blocks.
+//! Order of elimination and pattern of the factors of a block matrix with symmetric pattern.
 
 use crate::block::BlockMatrix;
 use saltus_linear::minimum_degree;
@@ -25,7 +25,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Where the numbers of row `k` stand in `index`.
+    /// Range of row `k` in `index`.
     pub fn of(&self, k: usize) -> std::ops::Range<usize> {
         self.start[k]..self.start[k + 1]
     }

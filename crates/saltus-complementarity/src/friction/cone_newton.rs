@@ -11,7 +11,7 @@ pub(super) type Projection<'a, const D: usize> =
     &'a dyn Fn(usize, &[f64; D]) -> ([f64; D], Block<D>);
 
 /// Smallest Levenberg term.
-const LEAST_RIDGE: f64 = 1e-15;
+const MIN_LEVENBERG: f64 = 1e-15;
 
 /// The point and the buffers.
 pub(super) struct ConeNewton<const D: usize> {
@@ -25,7 +25,7 @@ pub(super) struct ConeNewton<const D: usize> {
     /// `Aᵀ P(y) − g`.
     pub gradient: Vec<f64>,
     hessian: Dense,
-    ridged: Dense,
+    regularised: Dense,
     lu: Lu,
 }
 
@@ -39,7 +39,7 @@ impl<const D: usize> ConeNewton<D> {
             p: vec![[0.0; D]; rows / D],
             gradient: vec![0.0; m],
             hessian: Dense::zeros(m, m),
-            ridged: Dense::zeros(m, m),
+            regularised: Dense::zeros(m, m),
             lu: Lu::default(),
             map,
         }
@@ -64,7 +64,7 @@ impl<const D: usize> ConeNewton<D> {
         0.5 * squared_norm(&self.p) - dot(g, x)
     }
 
-    /// From `x` until `done` says so, given the state with its gradient; false where that is not within reach of `steps`.
+    /// Iterates from `x`, at most `steps` times, until `done` returns true for the state and its gradient; returns whether it did.
     pub fn minimise(
         &mut self,
         c: &[[f64; D]],
@@ -75,7 +75,7 @@ impl<const D: usize> ConeNewton<D> {
     ) -> bool {
         let mut x = std::mem::take(&mut self.x);
         let mut value = self.evaluate(&x, c, g, projection);
-        let mut ridge = 1e-6;
+        let mut levenberg = 1e-6;
         let mut reached = false;
         for _ in 0..steps {
             self.gradient.fill(0.0);
@@ -89,12 +89,12 @@ impl<const D: usize> ConeNewton<D> {
             self.fill_hessian(projection);
             let mut next = None;
             for _ in 0..12 {
-                next = self.attempt(&x, c, g, projection, ridge, value);
+                next = self.attempt(&x, c, g, projection, levenberg, value);
                 if next.is_some() {
-                    ridge = (0.1 * ridge).max(LEAST_RIDGE);
+                    levenberg = (0.1 * levenberg).max(MIN_LEVENBERG);
                     break;
                 }
-                ridge *= 10.0;
+                levenberg *= 10.0;
             }
             let Some(next) = next else {
                 self.evaluate(&x, c, g, projection);
@@ -136,25 +136,25 @@ impl<const D: usize> ConeNewton<D> {
         }
     }
 
-    /// A step with Levenberg's term `ridge`, if it descends.
+    /// A step with Levenberg's term `levenberg`, if it descends.
     fn attempt(
         &mut self,
         x: &[f64],
         c: &[[f64; D]],
         g: &[f64],
         projection: Projection<'_, D>,
-        ridge: f64,
+        levenberg: f64,
         value: f64,
     ) -> Option<(Vec<f64>, f64)> {
-        self.ridged.clone_from(&self.hessian);
+        self.regularised.clone_from(&self.hessian);
         for k in 0..x.len() {
-            self.ridged[(k, k)] += ridge;
+            self.regularised[(k, k)] += levenberg;
         }
-        self.lu.factorise(&self.ridged).ok()?;
+        self.lu.factorise(&self.regularised).ok()?;
         let mut step = self.gradient.clone();
         self.lu.solve(&mut step);
         let slope = dot(&step, &self.gradient);
-        // Near the end the change of the value is rounding; the gradient tells more.
+        // Near the minimum differences of the value are rounding: a shorter gradient is accepted instead.
         let length = dot(&self.gradient, &self.gradient).sqrt();
         let mut trial = vec![0.0; x.len()];
         let mut factor = 1.0;

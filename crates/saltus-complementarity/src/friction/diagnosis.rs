@@ -1,4 +1,4 @@
-//! Why a frictional problem has no solution, where that can be proven.
+//! Certificates that a frictional problem has no solution.
 
 use super::measure::{Measure, law_residual, square};
 use super::modes;
@@ -7,27 +7,27 @@ use crate::block::BlockMatrix;
 use crate::lcp::{Inequalities, PhaseOne};
 use saltus_linear::{Dense, max_abs};
 
-/// Up to this many contacts a matrix-free problem is assembled for a proof.
+/// Largest number of contacts for which a matrix-free problem is assembled for a proof.
 const SMALL: usize = 60;
 
-/// Up to this many contacts that act on each other a proof of infeasibility is looked for, when a solver has spent some work and
-/// when it has failed.
+/// Largest number of coupled contacts for which a proof of infeasibility is sought, during a long solve and after a failed one.
 pub const PROOF_LIMIT: usize = 300;
 
-/// Rounding of the data that a proof may miss by, relative to its terms.
+/// Tolerance of a proof for the rounding of the data, relative to its terms.
 const ROUNDING: f64 = 1e-13;
 
 /// Normal impulses `p ≥ 0` (one per contact) with `q·(p n) < 0` and `(p n)ᵀ W = 0`: no reaction changes `p·u_n < 0`, and the
-/// velocities cannot all satisfy `u_n ≥ 0`. The contacts with `p_i > 0` squeeze something rigid.
+/// velocities cannot all satisfy `u_n ≥ 0`. The contacts with `p_i > 0` close on rigid bodies from
+/// opposite sides.
 ///
-/// `None` where no connected part of at most [`PROOF_LIMIT`] contacts has such a proof that holds in spite of the rounding of its
-/// data: a heavy body on a light one nearly squeezes it. A matrix-free problem is assembled if it is small.
+/// `None` where no connected part of at most [`PROOF_LIMIT`] contacts has such a proof that exceeds the rounding of its data;
+/// with large mass ratios it may not. A matrix-free problem is assembled if it is small.
 #[must_use]
 pub fn infeasibility(problem: &FrictionContact) -> Option<Vec<f64>> {
     search(problem, |_| true)
 }
 
-/// Whether there is a proof among the connected parts that `r` does not solve to their share of `tolerance`.
+/// Whether there is a proof for one of the connected parts that `r` does not solve to its share of `tolerance`.
 pub(crate) fn is_infeasible<const D: usize>(
     problem: &FrictionContact,
     measure: &Measure,
@@ -50,21 +50,21 @@ pub(crate) fn is_infeasible<const D: usize>(
         || unsolvable(problem, |part| !solved(part)).is_some()
 }
 
-/// A contact that acts on no other and has no solution, neither open nor sticking nor slipping: a rod that jams (Painlevé). It
-/// has two or three components, and none for velocities nearby either.
+/// An uncoupled contact of two or three components without a solution, neither open nor sticking nor slipping, also for slightly
+/// different velocities: a rod that jams (Painlevé).
 #[must_use]
 pub fn unsolvable_contact(problem: &FrictionContact) -> Option<usize> {
     unsolvable(problem, |_| true)
 }
 
-fn unsolvable(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Option<usize> {
+fn unsolvable(problem: &FrictionContact, candidate: impl Fn(&[usize]) -> bool) -> Option<usize> {
     if problem.is_matrix_free() && problem.contacts() > SMALL {
         return None;
     }
     let problem = &*problem.assembled();
     let parts = problem.delassus().components().into_iter();
-    let mut alone = parts.filter(|part| part.len() == 1 && suspect(part));
-    alone.find_map(|part| {
+    let mut single = parts.filter(|part| part.len() == 1 && candidate(part));
+    single.find_map(|part| {
         let none = match problem.dimension() {
             2 => has_no_solution::<2>(problem, part[0]),
             3 => has_no_solution::<3>(problem, part[0]),
@@ -80,8 +80,9 @@ fn has_no_solution<const D: usize>(problem: &FrictionContact, i: usize) -> bool 
     q.is_ok_and(|q| modes::has_no_solution(w, q, mu))
 }
 
-/// The first proof among the connected parts of at most [`PROOF_LIMIT`] contacts that are `suspect`; its largest entry is 1.
-fn search(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Option<Vec<f64>> {
+/// The first proof among the connected parts of at most [`PROOF_LIMIT`] contacts for which `candidate` holds; its largest entry
+/// is 1.
+fn search(problem: &FrictionContact, candidate: impl Fn(&[usize]) -> bool) -> Option<Vec<f64>> {
     if problem.is_matrix_free() && problem.contacts() > SMALL {
         return None;
     }
@@ -89,8 +90,8 @@ fn search(problem: &FrictionContact, suspect: impl Fn(&[usize]) -> bool) -> Opti
     let (w, d) = (problem.delassus(), problem.dimension());
     let measure = Measure::new(problem);
     let parts = w.components().into_iter();
-    let mut suspects = parts.filter(|part| part.len() <= PROOF_LIMIT && suspect(part));
-    suspects.find_map(|contacts| {
+    let mut candidates = parts.filter(|part| part.len() <= PROOF_LIMIT && candidate(part));
+    candidates.find_map(|contacts| {
         let root = |a: usize| measure.scales()[contacts[a]].sqrt();
         let part = w.part(&contacts).scaled(|a, b| 1.0 / (root(a) * root(b)));
         let normal = |a: usize| problem.free_velocity()[d * contacts[a]] / root(a);

@@ -100,7 +100,7 @@ pub(crate) fn projection_jacobian<const D: usize>(x: &[f64; D], mu: f64, rolling
         Region::Boundary => {
             let mut m = [[0.0; D]; D];
             let parts = discs::<D>(mu, rolling);
-            // dp_n = (dx_n + Σ c e·dx) / (1 + Σ c²) over the parts that are on their circle.
+            // dp_n = (dx_n + Σ c e·dx) / (1 + Σ c²), summed over the discs whose bound is active.
             let mut weight = 1.0;
             let mut gradient = [0.0; D];
             gradient[0] = 1.0;
@@ -150,9 +150,9 @@ fn alart_curnier<const D: usize>(
     let mut f = [0.0; D];
     let (mut a, mut b) = ([[0.0; D]; D], [[0.0; D]; D]);
     let x = r[0] - rho * u[0];
-    let on = x > 0.0;
+    let is_closed = x > 0.0;
     f[0] = r[0] - x.max(0.0);
-    if on {
+    if is_closed {
         // r_n − x, without the cancellation.
         f[0] = rho * u[0];
         b[0][0] = rho;
@@ -177,7 +177,7 @@ fn alart_curnier<const D: usize>(
             let e = t[i] / size;
             f[i] = r[i] - radius * e;
             a[i][i] = 1.0;
-            if on {
+            if is_closed {
                 a[i][0] = -coefficient * e;
                 b[i][0] = coefficient * rho * e;
                 for j in range.clone() {

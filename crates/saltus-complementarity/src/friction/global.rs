@@ -1,4 +1,4 @@
-//! The global form solved as it is: `W` is never formed, only applied as `Hᵀ M⁻¹ H`.
+//! The global form solved without forming `W`, which is applied as `Hᵀ M⁻¹ H`.
 
 use super::measure::norm_of;
 use super::problem::{FrictionContact, GlobalFriction, ProblemError};
@@ -16,7 +16,7 @@ struct GlobalOperator {
     mass: SquareMatrix,
     h: SparseMatrix,
     mass_entries: usize,
-    /// Generalised velocities of the product that is being computed.
+    /// Generalised velocities of a product.
     scratch: Mutex<Vec<f64>>,
 }
 
@@ -39,16 +39,16 @@ impl Product for GlobalOperator {
         (4 * self.h.entries() + 4 * self.mass_entries) as f64
     }
 
-    fn diagonal_block(&self, place: usize, k: usize, block: &mut [f64]) -> bool {
+    fn diagonal_block(&self, contact: usize, k: usize, block: &mut [f64]) -> bool {
         let mut v = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         for j in 0..k {
             v.fill(0.0);
-            for (i, value) in self.h.column(place * k + j) {
+            for (i, value) in self.h.column(contact * k + j) {
                 v[i] = value;
             }
             self.mass.solve(&mut v);
             for i in 0..k {
-                let column = self.h.column(place * k + i);
+                let column = self.h.column(contact * k + i);
                 block[i * k + j] = column.map(|(l, h)| h * v[l]).sum();
             }
         }
@@ -57,7 +57,7 @@ impl Product for GlobalOperator {
 }
 
 impl GlobalFriction {
-    /// The reduced form with `W` known by its products: one solve with the factorised `M` each.
+    /// The reduced form with a matrix-free `W`: each product takes one solve with the factorised `M`.
     ///
     /// # Errors
     /// [`ProblemError::Mass`] where `M` is singular.
@@ -78,7 +78,7 @@ impl GlobalFriction {
     }
 }
 
-/// What impulses of the contacts make of a global problem.
+/// Velocities of a global problem for given contact impulses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Motion {
     /// Generalised velocities, `M v = H r + f` (n).
@@ -90,7 +90,7 @@ pub struct Motion {
 }
 
 impl GlobalFriction {
-    /// The motion by the impulses `r` (dimension × contacts).
+    /// The velocities for the impulses `r` (dimension × contacts).
     ///
     /// # Errors
     /// [`ProblemError::Mass`] where `M` is singular.
@@ -103,10 +103,10 @@ impl GlobalFriction {
         self.directions().apply_add(1.0, r, &mut impulse);
         let terms = [&inertia, &impulse, self.force()].map(norm_of);
         let scale = terms.into_iter().fold(0.0, f64::max);
-        let missed = inertia.iter().zip(&impulse).zip(self.force());
-        let missed: Vec<f64> = missed.map(|((a, b), f)| a - b - f).collect();
+        let imbalance = inertia.iter().zip(&impulse).zip(self.force());
+        let imbalance: Vec<f64> = imbalance.map(|((a, b), f)| a - b - f).collect();
         let defect = if scale > 0.0 {
-            norm_of(&missed) / scale
+            norm_of(&imbalance) / scale
         } else {
             0.0
         };
@@ -134,7 +134,7 @@ pub fn solve_global(
     end.residual = problem.residual(r)?;
     end.outcome.residual = end.residual.eta;
     if end.outcome.status == Status::NotFinite {
-        // Nothing was tried.
+        // No method was run.
     } else if end.residual.eta <= limits.tolerance {
         end.outcome.status = Status::Solved;
     } else if end.outcome.is_solved() {

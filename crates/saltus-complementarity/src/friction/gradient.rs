@@ -6,7 +6,7 @@ use super::scaled::squared_norm;
 use super::solver_state::{SolverState, Stop};
 use crate::cone::{de_saxce, project};
 
-/// The state of the method between bursts.
+/// The state of the method between runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Gradient<const D: usize> {
     r: Vec<[f64; D]>,
@@ -26,14 +26,14 @@ impl<const D: usize> Gradient<D> {
         let mut u = vec![[0.0; D]; r.len()];
         solver.p.velocity(r, &mut u);
         solver.work += solver.p.product_work();
-        let blank = vec![[0.0; D]; r.len()];
+        let zero = vec![[0.0; D]; r.len()];
         Self {
             r: r.to_vec(),
             y: r.to_vec(),
             v: u.clone(),
             u,
-            trial: blank.clone(),
-            trial_u: blank,
+            trial: zero.clone(),
+            trial_u: zero,
             theta: 1.0,
             lipschitz: 1.0,
         }
@@ -50,7 +50,7 @@ impl<const D: usize> Gradient<D> {
     }
 
     /// At most `count` iterations; returns η at the end.
-    pub fn burst(&mut self, solver: &mut SolverState<'_, D>, count: u64) -> f64 {
+    pub fn iterate(&mut self, solver: &mut SolverState<'_, D>, count: u64) -> f64 {
         let mut eta = f64::INFINITY;
         let count = count.min(solver.remaining_iterations());
         for k in 1..=count {
@@ -58,7 +58,7 @@ impl<const D: usize> Gradient<D> {
             solver.iterations += 1;
             if k % 25 == 0 || k == count {
                 eta = solver.evaluate(&self.r);
-                // The velocities evaluated just now replace those that were carried along.
+                // Replaces velocities from the recurrence, which accumulates rounding.
                 self.u.copy_from_slice(&solver.u);
                 if solver.stop().is_some() || !eta.is_finite() {
                     return eta;
@@ -79,7 +79,7 @@ impl<const D: usize> Gradient<D> {
             if let Some(stop) = solver.stop() {
                 return stop;
             }
-            self.burst(solver, 500);
+            self.iterate(solver, 500);
             if squared_norm(&self.r) > 1e20 {
                 return Stop::Diverging;
             }
@@ -116,19 +116,20 @@ impl<const D: usize> Gradient<D> {
             }
             self.lipschitz *= 1.6;
         }
-        let mut against = 0.0;
+        let mut against_momentum = 0.0;
         for i in 0..n {
             for k in 0..D {
-                against += (self.y[i][k] - self.trial[i][k]) * (self.trial[i][k] - self.r[i][k]);
+                against_momentum +=
+                    (self.y[i][k] - self.trial[i][k]) * (self.trial[i][k] - self.r[i][k]);
             }
         }
         let theta = 0.5 * (1.0 + (1.0 + 4.0 * self.theta * self.theta).sqrt());
-        let beta = if against > 0.0 {
+        let beta = if against_momentum > 0.0 {
             0.0
         } else {
             (self.theta - 1.0) / theta
         };
-        self.theta = if against > 0.0 { 1.0 } else { theta };
+        self.theta = if against_momentum > 0.0 { 1.0 } else { theta };
         for i in 0..n {
             for k in 0..D {
                 self.y[i][k] = self.trial[i][k] + beta * (self.trial[i][k] - self.r[i][k]);

@@ -1,7 +1,7 @@
 //! Initial Gauss–Seidel sweeps of `auto`, on the unscaled data and in place.
 //!
-//! Most problems of a few contacts, and many easy ones of any size, need no more. Nothing is scaled, copied or set up for
-//! them: the exact solution of one contact does not depend on the unit of its impulse.
+//! They suffice for most problems of a few contacts and for many weakly coupled ones of any size. No scaling is needed: the exact
+//! solution of one contact does not depend on the unit of its impulse.
 
 use super::measure::{Measure, Residual};
 use super::nsgs::Contacts;
@@ -9,22 +9,22 @@ use super::problem::FrictionContact;
 use super::small_newton;
 use super::solver_state::Limits;
 
-/// Sweeps that may be left to do: what is set up for other methods costs as much.
-const PATIENCE: f64 = 60.0;
+/// Largest predicted number of remaining sweeps: the setup of other methods costs as much.
+const MAX_REMAINING_SWEEPS: f64 = 60.0;
 
-/// Sweeps up to the second check: where Newton's method costs no more, it is tried at the first.
-const EARLY: f64 = 5.0;
+/// Newton's method is tried at the first check if it costs no more than this many sweeps.
+const FIRST_CHECK_SWEEPS: f64 = 5.0;
 
 /// Outcome of the sweeps.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct InitialSweeps {
     pub sweeps: u64,
     pub work: f64,
-    /// Residual of the point they ended at, if it is a solution.
+    /// Residual of the last point, if it is a solution.
     pub solved: Option<Residual>,
 }
 
-/// Sweeps from `r` as long as they are predicted to converge soon; where Newton's method on a few contacts costs less, that.
+/// Sweeps from `r` while they are predicted to converge soon; Newton's method on few contacts where that costs less.
 pub(crate) fn sweeps<const D: usize>(
     problem: &FrictionContact,
     measure: &Measure,
@@ -40,9 +40,9 @@ pub(crate) fn sweeps<const D: usize>(
         rolling: problem.rolling(),
     };
     let product = (2 * D * D * w.stored()) as f64;
-    let each = 2.0 * product + (100 * D * n) as f64;
+    let sweep_work = 2.0 * product + (100 * D * n) as f64;
     let mut newton = small_newton::predicted::<D>(n);
-    let most = limits.max_work.min(4.0 * PATIENCE * each);
+    let max_work = limits.max_work.min(4.0 * MAX_REMAINING_SWEEPS * sweep_work);
     let reference = measure.reference();
     let mut done = InitialSweeps {
         sweeps: 0,
@@ -58,17 +58,17 @@ pub(crate) fn sweeps<const D: usize>(
         }
     }
     let mut threshold = limits.tolerance;
-    // The first check comes at once, because easy problems end there; the others tell how fast they go.
+    // The first check is after one sweep, which solves uncoupled contacts; later ones measure the rate of convergence.
     let (mut next_check, mut last_check) = (1, 0);
     let mut before = f64::INFINITY;
-    while done.sweeps < limits.max_iterations && done.work < most && !limits.cancelled() {
+    while done.sweeps < limits.max_iterations && done.work < max_work && !limits.cancelled() {
         let (blocks, _) = r.as_chunks_mut::<D>();
         let mut change = 0.0;
         for (i, d) in measure.scales().iter().enumerate() {
             change += d * contacts.solve_contact(blocks, i, 1.0, &mut done.work);
         }
         done.sweeps += 1;
-        done.work += each;
+        done.work += sweep_work;
         let change = change.sqrt() / reference;
         let due = done.sweeps == next_check;
         if !(change <= threshold || due) {
@@ -86,27 +86,27 @@ pub(crate) fn sweeps<const D: usize>(
         if due {
             let rate = (before / residual.eta).ln() / (next_check - last_check) as f64;
             let left = (residual.eta / limits.tolerance).ln() / rate;
-            // The first sweep may make the residual larger than that of nothing: it says nothing of how the others go on.
-            let continues = last_check == 0 || rate > 0.0 && left <= PATIENCE;
-            let pays = |cost: &f64| {
+            // No rate follows from the first sweep, which may increase the residual.
+            let continues = last_check == 0 || rate > 0.0 && left <= MAX_REMAINING_SWEEPS;
+            let is_cheaper = |cost: &f64| {
                 if last_check == 0 {
-                    *cost <= EARLY * each
+                    *cost <= FIRST_CHECK_SWEEPS * sweep_work
                 } else {
-                    !continues || *cost < left * each
+                    !continues || *cost < left * sweep_work
                 }
             };
-            if let Some(cost) = newton.filter(pays) {
+            if let Some(cost) = newton.filter(is_cheaper) {
                 let rest = limits.max_iterations - done.sweeps;
-                let most = u32::try_from(rest).unwrap_or(u32::MAX);
+                let max_steps = u32::try_from(rest).unwrap_or(u32::MAX);
                 let (solved, steps) =
-                    small_newton::solve::<D>(problem, measure, (limits.tolerance, most), r);
+                    small_newton::solve::<D>(problem, measure, (limits.tolerance, max_steps), r);
                 done.sweeps += u64::from(steps);
                 done.work += cost;
                 if solved.is_some() {
                     done.solved = solved;
                     return done;
                 }
-                // Once more from a better point, where that was the first check.
+                // A second attempt only after one at the first check.
                 newton = newton.filter(|_| last_check == 0);
                 next_check = done.sweeps;
             }
@@ -158,7 +158,7 @@ mod tests {
         for r in r.chunks_exact(3) {
             assert!((r[0] - 0.1).abs() < 1e-15 && (r[1] + 0.03).abs() < 1e-15);
         }
-        // A solution that is given is seen at once.
+        // A guess that is a solution is recognised.
         assert_eq!(run(&p, Limits::default(), &mut r).sweeps, 0);
     }
 

@@ -12,17 +12,17 @@ use super::functions::{Block, solve_small};
 use super::solver_state::{SolverState, Stop};
 use crate::cone::norm;
 
-/// Smallest coefficient of friction that is used: at 0 the cone has no interior.
+/// Lower bound on the coefficient of friction: at 0 the cone has no interior.
 const LEAST_FRICTION: f64 = 1e-6;
 
 /// Consecutive centring steps after which the point is accepted as central; what remains is rounding.
 const CENTRING: u32 = 3;
 
-/// A step shorter than this has run into the boundary of a cone.
+/// A step is short, limited by the boundary of a cone, below this length.
 const SHORT: f64 = 0.1;
 
-/// Short steps in a row after which the method has stalled.
-const JAMMED: u32 = 10;
+/// Consecutive short steps after which the method has stalled.
+const MAX_SHORT_STEPS: u32 = 10;
 
 /// A point of a Lorentz cone; the last component is 0 in two dimensions.
 type Lorentz = [f64; 3];
@@ -117,11 +117,11 @@ impl Scaling {
         }
     }
 
-    /// What is to be added to `−y` so that the step `(dx, dy)` ends near `x ∘ y = target e`, given the step `(ax, ay)` towards 0
+    /// The term added to `−y` so that the step `(dx, dy)` ends near `x ∘ y = target e`, given the predictor step `(ax, ay)`
     /// (Mehrotra's correction).
     fn correction(&self, ax: &Lorentz, ay: &Lorentz, target: f64) -> Option<Lorentz> {
-        let bend = jordan(&times(&self.root, ax), &times(&self.inverse, ay));
-        let right = [target - bend[0], -bend[1], -bend[2]];
+        let second_order = jordan(&times(&self.root, ax), &times(&self.inverse, ay));
+        let right = [target - second_order[0], -second_order[1], -second_order[2]];
         let x = &self.middle;
         let mut arrow = [[0.0; 3]; 3];
         for k in 0..3 {
@@ -152,8 +152,8 @@ fn times(m: &Block<3>, x: &Lorentz) -> Lorentz {
     m.map(|line| line.iter().zip(x).map(|(a, b)| a * b).sum())
 }
 
-/// The largest step in [0, 1] that keeps `x + α dx` in the cone, times `share`.
-fn step_to_boundary(x: &Lorentz, dx: &Lorentz, share: f64) -> f64 {
+/// The largest step in [0, 1] that keeps `x + α dx` in the cone, times `fraction`.
+fn step_to_boundary(x: &Lorentz, dx: &Lorentz, fraction: f64) -> f64 {
     let inside = |alpha: f64| {
         let mut p = *x;
         for (p, d) in p.iter_mut().zip(dx) {
@@ -161,10 +161,10 @@ fn step_to_boundary(x: &Lorentz, dx: &Lorentz, share: f64) -> f64 {
         }
         p[0] > norm(&p[1..])
     };
-    if inside(1.0 / share) {
+    if inside(1.0 / fraction) {
         return 1.0;
     }
-    let (mut low, mut high) = (0.0, 1.0 / share);
+    let (mut low, mut high) = (0.0, 1.0 / fraction);
     for _ in 0..50 {
         let middle = 0.5 * (low + high);
         if inside(middle) {
@@ -176,10 +176,10 @@ fn step_to_boundary(x: &Lorentz, dx: &Lorentz, share: f64) -> f64 {
             break;
         }
     }
-    (low * share).min(1.0)
+    (low * fraction).min(1.0)
 }
 
-/// What one contact contributes to the linear system.
+/// Contribution of one contact to the linear system.
 struct Local<const D: usize> {
     /// `y ↦ Jᵀ y − Σ c_k s(y_k) n`: its value is `u`, its derivative `G`.
     value: [f64; D],
@@ -200,10 +200,10 @@ impl<const D: usize> Local<D> {
             block: [[0.0; D]; D],
         };
         for part in 0..cones::<D>() {
-            let soft = (norm(&y[part][1..]).powi(2) + eps * eps).sqrt();
-            local.value[0] -= c[part] * (soft - eps);
+            let smoothed = (norm(&y[part][1..]).powi(2) + eps * eps).sqrt();
+            local.value[0] -= c[part] * (smoothed - eps);
             for k in 1..3 {
-                local.slope[part][k] = -y[part][k] / soft;
+                local.slope[part][k] = -y[part][k] / smoothed;
             }
             local.scaling.push(Scaling::new(&x[part], &y[part]));
         }
@@ -259,7 +259,7 @@ pub(crate) fn solve<const D: usize>(solver: &mut SolverState<'_, D>) -> Stop {
     }
 }
 
-/// Follows the central path; `second_order` asks for the correction of second order.
+/// Follows the central path, with the second-order correction if `second_order`.
 #[allow(clippy::too_many_lines)] // one iteration reads as one piece
 fn follow<const D: usize>(solver: &mut SolverState<'_, D>, second_order: bool) -> Stop {
     let p = solver.p;
@@ -304,12 +304,12 @@ fn follow<const D: usize>(solver: &mut SolverState<'_, D>, second_order: bool) -
             .map(|(r, c)| to_cones(r, c))
             .collect();
         let eps = tau.min(1.0);
-        let mut defect = vec![[0.0; D]; n];
+        let mut residual = vec![[0.0; D]; n];
         let mut local = Vec::with_capacity(n);
         for i in 0..n {
             let part = Local::<D>::new(&x[i], &y[i], &coefficients[i], eps);
             for k in 0..D {
-                defect[i][k] = part.value[k] - solver.u[i][k];
+                residual[i][k] = part.value[k] - solver.u[i][k];
             }
             local.push(part);
         }
@@ -333,9 +333,9 @@ fn follow<const D: usize>(solver: &mut SolverState<'_, D>, second_order: bool) -
         if !factorised {
             return Stop::Stalled;
         }
-        // G dy − W dr = −defect, dy = c − Θ J dr  =>  (W + G Θ J) dr = defect + G c.
+        // G dy − W dr = −residual, dy = c − Θ J dr  =>  (W + G Θ J) dr = residual + G c.
         let mut direction = |c: &[Pair]| {
-            let mut dr = defect.clone();
+            let mut dr = residual.clone();
             for i in 0..n {
                 let known = local[i].apply(&c[i], &coefficients[i]);
                 for (d, k) in dr[i].iter_mut().zip(known) {
@@ -358,12 +358,12 @@ fn follow<const D: usize>(solver: &mut SolverState<'_, D>, second_order: bool) -
             (dr, flat(&dx), dy)
         };
         let (flat_x, flat_y) = (flat(&x), flat(&y));
-        let steps = |dx: &[Lorentz], dy: &[Lorentz], share: f64| {
+        let steps = |dx: &[Lorentz], dy: &[Lorentz], fraction: f64| {
             let mut alpha = 1.0_f64;
             for i in 0..dx.len() {
                 alpha = alpha
-                    .min(step_to_boundary(&flat_x[i], &dx[i], share))
-                    .min(step_to_boundary(&flat_y[i], &dy[i], share));
+                    .min(step_to_boundary(&flat_x[i], &dx[i], fraction))
+                    .min(step_to_boundary(&flat_y[i], &dy[i], fraction));
             }
             alpha
         };
@@ -403,8 +403,8 @@ fn follow<const D: usize>(solver: &mut SolverState<'_, D>, second_order: bool) -
                     } else {
                         (&zero, &zero)
                     };
-                    let toward = local[i].scaling[part].correction(ax, ay, sigma * now)?;
-                    for (c, t) in corrector[i][part].iter_mut().zip(toward) {
+                    let target = local[i].scaling[part].correction(ax, ay, sigma * now)?;
+                    for (c, t) in corrector[i][part].iter_mut().zip(target) {
                         *c += t;
                     }
                 }
@@ -426,7 +426,7 @@ fn follow<const D: usize>(solver: &mut SolverState<'_, D>, second_order: bool) -
         let (alpha, dr, dx, dy) = best;
         recentre = second_order && alpha < SHORT;
         short = if alpha < SHORT { short + 1 } else { 0 };
-        if alpha < 1e-9 || !alpha.is_finite() || short > JAMMED {
+        if alpha < 1e-9 || !alpha.is_finite() || short > MAX_SHORT_STEPS {
             return Stop::Stalled;
         }
         r = moved(&r, &dr, alpha);

@@ -1,13 +1,13 @@
 //! One contact alone: `r ∈ K ⟂ û(W r + b) ∈ K*` with a small matrix `W`, exactly.
 //!
-//! Where several answers exist (`μ |w_tn| > w_nn`, Painlevé's case) the first in the order open, stick, slip with
+//! Where several solutions exist (`μ |w_tn| > w_nn`, Painlevé's case) the first in the order open, stick, slip with
 //! the smallest ratio `|u_t|/|r_t|` is taken.
 
 use super::measure::{natural_map_residual, square};
 use super::rolling;
 use crate::cone::{de_saxce, norm, project};
 
-/// Solves for one contact. `None` where no answer was found (the contact has no admissible impulse).
+/// Solves for one contact. `None` where no solution was found (the contact has no admissible impulse).
 /// Counted operations beyond those of a closed form are added to `work`.
 #[inline]
 pub(crate) fn solve<const D: usize>(
@@ -26,7 +26,7 @@ pub(crate) fn solve<const D: usize>(
     }
     let closed_form = match D {
         2 => plane(w, b, mu),
-        3 => spatial(w, b, mu, guess, CONTINUED),
+        3 => spatial(w, b, mu, guess, STEP_IN_SWEEP),
         _ => rolling::solve(w, b, mu, rolling, guess, work)
             .or_else(|| newton(w, b, mu, rolling, guess, work)),
     };
@@ -55,35 +55,35 @@ fn plane<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Option<[f6
             }
         }
     }
-    // Between the two by rounding: the end that slips least the wrong way.
+    // Neither is consistent because of rounding: the direction with the smaller slip along the friction force.
     let mut best = None;
     for sign in [1.0, -1.0] {
         let k = w[0][0] - sign * mu * w[0][1];
         if k > 0.0 {
             r[0] = -b[0] / k;
             r[1] = -sign * mu * r[0];
-            let wrong = -sign * (w[1][0] * r[0] + w[1][1] * r[1] + b[1]);
-            if best.as_ref().is_none_or(|&(least, _)| wrong < least) {
-                best = Some((wrong, r));
+            let violation = -sign * (w[1][0] * r[0] + w[1][1] * r[1] + b[1]);
+            if best.as_ref().is_none_or(|&(least, _)| violation < least) {
+                best = Some((violation, r));
             }
         }
     }
-    let (wrong, r) = best?;
-    (wrong <= 1e-10 * (w[1][1].abs() * r[1].abs() + b[1].abs())).then_some(r)
+    let (violation, r) = best?;
+    (violation <= 1e-10 * (w[1][1].abs() * r[1].abs() + b[1].abs())).then_some(r)
 }
 
-/// The last step on one contact in a sweep over many: the next sweep goes on where this one ends, and both converge together.
-const CONTINUED: f64 = 1e-4;
+/// Last step of the iteration on one contact in a sweep: the next sweep continues from its end.
+const STEP_IN_SWEEP: f64 = 1e-4;
 
 /// Three components: stick in closed form, slip as the root of one function of `a = |u_t|/|r_t|`.
 ///
-/// From a reaction that slips already the iteration ends with a step below `continued`, relative to `a`.
+/// From a reaction that slips already the iteration ends with a step below `last_step`, relative to `a`.
 pub(crate) fn spatial<const D: usize>(
     w: &[[f64; D]; D],
     b: &[f64; D],
     mu: f64,
     guess: &[f64; D],
-    continued: f64,
+    last_step: f64,
 ) -> Option<[f64; D]> {
     let mut r = [0.0; D];
     let inverse = 1.0 / w[0][0];
@@ -116,16 +116,16 @@ pub(crate) fn spatial<const D: usize>(
     }
     let size = norm(&[c1, c2]);
     if size == 0.0 {
-        // Nothing drives the contact sideways.
+        // No tangential velocity, hence no friction.
         r[0] = -b[0] * inverse;
         return Some(r);
     }
     let (mut low, mut high) = (0.0_f64, f64::INFINITY);
-    let known = ratio_of(w, b, mu, guess);
-    let mut a = known
+    let guessed = ratio_of(w, b, mu, guess);
+    let mut a = guessed
         .unwrap_or_else(|| (size * w[0][0] / (mu * -b[0]) - 0.5 * trace).max(1e-3 * trace.abs()));
-    // After a step that small Newton's convergence leaves nothing to correct.
-    let small = if known.is_some() { continued } else { 1e-9 };
+    // By quadratic convergence the error after so small a step is rounding.
+    let small = if guessed.is_some() { last_step } else { 1e-9 };
     let mut last = false;
     for _ in 0..100 {
         let (n, t1, t2, scale) = at(a);
@@ -169,8 +169,8 @@ pub(crate) fn spatial<const D: usize>(
     None
 }
 
-/// `|u_t|/|r_t|` of the present reaction if it slips; none where several roots are possible, so that the answer does not
-/// depend on where the search for it begins.
+/// `|u_t|/|r_t|` of the reaction `r` if it slips; none where several roots are possible, so that the solution does not depend on
+/// the guess.
 #[inline]
 fn ratio_of<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64, r: &[f64; D]) -> Option<f64> {
     let size = r[1] * r[1] + r[2] * r[2];

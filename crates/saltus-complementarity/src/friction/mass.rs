@@ -1,23 +1,23 @@
-//! Whether a mass matrix is one: symmetric and positive definite, said of the entry where it is not.
+//! Checks that a mass matrix is symmetric and positive definite, and names the entry where it is not.
 
 use super::problem::ProblemError;
 use crate::sparse::SparseMatrix;
 use crate::union_find::UnionFind;
 use saltus_linear::Cholesky;
 
-/// How far apart mirrored entries may be, relative to `√(Mᵢᵢ Mⱼⱼ)`. Public problems go up to 2e-3: inertia of bodies whose axes
-/// were turned with little care. Beyond that an entry is wrong or missing.
+/// Largest difference of mirrored entries, relative to `√(Mᵢᵢ Mⱼⱼ)`. Public problems reach 2e-3, by inertia tensors that were rotated
+/// inaccurately; beyond the limit an entry is wrong or missing.
 const ASYMMETRY: f64 = 1e-2;
 
-/// How negative an eigenvalue of the symmetric part may be, whose diagonal is scaled to 1: what is left of matrices that were
-/// stored in single precision.
+/// Size of negative eigenvalues of the symmetric part, with its diagonal scaled to 1, that is accepted as rounding to single
+/// precision.
 const ROUNDING: f64 = 1e-6;
 
-/// Coordinates that inertia couples are factorised together up to this number; of more, pairs of them are looked at.
+/// Largest number of coupled coordinates that are checked by a factorisation; of more, only pairs are checked.
 const LARGEST_FACTORISED: usize = 600;
 
-/// At most so many coordinates are named.
-const NAMED: usize = 12;
+/// Largest number of coordinates that are named.
+const MAX_NAMED: usize = 12;
 
 /// # Errors
 /// [`ProblemError::MassEntry`] and [`ProblemError::MassIndefinite`]. A matrix that is singular up to rounding passes: whether it
@@ -39,10 +39,10 @@ pub(super) fn check(mass: &SparseMatrix) -> Result<(), ProblemError> {
         return Err(entry(i, i, scale[i], why));
     }
     scale.iter_mut().for_each(|v| *v = v.sqrt());
-    let turned = transposed(mass);
+    let transpose = transposed(mass);
     let mut parts = UnionFind::new(n);
     for j in 0..n {
-        let mut mirrored = turned.column(j).peekable();
+        let mut mirrored = transpose.column(j).peekable();
         for (i, v) in mass.column(j) {
             parts.unite(i, j);
             while mirrored.next_if(|m| m.0 < i).is_some() {}
@@ -65,15 +65,15 @@ pub(super) fn check(mass: &SparseMatrix) -> Result<(), ProblemError> {
     }
     for coordinates in parts.sets() {
         if (3..=LARGEST_FACTORISED).contains(&coordinates.len()) {
-            definite(mass, &scale, coordinates)?;
+            check_definite(mass, &scale, coordinates)?;
         }
     }
     Ok(())
 }
 
 fn transposed(mass: &SparseMatrix) -> SparseMatrix {
-    let turned: Vec<_> = mass.triplets().map(|(i, j, v)| (j, i, v)).collect();
-    SparseMatrix::from_triplets(mass.cols(), mass.rows(), &turned)
+    let transpose: Vec<_> = mass.triplets().map(|(i, j, v)| (j, i, v)).collect();
+    SparseMatrix::from_triplets(mass.cols(), mass.rows(), &transpose)
 }
 
 /// The largest difference of mirrored entries relative to `√(Mᵢᵢ Mⱼⱼ)`, of a matrix that passed.
@@ -82,16 +82,16 @@ pub(super) fn asymmetry(mass: &SparseMatrix) -> f64 {
     for (i, _, v) in mass.triplets().filter(|e| e.0 == e.1) {
         diagonal[i] = v;
     }
-    let mut apart: Vec<_> = mass.triplets().collect();
-    apart.extend(transposed(mass).triplets().map(|(i, j, v)| (i, j, -v)));
-    let apart = SparseMatrix::from_triplets(mass.rows(), mass.cols(), &apart);
-    apart.triplets().fold(0.0, |worst, (i, j, v)| {
+    let mut difference: Vec<_> = mass.triplets().collect();
+    difference.extend(transposed(mass).triplets().map(|(i, j, v)| (i, j, -v)));
+    let difference = SparseMatrix::from_triplets(mass.rows(), mass.cols(), &difference);
+    difference.triplets().fold(0.0, |worst, (i, j, v)| {
         f64::max(worst, v.abs() / (diagonal[i] * diagonal[j]).sqrt())
     })
 }
 
-/// The symmetric part for the coupled `coordinates` by Cholesky's factorisation, their diagonal scaled to 1.
-fn definite(
+/// Checks the symmetric part of the coupled `coordinates` by a Cholesky factorisation, with the diagonal scaled to 1.
+fn check_definite(
     mass: &SparseMatrix,
     scale: &[f64],
     mut coordinates: Vec<usize>,
@@ -110,7 +110,7 @@ fn definite(
     }
     let factorised = Cholesky::default().factorise(k, 0.0, |a, b| dense[a * k + b]);
     factorised.map_err(|_| {
-        coordinates.truncate(NAMED);
+        coordinates.truncate(MAX_NAMED);
         ProblemError::MassIndefinite { coordinates }
     })
 }

@@ -1,4 +1,4 @@
-//! How well a point solves a frictional contact problem: the natural map in units of energy.
+//! Residuals of a frictional contact problem: the natural map in units of energy.
 
 use super::problem::FrictionContact;
 use crate::cone::{Region, de_saxce, project};
@@ -12,7 +12,7 @@ pub struct Residual {
     ///
     /// `d_i` is the mean of the translational diagonal of `W_ii`, or the largest translational entry of that block over their number
     /// (less than the mean where the block is positive semidefinite), and at least 1e-12 of the largest `d_i`; 1 if `W` has nothing
-    /// on its diagonal. Of reactions a million times as large as the data `eta` is at least what rounding may hide.
+    /// on its diagonal. For reactions a million times as large as the data `eta` is at least their rounding.
     pub eta: f64,
     /// Largest `|e_i|`, N s.
     pub impulse: f64,
@@ -28,7 +28,9 @@ pub struct Residual {
 #[derive(Debug, Clone, Default)]
 pub struct Measure {
     d: Vec<f64>,
+    /// `√(Σ |q_i|²/d_i)`.
     q_norm: f64,
+    /// `|q|`.
     q_plain: f64,
 }
 
@@ -49,7 +51,7 @@ fn scales(problem: &FrictionContact) -> Vec<f64> {
         .collect();
     let largest = d.iter().fold(0.0_f64, |a, b| a.max(*b));
     let floor = if largest > 0.0 {
-        NOTHING * largest
+        MIN_SCALE * largest
     } else {
         1.0
     };
@@ -58,7 +60,7 @@ fn scales(problem: &FrictionContact) -> Vec<f64> {
 }
 
 /// The least scale of a contact, relative to the largest.
-const NOTHING: f64 = 1e-12;
+const MIN_SCALE: f64 = 1e-12;
 
 impl Measure {
     /// The scales of `problem`.
@@ -99,9 +101,9 @@ impl Measure {
     #[must_use]
     pub fn residual(&self, problem: &FrictionContact, r: &[f64], u: &[f64]) -> Residual {
         match problem.dimension() {
-            2 => self.given::<2>(problem, r, u),
-            3 => self.given::<3>(problem, r, u),
-            _ => self.given::<5>(problem, r, u),
+            2 => self.residual_sized::<2>(problem, r, u),
+            3 => self.residual_sized::<3>(problem, r, u),
+            _ => self.residual_sized::<5>(problem, r, u),
         }
     }
 
@@ -120,9 +122,14 @@ impl Measure {
         }
     }
 
-    fn given<const D: usize>(&self, problem: &FrictionContact, r: &[f64], u: &[f64]) -> Residual {
+    fn residual_sized<const D: usize>(
+        &self,
+        problem: &FrictionContact,
+        r: &[f64],
+        u: &[f64],
+    ) -> Residual {
         let (u_blocks, _) = u.as_chunks::<D>();
-        self.sized(problem, r, |i| u_blocks[i])
+        self.residual_from(problem, r, |i| u_blocks[i])
     }
 
     /// The residual with `u = W r + q` formed block row by block row, without storage for `u`.
@@ -133,7 +140,7 @@ impl Measure {
     ) -> Residual {
         let (r_blocks, _) = r.as_chunks::<D>();
         let (q, _) = problem.free_velocity().as_chunks::<D>();
-        self.sized(problem, r, |i| {
+        self.residual_from(problem, r, |i| {
             let mut u = problem.delassus().row_dot::<D>(i, r_blocks);
             for (u, q) in u.iter_mut().zip(&q[i]) {
                 *u += q;
@@ -142,7 +149,7 @@ impl Measure {
         })
     }
 
-    fn sized<const D: usize>(
+    fn residual_from<const D: usize>(
         &self,
         problem: &FrictionContact,
         r: &[f64],
@@ -174,17 +181,17 @@ impl Measure {
         } else {
             0.0
         };
-        // Rounding hides the data beside reactions that are much larger.
+        // The data are below the rounding of much larger reactions.
         let size = energy.sqrt() / self.reference();
-        let hidden = if size > RUNAWAY {
+        let rounding = if size > LARGE_REACTIONS {
             size * f64::EPSILON
         } else {
             0.0
         };
         let eta = sum.sqrt() / self.reference();
         Residual {
-            // NaN stays.
-            eta: if hidden > eta { hidden } else { eta },
+            // Keeps NaN.
+            eta: if rounding > eta { rounding } else { eta },
             impulse,
             velocity,
             unscaled,
@@ -194,7 +201,7 @@ impl Measure {
 }
 
 /// Reactions this many times as large as the data lose eight digits or more of their residual.
-const RUNAWAY: f64 = 1e6;
+const LARGE_REACTIONS: f64 = 1e6;
 
 /// Coefficient of friction above which penetration is measured separately: `e_n` of the natural map decreases as `1/μ²`.
 const LARGE_COEFFICIENT: f64 = 10.0;

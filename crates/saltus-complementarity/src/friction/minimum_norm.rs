@@ -22,10 +22,10 @@ use saltus_linear::{Dense, axpy, dot};
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ConeFace<const D: usize> {
     Zero,
-    /// Multiples of a unit vector: everything that can slip does.
+    /// Multiples of a unit vector: the contact slips, and rolls if it can.
     Ray([f64; D]),
     /// Multiples `α` of a unit vector, and beside it the two components from `disc` on, of length `coefficient · α` at
-    /// most: of sliding and rolling only one happens.
+    /// most: the contact either slips or rolls.
     RayAndDisc {
         ray: [f64; D],
         disc: usize,
@@ -41,15 +41,15 @@ impl<const D: usize> ConeFace<D> {
             return Self::Zero;
         }
         let pairs = [(1, D.min(3), mu), (D.min(3), D, rolling)];
-        let slips = pairs.map(|(from, to, _)| norm(&u[from..to]) > small);
-        if slips == [false, false] {
+        let moves = pairs.map(|(from, to, _)| norm(&u[from..to]) > small);
+        if moves == [false, false] {
             return Self::Cone;
         }
         let mut ray = [0.0; D];
         ray[0] = 1.0;
-        for ((from, to, coefficient), slips) in pairs.into_iter().zip(slips) {
+        for ((from, to, coefficient), moves) in pairs.into_iter().zip(moves) {
             let size = norm(&u[from..to]);
-            if slips {
+            if moves {
                 for k in from..to {
                     ray[k] = -coefficient * u[k] / size;
                 }
@@ -57,7 +57,7 @@ impl<const D: usize> ConeFace<D> {
         }
         let length = norm(&ray);
         let ray = ray.map(|v| v / length);
-        match slips {
+        match moves {
             [true, false] if D == 5 => Self::RayAndDisc {
                 ray,
                 disc: 3,
@@ -134,47 +134,47 @@ impl<const D: usize> ConeFace<D> {
     }
 }
 
-/// Added to the diagonal of the scaled `W` to make it regular; the solution is refined. The larger, the less
-/// rounding; the smaller, the better stiff directions are resolved.
-const RIDGES: [f64; 4] = [1e-5, 1e-6, 1e-7, 1e-8];
+/// Regularisations of the diagonal of the scaled `W`; the solution is refined. A larger one reduces rounding, a smaller one resolves
+/// stiff directions.
+const REGULARISATIONS: [f64; 4] = [1e-5, 1e-6, 1e-7, 1e-8];
 
-/// Unknowns up to which Newton's method follows where splitting does not suffice.
+/// Largest number of unknowns for Newton's method where splitting does not converge.
 const NEWTON_LIMIT: usize = 2000;
 
-/// Largest number of its steps.
+/// Largest number of steps of Newton's method.
 const NEWTON_STEPS: u32 = 60;
 
 /// Thresholds below which velocities count as zero, relative to `√d |q|_D`, tried in this order: the residual alone does not bound
 /// the error of the velocities.
 const SMALL: [f64; 3] = [1e-8, 1e-6, 1e-4];
 
-/// A square of the norm that is smaller by less than this share is not worth digits of the residual.
+/// Relative reduction of the squared norm for which a larger residual is accepted.
 const GAIN: f64 = 1e-9;
 
-/// Rows that are shorter than this, once the others are taken out, follow from those.
+/// Rows whose remainder after orthogonalisation is shorter than this are linearly dependent.
 const DEPENDENT: f64 = 1e-10;
 
 /// Residuals below this are rounding.
 const ROUND_OFF: f64 = 1e-14;
 
-/// Largest residual at which velocities are accurate enough to tell sliding from sticking; a point with a larger one is refined
-/// first, because the residual says little of velocities where `W` is ill-conditioned.
+/// Largest residual at which velocities are accurate enough to distinguish slip from stick; a point with a larger one is refined
+/// first, because the residual does not bound the error of velocities where `W` is ill-conditioned.
 const VELOCITY_ACCURACY: f64 = 1e-11;
 
-/// Counted operations spent on that refinement; where rounding limits the residual, more do not help.
+/// Counted operations spent on that refinement.
 const REFINEMENT_WORK: f64 = 1e9;
-/// Residuals that the projections onto the reactions with the same velocities reach, whatever is asked.
-const REACHED: f64 = 1e-9;
-/// Newton steps that make a shorter reaction as accurate as was asked.
-const SHARPENING: u64 = 40;
+/// Residual that the projections onto the reactions with the same velocities reach.
+const PROJECTION_ACCURACY: f64 = 1e-9;
+/// Newton steps that refine a shorter reaction to the tolerance.
+const REFINEMENT_STEPS: u64 = 40;
 
 /// Replaces `r`, a solution of `problem`, by the canonical reaction if that solves the problem to `tolerance`
 /// or at least as well as `r`. Returns whether `r` is the canonical reaction now.
 ///
-/// A reaction that is unique, or as short as any already, stays as it is: the residual becomes ten times worse only if the norm falls.
+/// A reaction whose norm is not reduced is replaced only if the residual grows at most tenfold.
 ///
-/// Where the velocities of `r` are not known well enough to tell what slides, the problem is solved from there more accurately
-/// than `tolerance` asks.
+/// Where the velocities of `r` are not accurate enough to distinguish slip from stick, the problem is first solved more accurately
+/// than to `tolerance`.
 ///
 /// With rolling friction the norm mixes impulses (N s) with angular impulses (N m s), as `eta` does.
 pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
@@ -182,15 +182,15 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
         return false;
     }
     let problem = &*problem.assembled();
-    // The projections reach this accuracy; a tighter tolerance is met from there by `sharpened`.
-    let reached = tolerance.max(REACHED);
+    // The projections reach this accuracy; a tighter tolerance is met from there by `refined`.
+    let reached = tolerance.max(PROJECTION_ACCURACY);
     let least = |r: &mut [f64]| {
         let found = match problem.dimension() {
-            2 => sized::<2>(problem, reached, r),
-            3 => sized::<3>(problem, reached, r),
-            _ => sized::<5>(problem, reached, r),
+            2 => canonical_sized::<2>(problem, reached, r),
+            3 => canonical_sized::<3>(problem, reached, r),
+            _ => canonical_sized::<5>(problem, reached, r),
         };
-        found && sharpened(problem, tolerance, r)
+        found && refined(problem, tolerance, r)
     };
     let eta = problem.residual(r).eta;
     let weights = Measure::new(problem);
@@ -198,7 +198,7 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
         let blocks = r.chunks_exact(problem.dimension()).zip(weights.scales());
         blocks.map(|(r, d)| d * square(r)).sum()
     };
-    // Takes a shorter reaction over, or keeps the one there is where it is as short, with all its digits.
+    // Replaces the reaction by a shorter one; one of the same norm is kept if it is more accurate.
     let least = |r: &mut [f64], eta: f64| {
         let mut shorter = r.to_vec();
         if !least(&mut shorter) {
@@ -227,21 +227,25 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
     least(r, eta)
 }
 
-/// Whether `r` solves `problem` to `tolerance`, if need be after a few proximal steps, which hardly move it.
-fn sharpened(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
+/// Whether `r` solves `problem` to `tolerance`, if necessary after a few proximal steps, which change it little.
+fn refined(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
     if problem.residual(r).eta <= tolerance {
         return true;
     }
     let limits = Limits {
         tolerance,
-        max_iterations: SHARPENING,
+        max_iterations: REFINEMENT_STEPS,
         ..Limits::default()
     };
     let method = FrictionSolver::ProximalNewton(NewtonFunction::NaturalMap);
     solve(problem, method, limits, r).outcome.is_solved()
 }
 
-fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64]) -> bool {
+fn canonical_sized<const D: usize>(
+    problem: &FrictionContact,
+    tolerance: f64,
+    r: &mut [f64],
+) -> bool {
     let measure = Measure::new(problem);
     let p = Scaled::<D>::new(problem, &measure);
     let root: Vec<f64> = measure
@@ -258,9 +262,9 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
     let mut u = vec![[0.0; D]; p.contacts()];
     p.velocity(&start, &mut u);
     let eta = p.eta(&start, &u);
-    // What is accepted, and what is aimed at.
+    // The residual that is accepted, and the one aimed at.
     let limit = tolerance.max(eta);
-    let sharp = eta.max(ROUND_OFF).min(limit);
+    let goal = eta.max(ROUND_OFF).min(limit);
     let symmetric = p.w.asymmetry() <= 1e-12;
     let mut basis = None;
     let mut best = None;
@@ -272,16 +276,16 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
             .map(|(i, u)| ConeFace::new(u, p.mu[i], p.rolling[i], small))
             .collect();
         if symmetric {
-            best = RIDGES.iter().find_map(|&ridge| {
-                let mut affine_projection = Ridge::new(&p, ridge)?;
-                splitting(&p, &faces, &start, (limit, sharp), |x| {
+            best = REGULARISATIONS.iter().find_map(|&regularisation| {
+                let mut affine_projection = RegularisedProjection::new(&p, regularisation)?;
+                splitting(&p, &faces, &start, (limit, goal), |x| {
                     affine_projection.project(&start, x)
                 })
             });
         }
         if best.is_none() && r.len() <= NEWTON_LIMIT {
             let basis = basis.get_or_insert_with(|| row_space(&p));
-            best = by_newton(&p, &faces, &start, (limit, sharp), basis);
+            best = solve_dual(&p, &faces, &start, (limit, goal), basis);
         }
         if best.is_some() {
             break;
@@ -297,8 +301,8 @@ fn sized<const D: usize>(problem: &FrictionContact, tolerance: f64, r: &mut [f64
     true
 }
 
-/// `W + ε`, factorised, for the projection onto `{ W x = W start }` where `W` is symmetric.
-struct Ridge<'a, const D: usize> {
+/// The projection onto `{ W x = W start }` by the factorised `W + ε`, where `W` is symmetric.
+struct RegularisedProjection<'a, const D: usize> {
     p: &'a Scaled<D>,
     lu: BlockLu<D>,
     deviation: Vec<[f64; D]>,
@@ -306,12 +310,12 @@ struct Ridge<'a, const D: usize> {
     scratch: Vec<[f64; D]>,
 }
 
-impl<'a, const D: usize> Ridge<'a, D> {
-    fn new(p: &'a Scaled<D>, ridge: f64) -> Option<Self> {
+impl<'a, const D: usize> RegularisedProjection<'a, D> {
+    fn new(p: &'a Scaled<D>, regularisation: f64) -> Option<Self> {
         let n = p.contacts();
         let mut lu = BlockLu::<D>::default();
         lu.analyse_matrix(&p.w);
-        let regular = lu.factorise_shifted(&p.w, ridge);
+        let regular = lu.factorise_shifted(&p.w, regularisation);
         let zero = vec![[0.0; D]; n];
         regular.then(|| Self {
             p,
@@ -322,7 +326,7 @@ impl<'a, const D: usize> Ridge<'a, D> {
         })
     }
 
-    /// `x ← x − (W + ε)⁻¹ W (x − start)`, repeated: what the ridge leaves over is removed.
+    /// `x ← x − (W + ε)⁻¹ W (x − start)`, repeated to remove the error of the regularisation.
     fn project(&mut self, start: &[[f64; D]], x: &mut [[f64; D]]) {
         for _ in 0..6 {
             for ((deviation, x), start) in self.deviation.iter_mut().zip(&*x).zip(start) {
@@ -374,7 +378,7 @@ fn row_basis(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
             axpy(-along, known, &mut next);
         }
         let length = dot(&next, &next).sqrt();
-        // A remainder that was rounding only.
+        // The remainder is rounding only.
         if length <= 0.5 * square.sqrt() {
             continue;
         }
@@ -389,11 +393,11 @@ fn row_basis(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
 }
 
 /// The dual of `min ½|x|²` on the faces with `W x = W start`: `x = P(y)`, `y` in the row space, by Newton's method.
-fn by_newton<const D: usize>(
+fn solve_dual<const D: usize>(
     p: &Scaled<D>,
     faces: &[ConeFace<D>],
     start: &[[f64; D]],
-    (limit, sharp): (f64, f64),
+    (limit, goal): (f64, f64),
     basis: &Dense,
 ) -> Option<Vec<[f64; D]>> {
     let projection = |i: usize, y: &[f64; D]| {
@@ -403,26 +407,26 @@ fn by_newton<const D: usize>(
             faces[i].slope(y, mu, rolling),
         )
     };
-    let mut goal = vec![0.0; basis.cols()];
-    basis.apply_transposed_add(1.0, start.as_flattened(), &mut goal);
+    let mut target = vec![0.0; basis.cols()];
+    basis.apply_transposed_add(1.0, start.as_flattened(), &mut target);
     let zero = vec![[0.0; D]; start.len()];
     let mut u = zero.clone();
-    let mut search = ConeNewton::<D>::new(basis.clone());
-    search.x.clone_from(&goal);
-    let mut good = None;
-    search.minimise(&zero, &goal, &projection, NEWTON_STEPS, |at| {
-        // W x = W start to this accuracy: the velocities are kept.
+    let mut newton = ConeNewton::<D>::new(basis.clone());
+    newton.x.clone_from(&target);
+    let mut accepted = None;
+    newton.minimise(&zero, &target, &projection, NEWTON_STEPS, |at| {
+        // The accuracy of W x = W start, which keeps the velocities.
         let off = dot(&at.gradient, &at.gradient).sqrt();
         if off > limit {
             return false;
         }
         p.velocity(&at.p, &mut u);
         if p.eta(&at.p, &u) <= limit {
-            good = Some(at.p.clone());
+            accepted = Some(at.p.clone());
         }
-        off <= 0.01 * sharp
+        off <= 0.01 * goal
     });
-    good
+    accepted
 }
 
 /// Douglas–Rachford between `½|x|²` on the faces and the affine set `W x = W start`, which `affine_projection` projects onto.
@@ -430,7 +434,7 @@ fn splitting<const D: usize>(
     p: &Scaled<D>,
     faces: &[ConeFace<D>],
     start: &[[f64; D]],
-    (limit, sharp): (f64, f64),
+    (limit, goal): (f64, f64),
     mut affine_projection: impl FnMut(&mut [[f64; D]]),
 ) -> Option<Vec<[f64; D]>> {
     let n = p.contacts();
@@ -438,7 +442,7 @@ fn splitting<const D: usize>(
     let mut x = v.clone();
     let mut z = vec![[0.0; D]; n];
     let mut u = z.clone();
-    let (mut good, mut least) = (None, f64::INFINITY);
+    let (mut accepted, mut least) = (None, f64::INFINITY);
     let mut earlier = f64::INFINITY;
     for iteration in 0..3000 {
         x.copy_from_slice(&v);
@@ -457,16 +461,16 @@ fn splitting<const D: usize>(
             }
             moved += square(&step);
         }
-        let done = moved.sqrt() <= 0.1 * sharp;
+        let done = moved.sqrt() <= 0.1 * goal;
         if iteration % 50 == 49 || done {
             p.velocity(&z, &mut u);
             let eta = p.eta(&z, &u);
             if !eta.is_finite() {
-                return good;
+                return accepted;
             }
             if eta <= limit && eta <= least {
                 least = eta;
-                good = Some(z.clone());
+                accepted = Some(z.clone());
             }
             if done {
                 break;
@@ -482,5 +486,5 @@ fn splitting<const D: usize>(
     }
     p.velocity(&z, &mut u);
     let eta = p.eta(&z, &u);
-    (eta <= limit && eta <= least).then_some(z).or(good)
+    (eta <= limit && eta <= least).then_some(z).or(accepted)
 }

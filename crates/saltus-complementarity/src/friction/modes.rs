@@ -10,11 +10,11 @@ use crate::cone::{de_saxce, norm};
 use saltus_linear::max_abs;
 
 /// Open, stick and at most four slips.
-const MOST: usize = 6;
+const MAX_SOLUTIONS: usize = 6;
 
 /// The solutions found, in the order open, stick, slip with growing `a`.
 struct Found<const D: usize> {
-    list: [[f64; D]; MOST],
+    list: [[f64; D]; MAX_SOLUTIONS],
     count: usize,
 }
 
@@ -38,16 +38,16 @@ impl<const D: usize> Found<D> {
             let distance: f64 = known.iter().zip(&r).map(|(a, b)| (a - b).powi(2)).sum();
             distance.sqrt() <= 1e-9 * size
         });
-        if good && !known && self.count < MOST {
+        if good && !known && self.count < MAX_SOLUTIONS {
             self.list[self.count] = r;
             self.count += 1;
         }
     }
 }
 
-fn all<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Found<D> {
+fn solutions<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Found<D> {
     let mut found = Found {
-        list: [[0.0; D]; MOST],
+        list: [[0.0; D]; MAX_SOLUTIONS],
         count: 0,
     };
     if b[0] >= 0.0 {
@@ -81,7 +81,7 @@ fn listed<const D: usize>(problem: &FrictionContact) -> Option<Vec<Vec<f64>>> {
     Some(found.iter().map(|r| r.to_vec()).collect())
 }
 
-/// The same from the block of the contact, row by row; `None` with rolling friction, and in space where `W_nn` is zero.
+/// All isolated solutions from the block of the contact, row by row; `None` with rolling friction, and in space where `W_nn` is zero.
 pub(crate) fn of_contact<const D: usize>(
     w: &[f64],
     b: &[f64; D],
@@ -94,11 +94,11 @@ pub(crate) fn of_contact<const D: usize>(
     if D == 3 && w[0][0] == 0.0 {
         return None;
     }
-    let found = all(w, b, mu);
+    let found = solutions(w, b, mu);
     Some(found.list[..found.count].to_vec())
 }
 
-/// How much the velocity of a contact without a solution is varied, relative: it has none nearby either.
+/// Relative variation of the velocity for which a contact without a solution must have none either.
 const NEARBY: f64 = 1e-6;
 
 /// Whether a contact has no solution, neither for `b` nor for velocities nearby.
@@ -189,7 +189,7 @@ fn spatial<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64, found: &mut
     let mut roots = [0.0; 16];
     let count = positive_roots(&quartic, &mut roots);
     for a in &roots[..count] {
-        let (n, t) = at(polished(a * unit, &at, mu));
+        let (n, t) = at(refined_root(a * unit, &at, mu));
         let size = norm(&t);
         if n > 0.0 && size > 0.0 {
             let factor = mu * n / size;
@@ -199,8 +199,8 @@ fn spatial<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64, found: &mut
     }
 }
 
-/// A few secant steps on `|r_t| − μ r_n`, whose digits the polynomial loses.
-fn polished(a: f64, at: &impl Fn(f64) -> (f64, [f64; 2]), mu: f64) -> f64 {
+/// Refines a root of the polynomial, which loses digits, by secant steps on `|r_t| − μ r_n`.
+fn refined_root(a: f64, at: &impl Fn(f64) -> (f64, [f64; 2]), mu: f64) -> f64 {
     let excess = |a: f64| {
         let (n, t) = at(a);
         norm(&t) - mu * n
@@ -228,8 +228,8 @@ fn normal_reaction<const D: usize>(n: f64) -> [f64; D] {
     r
 }
 
-/// Positive roots of a polynomial of degree four or less (`c[k]` of `x^k`), ascending; points where it nearly touches zero are
-/// among them. Between the roots of its derivative the polynomial is monotone.
+/// Positive roots of a polynomial of degree four or less (`c[k]` of `x^k`), ascending; near double roots are
+/// included. Between the roots of its derivative the polynomial is monotone.
 fn positive_roots(c: &[f64; 5], roots: &mut [f64; 16]) -> usize {
     let Some(degree) = c.iter().rposition(|v| *v != 0.0) else {
         return 0;

@@ -7,7 +7,7 @@ use super::solver_state::{SolverState, Stop};
 use crate::block::BlockMatrix;
 use crate::cone::project;
 
-/// In which order a sweep visits the contacts.
+/// Order of the contacts in a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// As numbered.
@@ -37,7 +37,7 @@ impl<'a, const D: usize> Contacts<'a, D> {
         }
     }
 
-    /// Visits contact `i`; returns the square of its change.
+    /// Solves contact `i` with the others fixed; returns the square of its change.
     #[inline]
     pub fn solve_contact(&self, r: &mut [[f64; D]], i: usize, omega: f64, work: &mut f64) -> f64 {
         let mut b = self.w.row_dot_off_diagonal::<D>(i, r);
@@ -68,17 +68,17 @@ impl<'a, const D: usize> Contacts<'a, D> {
     }
 }
 
-/// Counted operations of one sweep: those of a product, each of which has to wait for the one before, and the contacts.
+/// Counted operations of one sweep: those of a product, which counts twice because it is sequential, and of the contacts.
 pub(crate) fn sweep_work<const D: usize>(p: &Scaled<D>) -> f64 {
     2.0 * p.product_work() + (100 * D * p.contacts()) as f64
 }
 
-/// Sweeps and remembers when to evaluate the residual.
+/// Gauss–Seidel sweeps, with the threshold for evaluations of the residual.
 #[derive(Debug, Clone)]
 pub(crate) struct Sweeper {
     omega: f64,
     order: Order,
-    /// Only a change below this makes an evaluation of the residual worthwhile.
+    /// The residual is evaluated where the change of a sweep is below this.
     threshold: f64,
 }
 
@@ -92,7 +92,7 @@ impl Sweeper {
     }
 
     /// At most `count` sweeps from `r`; leaves early when solved. Returns η at the end.
-    pub fn burst<const D: usize>(
+    pub fn sweeps<const D: usize>(
         &mut self,
         solver: &mut SolverState<'_, D>,
         r: &mut [[f64; D]],
@@ -146,7 +146,7 @@ impl Sweeper {
             if let Some(stop) = solver.stop() {
                 return stop;
             }
-            self.burst(solver, r, 500);
+            self.sweeps(solver, r, 500);
             if squared_norm(r) > 1e20 {
                 return Stop::Diverging;
             }

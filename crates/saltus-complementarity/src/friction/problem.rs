@@ -19,9 +19,9 @@ pub enum ProblemError {
     Size {
         /// Which part.
         what: &'static str,
-        /// What is there.
+        /// Its size.
         found: usize,
-        /// What the other parts ask for.
+        /// The size that the other parts imply.
         expected: usize,
     },
     /// A dimension that is none of 2, 3 and 5.
@@ -32,14 +32,14 @@ pub enum ProblemError {
     Value {
         /// Which part.
         what: &'static str,
-        /// Place, from 0.
+        /// Index, from 0.
         index: usize,
         /// What is there.
         value: f64,
         /// Whether negative numbers are excluded.
         negative: bool,
     },
-    /// An entry of the mass matrix that none of a symmetric positive definite matrix can be.
+    /// An entry of the mass matrix that contradicts symmetry or positive definiteness.
     #[error("entry ({row}, {column}) of M is {value}; {why}")]
     MassEntry {
         /// Row, from 0.
@@ -56,7 +56,7 @@ pub enum ProblemError {
         "M is not positive definite: some velocity of the coordinates {coordinates:?} has negative kinetic energy"
     )]
     MassIndefinite {
-        /// Coordinates that their inertia couples, from 0; not all of many.
+        /// Some of the coupled coordinates, from 0.
         coordinates: Vec<usize>,
     },
     /// The mass matrix cannot be factorised.
@@ -72,7 +72,7 @@ pub enum ProblemError {
 pub struct FrictionContact {
     dimension: usize,
     w: BlockMatrix,
-    /// The operator where it is known by its products only; `w` then holds the diagonal blocks.
+    /// The operator of a matrix-free problem; `w` then holds the diagonal blocks only.
     product: Option<Arc<dyn Product>>,
     q: Vec<f64>,
     mu: Vec<f64>,
@@ -119,8 +119,8 @@ impl FrictionContact {
                 let d = per_contact;
                 let list = diagonal_of(&*product, d).into_iter().enumerate();
                 let entries = list.map(|(k, v)| {
-                    let (place, k) = (k / (d * d), k % (d * d));
-                    (place * d + k / d, place * d + k % d, v)
+                    let (contact, k) = (k / (d * d), k % (d * d));
+                    (contact * d + k / d, contact * d + k % d, v)
                 });
                 (
                     BlockMatrix::from_triplets(d, contacts, entries),
@@ -165,7 +165,7 @@ impl FrictionContact {
         &self.w
     }
 
-    /// Whether `W` is known by its products only.
+    /// Whether `W` is given by its products only.
     #[must_use]
     pub fn is_matrix_free(&self) -> bool {
         self.product.is_some()
@@ -176,7 +176,7 @@ impl FrictionContact {
         self.product.as_ref()
     }
 
-    /// The same problem with `W` as blocks; a matrix-free one costs as many products as it has unknowns.
+    /// The same problem with `W` as blocks; of a matrix-free one this takes as many products as it has unknowns.
     #[must_use]
     pub fn assembled(&self) -> Cow<'_, Self> {
         let Some(product) = &self.product else {
@@ -196,12 +196,12 @@ impl FrictionContact {
         Measure::new(self).residual_of(self, r)
     }
 
-    /// Whether the largest numbers are between 1e-60 and 1e60 in size, so that squares and products can be written.
+    /// Whether the largest absolute entries of `W` and `q` are between 1e-60 and 1e60, so that squares and products are representable.
     pub(crate) fn is_within_range(&self) -> bool {
         is_representable(&[max_abs(self.w.entries()), max_abs(&self.q)])
     }
 
-    /// The proof that no reaction satisfies even `u_n ≥ 0`, if there is one; see
+    /// A proof that no reaction satisfies `u_n ≥ 0`, if there is one; see
     /// [`infeasibility`](diagnosis::infeasibility).
     #[must_use]
     pub fn infeasibility(&self) -> Option<Vec<f64>> {
@@ -234,14 +234,14 @@ impl FrictionContact {
 
     /// `u ← W r + q`.
     pub fn velocity(&self, r: &[f64], u: &mut [f64]) {
-        self.product_with(r, u);
+        self.apply_delassus(r, u);
         for (u, q) in u.iter_mut().zip(&self.q) {
             *u += q;
         }
     }
 
     /// `y ← W r`.
-    pub(super) fn product_with(&self, r: &[f64], y: &mut [f64]) {
+    pub(super) fn apply_delassus(&self, r: &[f64], y: &mut [f64]) {
         match &self.product {
             Some(product) => product.apply(r, y),
             None => self.w.apply(r, y),
@@ -442,10 +442,10 @@ impl GlobalFriction {
         let right = v.clone();
         mass.solve(&mut v);
         // One step of iterative refinement.
-        let mut defect = right;
-        self.mass.apply_add(-1.0, &v, &mut defect);
-        mass.solve(&mut defect);
-        for (v, d) in v.iter_mut().zip(&defect) {
+        let mut residual = right;
+        self.mass.apply_add(-1.0, &v, &mut residual);
+        mass.solve(&mut residual);
+        for (v, d) in v.iter_mut().zip(&residual) {
             *v += d;
         }
         v
@@ -463,7 +463,7 @@ impl GlobalFriction {
         Ok(Measure::new(&reduced).residual(&reduced, r, &u))
     }
 
-    /// The proof that no reaction satisfies even `u_n ≥ 0`, if there is one.
+    /// A proof that no reaction satisfies `u_n ≥ 0`, if there is one.
     ///
     /// # Errors
     /// [`ProblemError::Mass`] where `M` is singular.

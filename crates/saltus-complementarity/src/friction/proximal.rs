@@ -2,7 +2,7 @@
 //!
 //! The proximal method solves a sequence of problems `u = W r + q + s (r − r_k)`: each has a unique reaction and
 //! regular Jacobians even where `W` is singular (hyperstatic contacts), and the sequence ends at a solution of the
-//! original problem, of which alone the residual is judged (Rockafellar, *SIAM J. Control Optim.* 14 (1976), for the proximal
+//! original problem, whose residual alone decides (Rockafellar, *SIAM J. Control Optim.* 14 (1976), for the proximal
 //! point method; the Newton functions are those of `functions.rs`, the linear systems those of `tangent.rs`).
 
 use super::functions::{Block, NewtonFunction, evaluate};
@@ -28,7 +28,7 @@ pub(crate) struct Newton<const D: usize> {
     x: Vec<[f64; D]>,
 }
 
-/// How an inner Newton iteration ended.
+/// Outcome of an inner Newton iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inner {
     Converged,
@@ -111,9 +111,9 @@ impl<const D: usize> Newton<D> {
         if !self.tangent.factorise(solver, &self.active, blocks, s) {
             return false;
         }
-        // Open contacts act on the others: their step is known.
+        // The step of open contacts is known; it contributes to the right-hand side of the others.
         for round in 0..3 {
-            self.defect(solver, s);
+            self.linear_residual(solver, s);
             let size = squared_norm(&self.rhs).sqrt();
             let scale = squared_norm(&self.f).sqrt();
             if round > 0 && (size <= 1e-12 * scale || !size.is_finite()) {
@@ -132,7 +132,7 @@ impl<const D: usize> Newton<D> {
     }
 
     /// `rhs ← −F − (A + s B) dr − B W dr` on the active contacts.
-    fn defect(&mut self, solver: &SolverState<'_, D>, s: f64) {
+    fn linear_residual(&mut self, solver: &SolverState<'_, D>, s: f64) {
         self.rhs.clear();
         for &i in &self.active {
             let image = solver.p.w.row_dot::<D>(i, &self.step);
@@ -280,17 +280,17 @@ impl<const D: usize> Newton<D> {
             let limit = 40.min(end - solver.iterations);
             let (inner, steps) = self.inner(solver, function, &mut r, &center, weight.s, limit);
             let r = projected(solver, &r);
-            let reached = solver.evaluate(&r);
+            let new_eta = solver.evaluate(&r);
             if solver.solved() {
                 return Stop::Solved;
             }
-            if inner == Inner::Converged || reached < eta {
-                (center, eta) = extrapolate(solver, &center, r, reached);
+            if inner == Inner::Converged || new_eta < eta {
+                (center, eta) = extrapolate(solver, &center, r, new_eta);
                 if solver.solved() {
                     return Stop::Solved;
                 }
             }
-            // What the limits cut short says nothing of the weight.
+            // An inner iteration that the limits have ended does not change the weight.
             if let Some(stop) = solver.stop() {
                 return stop;
             }
@@ -302,14 +302,14 @@ impl<const D: usize> Newton<D> {
     }
 }
 
-/// The weight `s` of the proximal term and the state that keeps it from oscillating between two decades.
+/// The weight `s` of the proximal term and the state of its control, which avoids oscillation between two decades.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weight {
     s: f64,
     failures: u32,
-    /// Successes for which `s` still has to stay.
+    /// Converged inner iterations for which `s` is still not reduced.
     hold: u32,
-    sticky: u32,
+    hold_length: u32,
 }
 
 impl Weight {
@@ -318,24 +318,24 @@ impl Weight {
             s,
             failures: 0,
             hold: 0,
-            sticky: 0,
+            hold_length: 0,
         }
     }
 
-    /// After an inner iteration; false if nothing more is to be expected.
+    /// Adapts `s` after an inner iteration; false if the method has stalled.
     fn adapt(&mut self, converged: bool, steps: u64) -> bool {
         if !converged {
             self.failures += 1;
             self.s = (10.0 * self.s).min(1e3);
             if self.failures >= 2 {
-                self.sticky = (self.sticky + 1).min(8);
-                self.hold = self.sticky;
+                self.hold_length = (self.hold_length + 1).min(8);
+                self.hold = self.hold_length;
             }
             return self.failures <= 12;
         }
         self.failures = 0;
         if steps == 0 {
-            // The center solves its own problem to the inner tolerance: only a smaller weight helps.
+            // The center is the inner solution to its tolerance: only a smaller weight gives progress.
             self.s *= 0.01;
             return self.s >= 1e-12;
         }
@@ -351,7 +351,7 @@ impl Weight {
     }
 }
 
-/// Goes on in the direction of the last outer step while the true residual falls.
+/// Extrapolates the last outer step while the residual of the original problem decreases.
 fn extrapolate<const D: usize>(
     solver: &mut SolverState<'_, D>,
     center: &[[f64; D]],
@@ -368,11 +368,11 @@ fn extrapolate<const D: usize>(
             }
             *x = project(x, solver.p.mu[i], solver.p.rolling[i]).0;
         }
-        let reached = solver.evaluate(&x);
-        if reached > 0.98 * best_eta || reached.is_nan() {
+        let new_eta = solver.evaluate(&x);
+        if new_eta > 0.98 * best_eta || new_eta.is_nan() {
             break;
         }
-        (best, best_eta) = (x, reached);
+        (best, best_eta) = (x, new_eta);
         theta *= 2.0;
     }
     (best, best_eta)

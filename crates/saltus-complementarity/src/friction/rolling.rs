@@ -1,15 +1,15 @@
 //! One contact with rolling friction: stick in closed form, slip and roll as roots of two nearly linear functions.
 //!
 //! A contact that is closed has `u_n = 0`; with `S` the other components condensed onto the normal one, and the ratios
-//! `a_t = |u_t|/|r_t|`, `a_r = |u_r|/|r_r|`, the reactions are `x = −(S + diag(a_t, a_t, a_r, a_r))⁻¹ c`, and each ratio is
-//! zero where its disc is not reached and otherwise such that it is: `a_k ≥ 0 ⟂ μ_k r_n − |x_k| ≥ 0`.
+//! `a_t = |u_t|/|r_t|`, `a_r = |u_r|/|r_r|`, the reactions are `x = −(S + diag(a_t, a_t, a_r, a_r))⁻¹ c`, with
+//! `0 ≤ a_k ⟂ μ_k r_n − |x_k| ≥ 0` for each ratio.
 
 use super::local::{self, mean_diagonal};
 use super::measure::{natural_map_residual, square};
 use crate::cone::{de_saxce, norm};
 
 /// A matrix of two rows and columns.
-type Two = [[f64; 2]; 2];
+type Matrix2 = [[f64; 2]; 2];
 
 /// Solves a contact with `b_n < 0`; `None` where Newton's method on the ratios does not converge or a coefficient vanishes.
 pub(crate) fn solve<const D: usize>(
@@ -25,24 +25,24 @@ pub(crate) fn solve<const D: usize>(
     }
     let contact = Condensed::new(w, b, [mu, rolling]);
     let unique = mu * norm(&w[0][1..3]) + rolling * norm(&w[0][3..]) < w[0][0];
-    let known = if unique {
+    let guessed = if unique {
         contact.ratios(w, b, guess)
     } else {
         None
     };
-    let r = contact.roots(known, work)?;
+    let r = contact.roots(guessed, work)?;
     let u = local::local_velocity(w, &r, b);
     let d = mean_diagonal(w);
     let e = natural_map_residual(&r, &de_saxce(&u, mu, rolling), 1.0 / d, mu, rolling);
     let scale = (norm(b) / d).max(norm(&r));
-    let bound = if known.is_some() { 1e-9 } else { 1e-13 };
+    let bound = if guessed.is_some() { 1e-9 } else { 1e-13 };
     (square(&e).sqrt() <= bound * scale).then_some(r)
 }
 
 /// The contact with its normal component eliminated.
 struct Condensed {
     /// `S` in blocks: tangential and rolling rows and columns.
-    s: [[Two; 2]; 2],
+    s: [[Matrix2; 2]; 2],
     c: [[f64; 2]; 2],
     /// `r_n = n₀ + n₁·x`.
     n: (f64, [[f64; 2]; 2]),
@@ -108,12 +108,12 @@ impl Condensed {
         Some(a)
     }
 
-    /// Newton's method on the ratios, from those known or from stick.
-    fn roots<const D: usize>(&self, known: Option<[f64; 2]>, work: &mut f64) -> Option<[f64; D]> {
-        let mut a = known.unwrap_or([0.0; 2]);
-        let mut fresh = known.is_none();
-        // As with three components: the next sweep goes on where this one ends.
-        let small = if known.is_some() { 1e-5 } else { 1e-9 };
+    /// Newton's method on the ratios, from those of the guess or from stick.
+    fn roots<const D: usize>(&self, guessed: Option<[f64; 2]>, work: &mut f64) -> Option<[f64; D]> {
+        let mut a = guessed.unwrap_or([0.0; 2]);
+        let mut is_first = guessed.is_none();
+        // As with three components the next sweep continues from the end of this one.
+        let small = if guessed.is_some() { 1e-5 } else { 1e-9 };
         let mut last = false;
         for _ in 0..30 {
             *work += 200.0;
@@ -123,24 +123,25 @@ impl Condensed {
             let size = x.map(|x| norm(&x));
             let excess = [0, 1].map(|k| size[k] - self.mu[k] * n);
             let active = [0, 1].map(|k| a[k] > 0.0 || excess[k] > 1e-15 * size[k]);
-            let met = |k: usize| !active[k] || excess[k].abs() <= 4e-16 * size[k];
+            let converged = |k: usize| !active[k] || excess[k].abs() <= 4e-16 * size[k];
             if n > 0.0
-                && (met(0) && met(1) || last && (0..2).all(|k| active[k] || excess[k] <= 0.0))
+                && (converged(0) && converged(1)
+                    || last && (0..2).all(|k| active[k] || excess[k] <= 0.0))
             {
-                return Some(self.point(n, &x, &size, active));
+                return Some(self.reaction(n, &x, &size, active));
             }
-            if fresh || n <= 0.0 {
-                // Sticking pulls, or reaches the discs: start where the coupling of the components is left out.
+            if is_first || n <= 0.0 {
+                // Stick needs a tensile reaction or exceeds the discs: start from the uncoupled solution.
                 for k in 0..2 {
-                    if n <= 0.0 && !fresh {
+                    if n <= 0.0 && !is_first {
                         a[k] = 4.0 * a[k] + self.mean[k];
                     } else if active[k] || n <= 0.0 {
                         let drive = norm(&self.c[k]);
-                        let alone = drive / (self.mu[k] * self.n.0) - self.mean[k];
-                        a[k] = alone.max(1e-3 * self.mean[k]);
+                        let uncoupled = drive / (self.mu[k] * self.n.0) - self.mean[k];
+                        a[k] = uncoupled.max(1e-3 * self.mean[k]);
                     }
                 }
-                fresh = false;
+                is_first = false;
                 last = false;
                 continue;
             }
@@ -168,7 +169,7 @@ impl Condensed {
     }
 
     /// `(S + diag a)⁻¹` by blocks.
-    fn inverse(&self, a: [f64; 2]) -> Option<[[Two; 2]; 2]> {
+    fn inverse(&self, a: [f64; 2]) -> Option<[[Matrix2; 2]; 2]> {
         let mut s = self.s;
         for k in 0..2 {
             s[k][k][0][0] += a[k];
@@ -202,7 +203,7 @@ impl Condensed {
     /// The Newton step on `1/|x_k| − 1/(μ_k r_n)` of the active discs.
     fn step(
         &self,
-        inverse: &[[Two; 2]; 2],
+        inverse: &[[Matrix2; 2]; 2],
         x: &[[f64; 2]; 2],
         n: f64,
         size: &[f64; 2],
@@ -230,8 +231,8 @@ impl Condensed {
         Some([0, 1].map(|k| -(m[k][0] * value[0] + m[k][1] * value[1])))
     }
 
-    /// The reaction, put onto the discs that are reached.
-    fn point<const D: usize>(
+    /// The reaction, projected onto the active discs.
+    fn reaction<const D: usize>(
         &self,
         n: f64,
         x: &[[f64; 2]; 2],
@@ -254,7 +255,7 @@ impl Condensed {
     }
 }
 
-fn inverse(m: &Two) -> Option<Two> {
+fn inverse(m: &Matrix2) -> Option<Matrix2> {
     let determinant = m[0][0] * m[1][1] - m[0][1] * m[1][0];
     let size = m[0][0].abs().max(m[0][1].abs()) * m[1][1].abs().max(m[1][0].abs());
     if determinant.is_nan() || determinant.abs() <= 1e-14 * size {
@@ -267,7 +268,7 @@ fn inverse(m: &Two) -> Option<Two> {
     ])
 }
 
-fn product(a: &Two, b: &Two) -> Two {
+fn product(a: &Matrix2, b: &Matrix2) -> Matrix2 {
     let mut c = [[0.0; 2]; 2];
     for i in 0..2 {
         for j in 0..2 {
@@ -277,7 +278,7 @@ fn product(a: &Two, b: &Two) -> Two {
     c
 }
 
-fn apply(m: &[[Two; 2]; 2], x: &[[f64; 2]; 2]) -> [[f64; 2]; 2] {
+fn apply(m: &[[Matrix2; 2]; 2], x: &[[f64; 2]; 2]) -> [[f64; 2]; 2] {
     let mut y = [[0.0; 2]; 2];
     for k in 0..2 {
         for l in 0..2 {
@@ -332,7 +333,7 @@ mod tests {
         }
     }
 
-    /// With coupling the answer satisfies the law to the last digits.
+    /// With coupling the solution satisfies the law up to rounding.
     #[test]
     fn a_coupled_contact_obeys_the_law() {
         let mut w = diagonal();

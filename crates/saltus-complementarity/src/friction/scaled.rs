@@ -1,6 +1,6 @@
 //! The problem in the unknowns the solvers work with: dimensionless, one scale per contact.
 //!
-//! With `d_i` of [`Measure`], `r̂_i = √d_i r_i / |q|_D` and `û_i = u_i / (√d_i |q|_D)`: the cones stay what they are, the
+//! With `d_i` of [`Measure`], `r̂_i = √d_i r_i / |q|_D` and `û_i = u_i / (√d_i |q|_D)`: the cones are unchanged, the
 //! diagonal blocks of `Ŵ_ij = W_ij/√(d_i d_j)` have mean diagonal 1, `q̂` has length 1, and the length of the natural map is η.
 
 use super::measure::{Measure, law_residual, square};
@@ -9,7 +9,7 @@ use crate::block::BlockMatrix;
 use crate::operator::Product;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// `D^(−1/2) W D^(−1/2)` where `W` is known by its products only.
+/// `D^(−1/2) W D^(−1/2)` of a matrix-free `W`.
 #[derive(Debug)]
 pub(crate) struct ScaledProduct {
     product: Arc<dyn Product>,
@@ -117,7 +117,7 @@ impl<const D: usize> Scaled<D> {
             .map_or((2 * D * D * self.w.stored()) as f64, |f| f.product.work())
     }
 
-    /// The part of the problem that belongs to the contacts `members` (ascending), which touch no other.
+    /// The part of the problem with the contacts `members` (ascending), which are not coupled to others.
     pub fn part(&self, members: &[usize]) -> Self {
         let pick = |v: &[f64]| members.iter().map(|&i| v[i]).collect();
         Self {

@@ -1,8 +1,8 @@
-//! A few contacts at once: Newton's method on the function of Alart and Curnier, on the stack.
+//! Newton's method on the function of Alart and Curnier for a few contacts, with storage on the stack.
 //!
-//! In the plane that function is piecewise linear: once the mode of each contact (open, stick, slip to either side) comes
-//! back from its own linear system, the solution is exact. There is no line search; what does not converge at once is left
-//! to the methods that have one.
+//! In the plane that function is piecewise linear: once the mode of each contact (open, stick, slip to either side) is
+//! reproduced by its own linear system, the solution is exact. There is no line search; where it does not converge, other methods
+//! follow.
 
 use super::functions::{NewtonFunction, evaluate};
 use super::measure::{Measure, Residual, square};
@@ -10,12 +10,12 @@ use super::problem::FrictionContact;
 use crate::cone::project;
 use crate::elimination::eliminate;
 
-/// Most unknowns.
+/// Largest number of unknowns.
 const SIZE: usize = 20;
-/// Most steps.
+/// Largest number of steps.
 const STEPS: u32 = 12;
 
-/// Counted operations of a run that goes well; none where there are too many unknowns.
+/// Counted operations of a typical run; none where there are too many unknowns.
 pub(crate) fn predicted<const D: usize>(contacts: usize) -> Option<f64> {
     let n = (D * contacts) as f64;
     (D * contacts <= SIZE).then_some(4.0 * (0.7 * n * n * n + 2.0 * D as f64 * n * n + 100.0 * n))
@@ -64,7 +64,7 @@ fn run<const D: usize>(
                 *u += q;
             }
             let d = measure.scales()[i];
-            let (f, (own, through)) = evaluate(
+            let (f, (df_dr, df_du)) = evaluate(
                 NewtonFunction::AlartCurnier,
                 &points[i],
                 &u,
@@ -78,13 +78,13 @@ fn run<const D: usize>(
                 x[D * i + k] = -f[k];
                 let line = &mut a[D * i + k];
                 for (block, &j) in blocks.chunks_exact(D).zip(w.cols(i)) {
-                    for (c, row) in through[k].iter().zip(block) {
+                    for (c, row) in df_du[k].iter().zip(block) {
                         for (to, w) in line[D * j..].iter_mut().zip(row) {
                             *to += c * w;
                         }
                     }
                 }
-                for (to, v) in line[D * i..].iter_mut().zip(&own[k]) {
+                for (to, v) in line[D * i..].iter_mut().zip(&df_dr[k]) {
                     *to += v;
                 }
             }
@@ -98,7 +98,7 @@ fn run<const D: usize>(
             let residual = measure.residual_by_rows::<D>(problem, r);
             return ((residual.eta <= tolerance).then_some(residual), step);
         }
-        // It may rise while contacts change their mode, but not without end.
+        // The merit may increase while modes change, up to a bound.
         if step == limit
             || merit.is_nan()
             || merit > 1e3 * least

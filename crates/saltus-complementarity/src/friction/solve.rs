@@ -75,7 +75,7 @@ impl FrictionSolver {
     }
 }
 
-/// How a solver of frictional contact ended.
+/// Outcome of a solver of frictional contact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrictionOutcome {
     /// Status, iterations and `eta`.
@@ -88,21 +88,21 @@ pub struct FrictionOutcome {
 
 /// Solves `problem` from the guess `r` (dimension × contacts) and leaves the best point found there.
 ///
-/// Where `W` is known by its products only, `ProjectedGradient` runs on those; `Auto` does so with half its work, then
+/// Where `W` is given by its products only, `ProjectedGradient` runs on those; `Auto` does so with half its work, then
 /// assembles `W` if it has at most [`ASSEMBLY_LIMIT`] rows; all other methods need the blocks and assemble it at once.
 ///
 /// Data of 1e60 and more, or of 1e-60 and less, are refused: the status is `NotFinite`.
 ///
-/// `Infeasible` is said only with a proof; [`infeasibility`](super::infeasibility) gives it, or else
-/// [`unsolvable_contact`](super::unsolvable_contact). `Solved` is said only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
+/// `Infeasible` is returned only with a proof; [`infeasibility`](super::infeasibility) gives it, or else
+/// [`unsolvable_contact`](super::unsolvable_contact). `Solved` is returned only if `eta` of that point, recomputed from `problem`, is at most `limits.tolerance`.
 pub fn solve(
     problem: &FrictionContact,
     solver: FrictionSolver,
     limits: Limits<'_>,
     r: &mut [f64],
 ) -> FrictionOutcome {
-    if opens(problem, r) {
-        return opened(r);
+    if all_open(problem, r) {
+        return open_outcome(r);
     }
     if !problem.is_within_range() {
         r.fill(0.0);
@@ -113,7 +113,7 @@ pub fn solve(
         return classify_outcome(Stop::Stalled, nothing, limits.tolerance, 0, 0.0, || false);
     }
     if problem.is_matrix_free() && solver != FrictionSolver::ProjectedGradient {
-        return assembling(problem, solver, limits, r);
+        return solve_assembled(problem, solver, limits, r);
     }
     let measure = Measure::new(problem);
     match problem.dimension() {
@@ -123,13 +123,13 @@ pub fn solve(
     }
 }
 
-/// Whether every contact opens by itself: then `û = q̂` is in the dual cones.
-fn opens(problem: &FrictionContact, r: &[f64]) -> bool {
+/// Whether `r = 0` is a solution: `û = q̂` is in the dual cones.
+fn all_open(problem: &FrictionContact, r: &[f64]) -> bool {
     let (d, q) = (problem.dimension(), problem.free_velocity());
     r.len() == q.len() && q.iter().step_by(d).all(|v| *v >= 0.0)
 }
 
-fn opened(r: &mut [f64]) -> FrictionOutcome {
+fn open_outcome(r: &mut [f64]) -> FrictionOutcome {
     r.fill(0.0);
     let nothing = Residual::default();
     classify_outcome(Stop::Solved, nothing, f64::INFINITY, 0, 0.0, || false)
@@ -139,7 +139,7 @@ fn opened(r: &mut [f64]) -> FrictionOutcome {
 pub const ASSEMBLY_LIMIT: usize = 6000;
 
 /// A matrix-free problem by a method that needs blocks.
-fn assembling(
+fn solve_assembled(
     problem: &FrictionContact,
     solver: FrictionSolver,
     limits: Limits<'_>,
@@ -203,12 +203,12 @@ fn solve_sized<const D: usize>(
                     || false,
                 );
             }
-            // Parts that do not touch begin as they were given: some are better off without the sweeps over all.
-            let apart = !problem.is_matrix_free() && problem.delassus().components().len() > 1;
+            // Uncoupled parts start from the given guess, which the joint sweeps may have made worse.
+            let has_parts = !problem.is_matrix_free() && problem.delassus().components().len() > 1;
             let eta = |r: &[f64]| measure.residual_by_rows::<D>(problem, r).eta;
             match given {
-                Some(given) if apart || eta(&given) <= eta(r) => r.copy_from_slice(&given),
-                None if apart => r.fill(0.0),
+                Some(given) if has_parts || eta(&given) <= eta(r) => r.copy_from_slice(&given),
+                None if has_parts => r.fill(0.0),
                 _ => {}
             }
         }
@@ -243,13 +243,13 @@ fn in_scaled_unknowns<const D: usize>(
             *to = from.map(|v| if v.is_finite() { v * s } else { 0.0 });
         }
     }
-    // Rounding when the scales are undone must not cost the certificate.
+    // A margin for the rounding of the scaling.
     let limits = Limits {
         tolerance: 0.999 * limits.tolerance,
         ..limits
     };
     let (stop, iterations, work, mut best) = method(&scaled, limits, &guess);
-    into_cones(&scaled, limits.tolerance, &mut best);
+    project_onto_cones(&scaled, limits.tolerance, &mut best);
     let (out, _) = r.as_chunks_mut::<D>();
     for ((to, from), s) in out.iter_mut().zip(&best).zip(&root) {
         *to = from.map(|v| v / s);
@@ -265,7 +265,7 @@ fn in_scaled_unknowns<const D: usize>(
     )
 }
 
-/// Status of the result: solved or not is decided by the residual, and the reason for stopping names the failure.
+/// Status of the result: whether it is solved is decided by the residual; a failure is named by the reason for stopping.
 fn classify_outcome(
     stop: Stop,
     residual: Residual,
@@ -305,7 +305,7 @@ fn classify_outcome(
 }
 
 /// Projects the point onto the friction cones unless `eta` would then exceed both the tolerance and its former value.
-fn into_cones<const D: usize>(p: &Scaled<D>, tolerance: f64, best: &mut Vec<[f64; D]>) {
+fn project_onto_cones<const D: usize>(p: &Scaled<D>, tolerance: f64, best: &mut Vec<[f64; D]>) {
     let inside: Vec<[f64; D]> = best
         .iter()
         .enumerate()
@@ -359,7 +359,7 @@ fn run<const D: usize>(
 }
 
 /// Solves each connected part to its share of the tolerance, small parts first. A part that does not
-/// converge may spend its share of the work in the first round and what is left over in the second.
+/// converge may spend its share of the work in the first round, and of the remaining work in the second.
 fn by_parts<const D: usize>(
     p: &Scaled<D>,
     parts: &[Vec<usize>],
@@ -397,13 +397,13 @@ fn by_parts<const D: usize>(
             }
             match end {
                 Stop::Solved => {}
-                // More work may help.
+                // Continued in the next round.
                 Stop::Work => failed.push((part, members)),
                 _ => stop = end,
             }
         }
-        let settled = matches!(stop, Stop::Refuted | Stop::Cancelled | Stop::Iterations);
-        if failed.is_empty() || settled {
+        let finished = matches!(stop, Stop::Infeasible | Stop::Cancelled | Stop::Iterations);
+        if failed.is_empty() || finished {
             break;
         }
         if round > 0 || work >= limits.max_work {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
     /// Bound on `eta` of [`Residual`](super::Residual). With a negative one the method runs to its other limits, and no proof
-    /// is looked for that there is no solution.
+    /// of infeasibility is sought.
     pub tolerance: f64,
     /// Largest number of iterations (sweeps, steps, factorisations alike).
     pub max_iterations: u64,
@@ -32,7 +32,7 @@ impl Default for Limits<'_> {
 }
 
 impl Limits<'_> {
-    /// Whether another thread asked to stop.
+    /// Whether another thread has cancelled the solve.
     pub(crate) fn cancelled(&self) -> bool {
         self.cancel.is_some_and(|c| c.load(Ordering::Relaxed))
     }
@@ -48,7 +48,7 @@ pub(crate) enum Stop {
     Diverging,
     Stalled,
     /// It is proven that there is no solution.
-    Refuted,
+    Infeasible,
 }
 
 /// The state of an iterative solver.
@@ -63,16 +63,16 @@ pub(crate) struct SolverState<'a, const D: usize> {
     pub best_eta: f64,
     pub iterations: u64,
     pub work: f64,
-    /// Counted work after which a certificate of infeasibility is sought.
+    /// Work after which a certificate of infeasibility is sought.
     proof_due: Cell<f64>,
     proven: Cell<bool>,
 }
 
-/// A certificate by multipliers is sought, once, when this many times its work is spent.
+/// A certificate of infeasibility is sought, once, when this multiple of its cost is spent.
 const PROOF_SHARE: f64 = 20.0;
 
 impl<'a, const D: usize> SolverState<'a, D> {
-    /// Starts at `r`, or at zero if that is better.
+    /// Starts from the better of `r` and zero.
     pub fn new(p: &'a Scaled<D>, limits: Limits<'a>, r: &[[f64; D]]) -> Self {
         let n = p.contacts();
         let due = if p.product_operator.is_some() || n > PROOF_LIMIT {
@@ -100,7 +100,7 @@ impl<'a, const D: usize> SolverState<'a, D> {
         solver
     }
 
-    /// η at `r`; remembers `r` if it is the best so far.
+    /// η at `r`; updates the best iterate.
     pub fn evaluate(&mut self, r: &[[f64; D]]) -> f64 {
         self.p.velocity(r, &mut self.u);
         self.work += self.p.product_work();
@@ -131,22 +131,22 @@ impl<'a, const D: usize> SolverState<'a, D> {
             Some(Stop::Work)
         } else if self.limits.cancelled() {
             Some(Stop::Cancelled)
-        } else if self.proven.get() || self.work >= self.proof_due.get() && self.is_refuted() {
-            Some(Stop::Refuted)
+        } else if self.proven.get() || self.work >= self.proof_due.get() && self.seek_proof() {
+            Some(Stop::Infeasible)
         } else {
             None
         }
     }
 
-    /// Seeks a certificate of infeasibility. A problem of several parts goes on for the sake of the others.
-    fn is_refuted(&self) -> bool {
+    /// Seeks a certificate of infeasibility; not for a problem of several parts, of which others may have a solution.
+    fn seek_proof(&self) -> bool {
         self.proof_due.set(f64::INFINITY);
         let p = self.p;
         if p.w.components().len() == 1 && self.tolerance >= 0.0 {
-            let jams =
+            let no_mode =
                 p.contacts() == 1 && modes::has_no_solution(p.w.diagonal(0), &p.q[0], p.mu[0]);
             let proof = frictionless_proof(&p.w, |i| p.q[i][0]);
-            self.proven.set(jams || proof.is_some());
+            self.proven.set(no_mode || proof.is_some());
         }
         self.proven.get()
     }

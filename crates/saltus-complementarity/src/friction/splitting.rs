@@ -12,7 +12,7 @@ struct Regularised<const D: usize> {
     factors: BlockLu<D>,
     rho: f64,
     scratch: Vec<[f64; D]>,
-    defect: Vec<[f64; D]>,
+    residual: Vec<[f64; D]>,
 }
 
 impl<const D: usize> Regularised<D> {
@@ -26,7 +26,7 @@ impl<const D: usize> Regularised<D> {
             factors,
             rho,
             scratch: zero.clone(),
-            defect: zero,
+            residual: zero,
         };
         this.factorise(solver).then_some(this)
     }
@@ -43,14 +43,14 @@ impl<const D: usize> Regularised<D> {
         self.factors.solve(x, &mut self.scratch);
         solver.work += 4.0 * solver.p.product_work();
         if self.rho < 1e-6 {
-            for (i, d) in self.defect.iter_mut().enumerate() {
+            for (i, d) in self.residual.iter_mut().enumerate() {
                 let image = solver.p.w.row_dot::<D>(i, x);
                 for k in 0..D {
                     d[k] = b[i][k] - image[k] - self.rho * x[i][k];
                 }
             }
-            self.factors.solve(&mut self.defect, &mut self.scratch);
-            for (x, d) in x.iter_mut().zip(&self.defect) {
+            self.factors.solve(&mut self.residual, &mut self.scratch);
+            for (x, d) in x.iter_mut().zip(&self.residual) {
                 for (x, d) in x.iter_mut().zip(d) {
                     *x += d;
                 }
@@ -141,14 +141,14 @@ impl<const D: usize> Splitting<D> {
 }
 
 impl<const D: usize> Splitting<D> {
-    /// Moves ρ by the root of the quotient of the residuals and factorises again; false where that fails.
-    fn balance(
+    /// Multiplies ρ by the square root of the ratio of the residuals and factorises again; false where that fails.
+    fn adapt_rho(
         &mut self,
         solver: &mut SolverState<'_, D>,
         system: &mut Regularised<D>,
-        balance: f64,
+        ratio: f64,
     ) -> bool {
-        let next = (system.rho * balance.clamp(0.1, 10.0)).clamp(1e-8, 1e4);
+        let next = (system.rho * ratio.clamp(0.1, 10.0)).clamp(1e-8, 1e4);
         for y in &mut self.y {
             for v in y {
                 *v *= system.rho / next;
@@ -163,11 +163,11 @@ impl<const D: usize> Splitting<D> {
 pub(crate) struct Admm<const D: usize> {
     system: Regularised<D>,
     state: Splitting<D>,
-    refactored: u32,
+    factorisations: u32,
     /// Iterations since the last factorisation.
-    since: u32,
-    /// Iterations since the last look at the residual.
-    unseen: u32,
+    since_factorisation: u32,
+    /// Iterations since the last evaluation of the residual.
+    since_evaluation: u32,
 }
 
 impl<const D: usize> Admm<D> {
@@ -178,24 +178,24 @@ impl<const D: usize> Admm<D> {
         Some(Self {
             system,
             state,
-            refactored: 0,
-            since: 0,
-            unseen: 0,
+            factorisations: 0,
+            since_factorisation: 0,
+            since_evaluation: 0,
         })
     }
 
     /// One iteration; false where the matrix with another ρ is singular.
     fn iterate(&mut self, solver: &mut SolverState<'_, D>) -> bool {
         let (primal, dual) = self.state.step(solver, &mut self.system);
-        self.since += 1;
+        self.since_factorisation += 1;
         let balance = (primal / dual).sqrt();
         let unbalanced = balance.is_finite() && !(1.0 / 3.0..=3.0).contains(&balance);
-        if unbalanced && self.since >= 20 && self.refactored < 10 {
-            if !self.state.balance(solver, &mut self.system, balance) {
+        if unbalanced && self.since_factorisation >= 20 && self.factorisations < 10 {
+            if !self.state.adapt_rho(solver, &mut self.system, balance) {
                 return false;
             }
-            self.refactored += 1;
-            self.since = 0;
+            self.factorisations += 1;
+            self.since_factorisation = 0;
         }
         true
     }
@@ -209,9 +209,9 @@ impl<const D: usize> Admm<D> {
             if !self.iterate(solver) {
                 return Stop::Stalled;
             }
-            self.unseen += 1;
-            if self.unseen >= 5 || solver.remaining_iterations() == 0 {
-                self.unseen = 0;
+            self.since_evaluation += 1;
+            if self.since_evaluation >= 5 || solver.remaining_iterations() == 0 {
+                self.since_evaluation = 0;
                 let eta = solver.evaluate(&self.state.z);
                 if !eta.is_finite() || squared_norm(&self.state.z) > 1e20 {
                     return solver.stop().unwrap_or(Stop::Diverging);

@@ -10,7 +10,7 @@ pub(crate) struct Tangent<const D: usize> {
     lu: BlockLu<D>,
     /// Contacts that were active when `lu` was analysed.
     analysed: Vec<usize>,
-    /// Place of a contact among the active ones.
+    /// Index of a contact among the active ones.
     number: Vec<usize>,
     start: Vec<usize>,
     index: Vec<usize>,
