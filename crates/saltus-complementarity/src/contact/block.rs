@@ -1,6 +1,6 @@
 //! The laws of a contact problem, block by block.
 
-/// What a block of successive rows obeys; `z` are impulses, `w = A z + q` velocities.
+/// The law of a block of consecutive rows; `z` are impulses, `w = A z + q` velocities.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Block {
     /// One row: `w = 0`, `z` free.
@@ -65,7 +65,7 @@ impl Block {
             && self.rows() == other.rows()
     }
 
-    /// Whether the numbers of the law make sense.
+    /// Whether the coefficients and bounds of the law are admissible.
     pub(super) fn is_valid(self) -> bool {
         let coefficient = |c: f64| (0.0..f64::INFINITY).contains(&c);
         match self {
@@ -76,7 +76,7 @@ impl Block {
         }
     }
 
-    /// The same law with a share of its friction.
+    /// The same law with its coefficients of friction times `share`.
     pub(super) fn with_friction(self, share: f64) -> Self {
         let mut block = self;
         match &mut block {
@@ -112,7 +112,7 @@ impl Block {
     }
 }
 
-/// What a block does at a point.
+/// State of a block at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockState {
     /// A contact without impulse.
@@ -121,6 +121,6 @@ pub enum BlockState {
     Closed,
     /// A contact with friction, a joint or a box that does not move tangentially.
     Stick,
-    /// One that does, its friction at the bound. A rolling contact slips where its tangential velocity does not vanish.
+    /// One that moves tangentially, with friction at its bound. A rolling contact slips where its tangential velocity does not vanish.
     Slip,
 }

@@ -1,8 +1,8 @@
 //! The canonical impulses: of all impulses with the velocities of a solution, those of least `Σ d_i z_i²`.
 //!
-//! With `w` fixed, what an impulse may be is a convex set `C`: zero in open contacts, a ray in slipping ones, the cone in sticking
-//! ones, everything in equalities, an interval in boxes. The point of least norm of `{ A z = w − q } ∩ C` is unique and does not
-//! depend on the order of the rows. Mostly it is the point of least norm in the linear hull of `C`; otherwise it is found by
+//! With `w` fixed the admissible impulses form a convex set `C`: zero in open contacts, a ray in slipping ones, the cone in sticking
+//! ones, the real line in equalities, an interval in boxes. The point of least norm of `{ A z = w − q } ∩ C` is unique and does not
+//! depend on the order of the rows. Usually it is the point of least norm in the linear hull of `C`; otherwise it is found by
 //! Newton's method on the dual function `θ(λ) = max_{y ∈ C} (Mᵀλ·y − ½ y²) − bᵀλ`, `M` the scaled matrix: `y = P_C(Mᵀλ)`.
 
 use super::block::Block;
@@ -13,33 +13,33 @@ use saltus_linear::{Dense, Lu, MinimumNorm, dot, max_abs};
 
 /// Velocities below this, relative to the size of the problem, count as zero.
 const SMALL: f64 = 1e-11;
-/// Friction below this share of its bound sticks.
+/// A contact sticks where its friction is below this share of its bound.
 const INSIDE: f64 = 1.0 - 1e-9;
-/// Impulses may leave `C` by this much, relative to the largest.
+/// Tolerance for impulses outside of `C`, relative to the largest.
 const OUTSIDE: f64 = 1e-13;
-/// Most steps on the dual function.
+/// Largest number of Newton steps on the dual function.
 const STEPS: u32 = 80;
 /// Regularisation of its second derivative, relative.
 const RIDGE: f64 = 1e-11;
 
-/// What the scaled impulse of a block may be, its velocities given.
+/// The admissible scaled impulses of a block with given velocities.
 #[derive(Debug, Clone, Copy)]
 enum Face {
-    /// Known: zero, or a bound.
+    /// A given impulse: zero, or a bound.
     Fixed,
     /// Any number.
     Free,
     /// Between two bounds, in scaled units.
     Interval(f64, f64),
-    /// Part of a cone with its coefficients in scaled units.
+    /// Face of a cone, with its coefficients in scaled units.
     Planar(ConeFace<2>, f64),
     Spatial(ConeFace<3>, f64),
     Rolling(ConeFace<5>, f64, f64),
-    /// A joint that sticks: any number, the bound is looked at in the end.
+    /// A joint that sticks: any number; the bound is checked at the end.
     Joint,
 }
 
-/// The search for canonical impulses, with buffers that outlive the problem.
+/// Solver for canonical impulses, with buffers reused between problems.
 #[derive(Debug, Default)]
 pub(super) struct Canonical {
     faces: Vec<Face>,
@@ -49,7 +49,7 @@ pub(super) struct Canonical {
     /// `S A S`.
     matrix: Dense,
     /// `matrix` times a basis of the hull of `C`.
-    wide: Dense,
+    hull_matrix: Dense,
     coefficients: Vec<f64>,
     image: Vec<f64>,
     rhs: Vec<f64>,
@@ -64,8 +64,8 @@ pub(super) struct Canonical {
 }
 
 impl Canonical {
-    /// Whether some contact is between two modes, so that a regular system of the modes chosen does not make impulses unique: without
-    /// impulse but not moving apart, or with friction at its bound but not slipping.
+    /// Whether some contact is between two modes, without impulse but not separating, or with friction at its bound but not slipping,
+    /// so that impulses need not be unique although the linear system of the modes is regular.
     pub fn is_weak(view: &View<'_>, s: &[f64], z: &[f64], w: &[f64]) -> bool {
         let small = SMALL * size(view, s, z);
         view.blocks.iter().enumerate().any(|(k, block)| {
@@ -76,7 +76,7 @@ impl Canonical {
             let load = if block.is_contact() {
                 z[i]
             } else {
-                view.carried(k, z)
+                view.joint_load(k, z)
             };
             block.discs().into_iter().any(|(from, count, mu)| {
                 let rows = i + from..i + from + count;
@@ -99,14 +99,14 @@ impl Canonical {
     ) -> (u32, bool) {
         self.load(view, s, z, w);
         let columns = self.fill_hull_columns(view);
-        let rank = self.rank.factorise(&self.wide);
+        let rank = self.rank.factorise(&self.hull_matrix);
         if rank >= columns {
             return (0, false);
         }
         let redundant = (columns - rank) as u32;
         self.least_norm(columns);
         self.impulses_from_coefficients(view);
-        let inside = self.project_to_set(view) || self.by_dual(view);
+        let inside = self.project_to_set(view) || self.solve_dual(view);
         if inside {
             candidate.clear();
             candidate.extend(self.found.iter().zip(s).map(|(y, s)| y * s));
@@ -162,11 +162,11 @@ impl Canonical {
                 }
             });
         }
-        self.hold_carriers(view);
+        self.fix_carriers(view);
     }
 
-    /// The impulses that carry a slipping joint stay as they are: they decide its friction.
-    fn hold_carriers(&mut self, view: &View<'_>) {
+    /// Fixes the impulses that carry a slipping joint, because they determine its friction.
+    fn fix_carriers(&mut self, view: &View<'_>) {
         for (k, &block) in view.blocks.iter().enumerate() {
             if let Block::JointCoulomb {
                 first_normal,
@@ -208,7 +208,7 @@ impl Canonical {
         }
     }
 
-    /// Fills `wide` and the coefficients of the present impulses; returns the number of columns.
+    /// Fills `hull_matrix` and the coefficients of the current impulses; returns the number of columns.
     fn fill_hull_columns(&mut self, view: &View<'_>) -> usize {
         let mut coefficients = std::mem::take(&mut self.coefficients);
         coefficients.clear();
@@ -216,16 +216,16 @@ impl Canonical {
             coefficients.push(dot(e, &self.y[i..i + e.len()]))
         });
         let (n, columns) = (self.y.len(), coefficients.len());
-        let mut wide = std::mem::take(&mut self.wide);
-        wide.reset(n, columns);
+        let mut hull_matrix = std::mem::take(&mut self.hull_matrix);
+        hull_matrix.reset(n, columns);
         let mut c = 0;
         self.basis(view, |i, e| {
             for row in 0..n {
-                wide[(row, c)] = dot(&self.matrix.row(row)[i..i + e.len()], e);
+                hull_matrix[(row, c)] = dot(&self.matrix.row(row)[i..i + e.len()], e);
             }
             c += 1;
         });
-        self.wide = wide;
+        self.hull_matrix = hull_matrix;
         self.coefficients = coefficients;
         columns
     }
@@ -235,14 +235,14 @@ impl Canonical {
         let n = self.y.len();
         self.image.clear();
         self.image.resize(n, 0.0);
-        self.wide.apply(&self.coefficients, &mut self.image);
+        self.hull_matrix.apply(&self.coefficients, &mut self.image);
         self.x.clear();
         self.x.resize(columns, 0.0);
         self.rhs.clone_from(&self.image);
         self.rank.solve(&mut self.rhs, &mut self.x);
         // One step of iterative refinement.
         self.rhs.clone_from(&self.image);
-        self.wide.apply_add(-1.0, &self.x, &mut self.rhs);
+        self.hull_matrix.apply_add(-1.0, &self.x, &mut self.rhs);
         self.trial.clear();
         self.trial.resize(columns, 0.0);
         self.rank.solve(&mut self.rhs, &mut self.trial);
@@ -251,7 +251,7 @@ impl Canonical {
         }
     }
 
-    /// The scaled impulses that belong to the coefficients `x`.
+    /// The scaled impulses for the coefficients `x`.
     fn impulses_from_coefficients(&mut self, view: &View<'_>) {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
@@ -273,7 +273,7 @@ impl Canonical {
         self.found = found;
     }
 
-    /// Whether what was found lies in `C` but for rounding, which is removed.
+    /// Whether the point found lies in `C` up to rounding; projects it onto `C` then.
     fn project_to_set(&mut self, view: &View<'_>) -> bool {
         let allowed = OUTSIDE * max_abs(&self.found);
         for (k, face) in self.faces.iter().enumerate() {
@@ -295,7 +295,7 @@ impl Canonical {
     }
 
     /// Newton's method on the dual function; `found` holds the canonical impulses at the end, if it converges.
-    fn by_dual(&mut self, view: &View<'_>) -> bool {
+    fn solve_dual(&mut self, view: &View<'_>) -> bool {
         let n = self.y.len();
         self.image.clear();
         self.image.resize(n, 0.0);
@@ -392,7 +392,7 @@ impl Canonical {
             }
         }
         self.hessian.reset(n, n);
-        let mut most = 0.0_f64;
+        let mut largest = 0.0_f64;
         for a in 0..n {
             let row = self.hessian.row_mut(a);
             for (j, m) in self.matrix.row(a).iter().enumerate() {
@@ -400,9 +400,9 @@ impl Canonical {
                     saltus_linear::axpy(*m, self.slope.row(j), row);
                 }
             }
-            most = most.max(row[a]);
+            largest = largest.max(row[a]);
         }
-        let ridge = RIDGE * if most > 0.0 { most } else { 1.0 };
+        let ridge = RIDGE * if largest > 0.0 { largest } else { 1.0 };
         for a in 0..n {
             self.hessian[(a, a)] += ridge;
         }

@@ -1,17 +1,17 @@
-//! One contact with friction alone, on the stack: open, stick and slip in closed form in the plane, the root of one nearly
-//! linear function in space.
+//! A single contact with friction: open, stick and slip in closed form in the plane, the root of one nearly linear function in
+//! space.
 
 use super::residual::ROUND_OFF;
 use crate::friction::{contact_modes, slipping_contact};
 
-/// What is found of one contact.
+/// Result for a single contact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Single<const D: usize> {
     /// An impulse, and whether there are others with other velocities.
     Found([f64; D], bool),
-    /// Every mode is refuted by more than rounding.
-    Refuted,
-    /// A degenerate matrix, left to the general methods.
+    /// No mode is consistent, by more than rounding.
+    NoSolution,
+    /// Degenerate data, to be solved by the general methods.
     Degenerate,
 }
 
@@ -19,9 +19,9 @@ pub(super) enum Single<const D: usize> {
 const SINGULAR: f64 = 1e-12;
 /// A spatial matrix counts as regular where its determinant is above this share of the cube of its largest entry.
 const REGULAR: f64 = 1e-8;
-/// The last step of the ratio of slip, from a contact that slips already: the square of it is lost in rounding.
-const CONTINUED: f64 = 1e-8;
-/// A mode is refuted only by more than this, relative to its terms.
+/// Relative last step of the iteration on the slip ratio from a guess that slips; its square is below rounding.
+const LAST_STEP: f64 = 1e-8;
+/// A mode is inconsistent if it violates the law by more than this, relative to its terms.
 const CLEAR: f64 = 1e-10;
 
 /// `A = [[a, b], [c, d]]` with rows normal and tangential.
@@ -31,7 +31,7 @@ pub(super) fn plane(m: &[[f64; 2]; 2], q: &[f64; 2], mu: f64) -> Single<2> {
     let det = a * d - b * c;
     let regular = a > mu * b.abs() && det > SINGULAR * a * d && d > 0.0;
     if !regular {
-        return all_of_plane(m, q, mu);
+        return enumerate_plane(m, q, mu);
     }
     if q[0] >= 0.0 {
         return Single::Found([0.0; 2], false);
@@ -44,7 +44,7 @@ pub(super) fn plane(m: &[[f64; 2]; 2], q: &[f64; 2], mu: f64) -> Single<2> {
     if stick[1].abs() <= mu * stick[0] {
         return Single::Found(stick, false);
     }
-    // Friction points where sticking would ask for too much of it; exactly one slip is consistent.
+    // Slip in the direction in which stick exceeds the bound; exactly one direction is consistent.
     let sign = stick[1].signum();
     let slip = |sign: f64| {
         let n = -q[0] / (a + sign * mu * b);
@@ -66,7 +66,7 @@ pub(super) fn plane(m: &[[f64; 2]; 2], q: &[f64; 2], mu: f64) -> Single<2> {
 
 /// All modes where several solutions, or none, are possible (Painlevé), or the matrix is singular.
 #[cold]
-fn all_of_plane(m: &[[f64; 2]; 2], q: &[f64; 2], mu: f64) -> Single<2> {
+fn enumerate_plane(m: &[[f64; 2]; 2], q: &[f64; 2], mu: f64) -> Single<2> {
     let [[a, b], [c, d]] = *m;
     let det = a * d - b * c;
     if !(a > 0.0 && det.abs() > SINGULAR * ((a * d).abs() + (b * c).abs()) && mu.is_finite()) {
@@ -83,10 +83,10 @@ fn all_of_plane(m: &[[f64; 2]; 2], q: &[f64; 2], mu: f64) -> Single<2> {
     }
     let size =
         ((b * q[1]).abs() + (d * q[0]).abs() + (c * q[0]).abs() + (a * q[1]).abs()) / det.abs();
-    found.doubtful |= excess.abs() <= CLEAR * size * (1.0 + mu);
+    found.uncertain |= excess.abs() <= CLEAR * size * (1.0 + mu);
     for sign in [-1.0, 1.0] {
         let k = a + sign * mu * b;
-        found.doubtful |= k.abs() <= CLEAR * a;
+        found.uncertain |= k.abs() <= CLEAR * a;
         let n = -q[0] / k;
         if !(n > 0.0 && n.is_finite()) {
             continue;
@@ -97,7 +97,7 @@ fn all_of_plane(m: &[[f64; 2]; 2], q: &[f64; 2], mu: f64) -> Single<2> {
             found.insert(z);
         }
         let terms = q[1].abs() + (c * z[0]).abs() + (d * z[1]).abs();
-        found.doubtful |= speed.abs() <= CLEAR * terms;
+        found.uncertain |= speed.abs() <= CLEAR * terms;
     }
     match found {
         Modes {
@@ -106,8 +106,8 @@ fn all_of_plane(m: &[[f64; 2]; 2], q: &[f64; 2], mu: f64) -> Single<2> {
             ..
         } => Single::Found(z, count > 1),
         Modes {
-            doubtful: false, ..
-        } if q[0] < -ROUND_OFF * q[1].abs() => Single::Refuted,
+            uncertain: false, ..
+        } if q[0] < -ROUND_OFF * q[1].abs() => Single::NoSolution,
         _ => Single::Degenerate,
     }
 }
@@ -116,8 +116,8 @@ fn all_of_plane(m: &[[f64; 2]; 2], q: &[f64; 2], mu: f64) -> Single<2> {
 struct Modes {
     first: Option<[f64; 2]>,
     count: usize,
-    /// Whether some mode is refuted, or accepted, by no more than rounding.
-    doubtful: bool,
+    /// Whether the consistency of some mode is decided by rounding.
+    uncertain: bool,
 }
 
 impl Modes {
@@ -136,7 +136,7 @@ pub(super) fn space(m: &[[f64; 3]; 3], q: &[f64; 3], mu: f64, guess: &[f64; 3]) 
     }
     let coupling = mu * mu * (m[0][1] * m[0][1] + m[0][2] * m[0][2]);
     if coupling >= a * a {
-        return all_of_space(m, q, mu);
+        return enumerate_space(m, q, mu);
     }
     if q[0] >= 0.0 {
         return Single::Found([0.0; 3], false);
@@ -148,16 +148,16 @@ pub(super) fn space(m: &[[f64; 3]; 3], q: &[f64; 3], mu: f64, guess: &[f64; 3]) 
     if det <= SINGULAR * size * size {
         return Single::Degenerate;
     }
-    match slipping_contact(m, q, mu, guess, CONTINUED) {
+    match slipping_contact(m, q, mu, guess, LAST_STEP) {
         Some(z) => Single::Found(z, false),
         None => Single::Degenerate,
     }
 }
 
-/// All modes where several solutions, or none, are possible. Roots of a polynomial that nearly touches zero can be missed: that
-/// every mode is refuted is a proof only where other methods find nothing either.
+/// All modes where several solutions, or none, are possible. Near double roots of the polynomial can be missed:
+/// `NoSolution` is accepted only if other methods find no solution either.
 #[cold]
-fn all_of_space(m: &[[f64; 3]; 3], q: &[f64; 3], mu: f64) -> Single<3> {
+fn enumerate_space(m: &[[f64; 3]; 3], q: &[f64; 3], mu: f64) -> Single<3> {
     let minor = |i: usize, j: usize| m[1][i] * m[2][j] - m[1][j] * m[2][i];
     let terms = [
         m[0][0] * minor(1, 2),
@@ -170,7 +170,7 @@ fn all_of_space(m: &[[f64; 3]; 3], q: &[f64; 3], mu: f64) -> Single<3> {
         return Single::Degenerate;
     }
     match contact_modes(m.as_flattened(), q, mu).as_deref() {
-        Some([]) if q[0] < 0.0 => Single::Refuted,
+        Some([]) if q[0] < 0.0 => Single::NoSolution,
         Some([first, rest @ ..]) => Single::Found(*first, !rest.is_empty()),
         _ => Single::Degenerate,
     }

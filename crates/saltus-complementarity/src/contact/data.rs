@@ -3,7 +3,7 @@
 use super::block::Block;
 use super::{ContactProblem, matrix::Matrix};
 
-/// All that a [`ContactProblem`] is made of.
+/// The data of a [`ContactProblem`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ContactData {
     /// Ids of the blocks.
@@ -16,7 +16,7 @@ pub struct ContactData {
     pub sparse: bool,
     /// Free velocities `q` (rows) [m/s].
     pub q: Vec<f64>,
-    /// Impulses `z` (rows) [N s]: the guess, or the answer.
+    /// Impulses `z` (rows) [N s]: the guess, or the solution.
     pub z: Vec<f64>,
 }
 
@@ -29,12 +29,12 @@ pub enum ContactDataError {
     Size {
         /// Which list.
         what: &'static str,
-        /// What is there.
+        /// Its length.
         found: usize,
-        /// What the blocks ask for.
+        /// The length that the blocks imply.
         expected: usize,
     },
-    /// The numbers of a law make no sense.
+    /// The coefficients or bounds of a law are not admissible.
     #[error(
         "the law of block {block} makes no sense; coefficients are finite and not negative, `lo` is at most `hi`, and the rows that carry a joint are equalities"
     )]
@@ -55,7 +55,7 @@ pub enum ContactDataError {
 }
 
 impl ContactProblem {
-    /// The problem as plain data: what [`from_data`](Self::from_data) makes the same problem of.
+    /// The problem as plain data, from which [`from_data`](Self::from_data) restores it.
     #[must_use]
     pub fn data(&self) -> ContactData {
         let mut matrix = Vec::new();

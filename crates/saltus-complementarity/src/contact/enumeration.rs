@@ -1,27 +1,27 @@
-//! All modes of a few planar contacts, unilateral rows and boxes: each is a linear system.
+//! Enumeration of the modes of a few planar contacts, unilateral rows and boxes; each combination is a linear system.
 
 use super::block::Block;
 use super::newton::Newton;
 use super::residual::View;
 use crate::outcome::Tolerance;
 
-/// Most combinations of modes: six planar contacts with friction.
+/// Largest number of combinations of modes: six planar contacts with friction.
 pub(super) const LIMIT: u32 = 4096;
-/// Most rows.
+/// Largest number of rows.
 const ROWS: usize = 32;
-/// A combination counts as refuted only if its point misses a law by more than this, relative to the terms,
+/// A combination is inconsistent only if its point violates a law by more than this, relative to the terms,
 const CLEAR: f64 = 1e-7;
 /// and its system has pivots no smaller than this, relative to the largest.
 const CERTAIN: f64 = 1e-8;
 
-/// What the search through all modes found.
+/// Result of the enumeration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Enumerated {
     Found,
-    /// Every combination is refuted by more than rounding.
-    Refuted,
-    /// No combination works, but some could not be refuted.
-    Open,
+    /// Every combination is inconsistent, by more than rounding.
+    NoSolution,
+    /// No combination was found consistent, but for some rounding does not exclude it.
+    Undecided,
 }
 
 /// Number of combinations of modes; `None` where there are too many, or a law is not piecewise linear.
@@ -57,9 +57,9 @@ pub(super) fn search(
     limit: u32,
 ) -> (Enumerated, u32) {
     let Some(count) = combinations(view) else {
-        return (Enumerated::Open, 0);
+        return (Enumerated::Undecided, 0);
     };
-    let mut refuted = true;
+    let mut all_inconsistent = true;
     for number in 0..count.min(limit) {
         newton.clear_branches(view);
         let mut rest = number;
@@ -70,15 +70,15 @@ pub(super) fn search(
         }
         let pivots = newton.point_of_branches(view, z);
         newton.velocity(view, z);
-        if view.holds(z, &newton.w, tolerance) {
+        if view.is_solution(z, &newton.w, tolerance) {
             return (Enumerated::Found, number + 1);
         }
-        refuted &= is_refuted(newton, view, z, pivots);
+        all_inconsistent &= is_inconsistent(newton, view, z, pivots);
     }
-    if refuted && count <= limit {
-        (Enumerated::Refuted, count)
+    if all_inconsistent && count <= limit {
+        (Enumerated::NoSolution, count)
     } else {
-        (Enumerated::Open, count.min(limit))
+        (Enumerated::Undecided, count.min(limit))
     }
 }
 
@@ -107,23 +107,22 @@ fn choose(newton: &mut Newton, block: Block, i: usize, mode: u32) {
     }
 }
 
-/// Whether the point of a combination clearly is no solution, and the only point of the combination. The linear system of a
-/// singular combination may have other points, but none at all if it is contradictory: then an equation that the combination
-/// prescribes misses by far.
-fn is_refuted(newton: &Newton, view: &View<'_>, z: &[f64], pivots: Option<f64>) -> bool {
+/// Whether a combination is inconsistent: its system is regular and its point violates a law by more than rounding, or its system is
+/// singular and contradictory, so that a prescribed equation is violated.
+fn is_inconsistent(newton: &Newton, view: &View<'_>, z: &[f64], pivots: Option<f64>) -> bool {
     let w = &newton.w;
-    let clear = |i: usize, miss: f64| {
+    let clear = |i: usize, residual: f64| {
         let terms = view.q[i].abs() + view.matrix.row_size(i, z);
-        miss > CLEAR * terms
+        residual > CLEAR * terms
     };
     match pivots {
         Some(ratio) if ratio < CERTAIN => false,
         Some(_) => (0..view.blocks.len()).any(|k| {
             let i = view.first[k];
             let rows = i..i + view.blocks[k].rows();
-            let miss = view.block_residual(k, z, w);
+            let residual = view.block_residual(k, z, w);
             let largest = rows.map(|i| view.q[i].abs() + view.matrix.row_size(i, z));
-            miss > CLEAR * largest.fold(0.0, f64::max)
+            residual > CLEAR * largest.fold(0.0, f64::max)
         }),
         None => newton.closed_rows().any(|i| clear(i, w[i].abs())),
     }

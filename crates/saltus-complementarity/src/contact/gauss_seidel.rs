@@ -50,7 +50,7 @@ fn solve_block(view: &View<'_>, k: usize, z: &mut [f64]) {
         },
         Block::Rolling { mu, length } => contact::<5>(view, i, (mu, length), z),
         Block::JointCoulomb { mu, .. } => {
-            let radius = mu * view.carried(k, z);
+            let radius = mu * view.joint_load(k, z);
             match block.rows() {
                 1 => joint::<1, 2>(view, i, radius, z),
                 2 => joint::<2, 3>(view, i, radius, z),

@@ -7,35 +7,35 @@ use super::closed_form::{self, Single};
 use super::enumeration::{self, Enumerated};
 use super::gauss_seidel;
 use super::islands::{DENSE_LIMIT, Part};
-use super::library;
 use super::matrix::Matrix;
 use super::newton::{Newton, NewtonEnd};
+use super::reduction;
 use super::residual::View;
 use crate::friction::{FrictionSolver, NewtonFunction};
 use crate::mlcp::{Mlcp, MlcpSolver};
 use crate::outcome::{Outcome, Status, Tolerance};
 use saltus_linear::Dense;
 
-/// Most Newton steps of one run, and how many more for a row.
+/// Largest number of Newton steps of one run, and its increase per row.
 const STEPS: u32 = 40;
 const STEPS_PER_ROW: f64 = 0.125;
 /// Sweeps between two runs of Newton's method.
 const SWEEPS: u32 = 50;
-/// Combinations of modes that cost less than other methods.
-const FEW: u32 = 64;
-/// Problems with less friction that are solved on the way to the full one.
-const GROWTH: u32 = 20;
-/// Most steps of a proximal sequence.
+/// Number of combinations of modes up to which enumeration costs less than other methods.
+const FEW_COMBINATIONS: u32 = 64;
+/// Steps of the continuation in the coefficients of friction.
+const CONTINUATION_STEPS: u32 = 20;
+/// Largest number of steps of a proximal sequence.
 const PROXIMAL: u32 = 600;
-/// Operations that one call of the solvers of frictional contact may take.
+/// Largest number of operations of one call of the solvers of frictional contact.
 const WORK: f64 = 2e9;
 
-/// Rows up to which many linear systems are factorised.
-const FACTORISED: usize = 3000;
-/// The same of large problems.
+/// Largest number of rows for remedies that factorise many linear systems.
+const FACTORISATION_LIMIT: usize = 3000;
+/// The same for large problems.
 const LARGE_WORK: f64 = 1e11;
 
-/// What follows where Newton's method alone does not converge.
+/// Remedies where Newton's method alone does not converge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Remedy {
     /// All combinations of modes, if they are few.
@@ -44,14 +44,14 @@ enum Remedy {
     Sweeps,
     /// All combinations of modes, if they are not few.
     Modes,
-    /// The coefficients of friction grow from zero to their values.
-    Friction,
+    /// Continuation in the coefficients of friction, from zero to their values.
+    FrictionContinuation,
     /// A sequence of regularised problems.
     Proximal,
     /// A solver of frictional contact from the best point, to this tolerance, with this share of the iterations that are left.
-    Library(FrictionSolver, f64, u32),
+    FrictionMethod(FrictionSolver, f64, u32),
     /// The same from zero.
-    LibraryFromZero(FrictionSolver, f64, u32),
+    FrictionMethodFromZero(FrictionSolver, f64, u32),
 }
 
 impl Remedy {
@@ -61,18 +61,18 @@ impl Remedy {
         Self::Sweeps,
         Self::Modes,
         Self::Proximal,
-        Self::Friction,
-        Self::Library(FrictionSolver::Auto, 1e-6, 8),
-        Self::LibraryFromZero(
+        Self::FrictionContinuation,
+        Self::FrictionMethod(FrictionSolver::Auto, 1e-6, 8),
+        Self::FrictionMethodFromZero(
             FrictionSolver::ProximalNewton(NewtonFunction::NaturalMap),
             1e-9,
             4,
         ),
-        Self::LibraryFromZero(FrictionSolver::ProjectedGradient, 1e-6, 2),
+        Self::FrictionMethodFromZero(FrictionSolver::ProjectedGradient, 1e-6, 2),
         Self::Proximal,
-        Self::LibraryFromZero(FrictionSolver::InteriorPoint, 1e-9, 4),
-        Self::Library(FrictionSolver::Auto, 1e-11, 2),
-        Self::Library(FrictionSolver::Auto, 1e-13, 1),
+        Self::FrictionMethodFromZero(FrictionSolver::InteriorPoint, 1e-9, 4),
+        Self::FrictionMethod(FrictionSolver::Auto, 1e-11, 2),
+        Self::FrictionMethod(FrictionSolver::Auto, 1e-13, 1),
     ];
 }
 
@@ -107,7 +107,7 @@ impl Best {
     }
 }
 
-/// What is kept from one problem to the next: buffers only.
+/// The solver, with buffers reused between problems.
 #[derive(Debug, Default)]
 pub(super) struct Solver {
     newton: Newton,
@@ -117,7 +117,7 @@ pub(super) struct Solver {
     canonical: Canonical,
     candidate: Vec<f64>,
     best: Best,
-    /// The laws with less friction.
+    /// The laws with reduced coefficients of friction.
     blocks: Vec<Block>,
 }
 
@@ -130,10 +130,10 @@ impl Solver {
         tolerance: Tolerance,
     ) -> ContactOutcome {
         let Matrix::Dense(matrix) = view.matrix else {
-            return self.large(view, z, tolerance);
+            return self.solve_large(view, z, tolerance);
         };
         if let [block] = *view.blocks
-            && let Some(outcome) = single(view, block, matrix, z, &tolerance)
+            && let Some(outcome) = solve_single(view, block, matrix, z, &tolerance)
         {
             return outcome;
         }
@@ -142,15 +142,20 @@ impl Solver {
             return self.linear(view, matrix, z, tolerance);
         }
         if z.len() > DENSE_LIMIT {
-            return self.large(view, z, tolerance);
+            return self.solve_large(view, z, tolerance);
         }
         self.general(view, z, tolerance)
     }
 
-    /// A connected problem of many rows: contacts alone are left to the solvers of frictional contact, which choose by counted work,
-    /// before Newton's method; other problems the other way round.
+    /// A connected problem of many rows: with contacts only, the solvers of frictional contact come before Newton's method, otherwise
+    /// after it.
     #[cold]
-    fn large(&mut self, view: &View<'_>, z: &mut [f64], tolerance: Tolerance) -> ContactOutcome {
+    fn solve_large(
+        &mut self,
+        view: &View<'_>,
+        z: &mut [f64],
+        tolerance: Tolerance,
+    ) -> ContactOutcome {
         for v in z.iter_mut().filter(|v| !v.is_finite()) {
             *v = 0.0;
         }
@@ -166,12 +171,12 @@ impl Solver {
             let limits = (tolerance.max_iterations, LARGE_WORK);
             let s = self.newton.scales();
             let method = (FrictionSolver::Auto, eta);
-            if let Some(found) = library::solve(view, s, z, method, limits) {
+            if let Some(found) = reduction::solve(view, s, z, method, limits) {
                 spent = found.iterations;
                 status = found.status;
             }
             self.newton.velocity(view, z);
-            end.solved = view.holds(z, &self.newton.w, &tolerance);
+            end.solved = view.is_solution(z, &self.newton.w, &tolerance);
         }
         if !end.solved && status != Status::Infeasible {
             end = self.newton_from(view, z, &tolerance, &mut spent);
@@ -185,7 +190,7 @@ impl Solver {
         self.conclude(view, z, status, spent, &tolerance)
     }
 
-    /// The outcome of a search that left its point in `z`.
+    /// The outcome for the point in `z`.
     fn conclude(
         &mut self,
         view: &View<'_>,
@@ -262,7 +267,7 @@ impl Solver {
         }
     }
 
-    /// Newton's method from `z`, with what is left of the iterations.
+    /// Newton's method from `z`, with the remaining iterations.
     fn newton_from(
         &mut self,
         view: &View<'_>,
@@ -277,9 +282,8 @@ impl Solver {
         end
     }
 
-    /// What is tried where Newton's method from the guess fails, in this order: Newton's method from zero, all modes where they are
-    /// few, sweeps of Gauss–Seidel between runs of Newton's method, all modes where they are not too many, the solvers of frictional
-    /// contact. The point of smallest residual is kept.
+    /// The fallbacks where Newton's method from the guess fails: Newton's method from zero, then after each [`Remedy`] in order. The
+    /// point of smallest residual is kept.
     #[cold]
     fn fall_back(
         &mut self,
@@ -303,14 +307,14 @@ impl Solver {
             let left = tolerance.max_iterations - *spent;
             match attempt {
                 Remedy::FewModes | Remedy::Modes => {
-                    let few = modes.is_some_and(|m| m <= FEW);
+                    let few = modes.is_some_and(|m| m <= FEW_COMBINATIONS);
                     if modes.is_none() || few != (attempt == Remedy::FewModes) {
                         continue;
                     }
                     let (found, tried) =
                         enumeration::search(&mut self.newton, view, z, tolerance, left);
                     *spent += tried;
-                    if found == Enumerated::Refuted {
+                    if found == Enumerated::NoSolution {
                         status = Status::Infeasible;
                         break;
                     }
@@ -318,24 +322,28 @@ impl Solver {
                 Remedy::Sweeps => {
                     *spent += gauss_seidel::sweep(view, z, SWEEPS.min(left), 1e-13);
                 }
-                Remedy::Proximal | Remedy::Friction if z.len() > FACTORISED => continue,
+                Remedy::Proximal | Remedy::FrictionContinuation
+                    if z.len() > FACTORISATION_LIMIT =>
+                {
+                    continue;
+                }
                 Remedy::Proximal => {
                     best.restore(z);
                     *spent += self.newton.proximal(view, z, left.min(PROXIMAL));
                 }
-                Remedy::Friction => {
+                Remedy::FrictionContinuation => {
                     z.fill(0.0);
-                    *spent += self.grow_friction(view, z, tolerance, left);
+                    *spent += self.continue_friction(view, z, tolerance, left);
                 }
-                Remedy::Library(method, eta, share)
-                | Remedy::LibraryFromZero(method, eta, share) => {
-                    if matches!(attempt, Remedy::Library(..)) {
+                Remedy::FrictionMethod(method, eta, share)
+                | Remedy::FrictionMethodFromZero(method, eta, share) => {
+                    if matches!(attempt, Remedy::FrictionMethod(..)) {
                         best.restore(z);
                     } else {
                         z.fill(0.0);
                     }
                     let (s, limits) = (self.newton.scales(), (left / share, WORK));
-                    let Some(found) = library::solve(view, s, z, (method, eta), limits) else {
+                    let Some(found) = reduction::solve(view, s, z, (method, eta), limits) else {
                         continue;
                     };
                     *spent = spent.saturating_add(found.iterations);
@@ -353,8 +361,8 @@ impl Solver {
             best.update(view, z, &self.newton.w);
             best.restore(z);
             self.newton.velocity(view, z);
-            // A point that Newton's method left may be a solution.
-            end.solved = view.holds(z, &self.newton.w, tolerance);
+            // The best point may be a solution that Newton's method has left again.
+            end.solved = view.is_solution(z, &self.newton.w, tolerance);
             end.regular = false;
             if !end.solved && status == Status::Stalled && no_mode_of_space(view) {
                 status = Status::Infeasible;
@@ -364,8 +372,8 @@ impl Solver {
         (status, end)
     }
 
-    /// Follows the solution from zero to full friction; returns the Newton steps.
-    fn grow_friction(
+    /// Continuation of the solution from zero to full friction; returns the Newton steps.
+    fn continue_friction(
         &mut self,
         view: &View<'_>,
         z: &mut [f64],
@@ -374,8 +382,8 @@ impl Solver {
     ) -> u32 {
         let mut spent = 0;
         let mut blocks = std::mem::take(&mut self.blocks);
-        for step in 0..GROWTH {
-            let share = f64::from(step) / f64::from(GROWTH);
+        for step in 0..CONTINUATION_STEPS {
+            let share = f64::from(step) / f64::from(CONTINUATION_STEPS);
             blocks.clear();
             blocks.extend(view.blocks.iter().map(|b| b.with_friction(share)));
             let partial = View {
@@ -386,7 +394,7 @@ impl Solver {
             let end = self.newton.run(&partial, z, tolerance, STEPS.min(left));
             spent += end.iterations;
             if !end.solved {
-                let left = limit.saturating_sub(spent).min(limit / GROWTH);
+                let left = limit.saturating_sub(spent).min(limit / CONTINUATION_STEPS);
                 spent += self.newton.proximal(&partial, z, left);
             }
         }
@@ -413,7 +421,7 @@ impl Solver {
         self.candidate.clear();
         self.candidate.extend_from_slice(z);
         *spent += self.newton.canonicalise(view, &mut self.candidate, weak);
-        if view.holds(&self.candidate, &self.newton.w, tolerance) {
+        if view.is_solution(&self.candidate, &self.newton.w, tolerance) {
             z.copy_from_slice(&self.candidate);
         } else {
             self.newton.velocity(view, z);
@@ -424,7 +432,7 @@ impl Solver {
                 .find(view, s, z, &self.newton.w, &mut self.candidate);
         if found {
             self.newton.velocity(view, &self.candidate);
-            if view.holds(&self.candidate, &self.newton.w, tolerance) {
+            if view.is_solution(&self.candidate, &self.newton.w, tolerance) {
                 z.copy_from_slice(&self.candidate);
             } else {
                 self.newton.velocity(view, z);
@@ -434,16 +442,16 @@ impl Solver {
     }
 }
 
-/// Whether there are contacts only, and all of them open by themselves.
+/// Whether there are contacts only, and `z = 0` opens all of them.
 #[inline]
-pub(super) fn separates(view: &View<'_>) -> bool {
+pub(super) fn all_separate(view: &View<'_>) -> bool {
     let separates = |(block, &first): (&Block, &usize)| block.is_contact() && view.q[first] >= 0.0;
     view.blocks.iter().zip(view.first).all(separates) && view.q.iter().all(|q| q.is_finite())
 }
 
 /// One contact with friction alone; `None` where the closed forms do not apply.
 #[inline]
-pub(super) fn single(
+pub(super) fn solve_single(
     view: &View<'_>,
     block: Block,
     matrix: &Dense,
@@ -456,20 +464,20 @@ pub(super) fn single(
     match (matrix.as_slice(), view.q, &mut *z) {
         (&[a, b, c, d], &[n, t], z @ &mut [_, _]) => {
             let found = closed_form::plane(&[[a, b], [c, d]], &[n, t], mu);
-            take(found, view, z, tolerance)
+            accept_single(found, view, z, tolerance)
         }
         (entries, &[n, t1, t2], z @ &mut [z0, z1, z2]) => {
             let (rows, _) = entries.as_chunks::<3>();
             let m: &[[f64; 3]; 3] = rows.try_into().ok()?;
             let found = closed_form::space(m, &[n, t1, t2], mu, &[z0, z1, z2]);
-            take(found, view, z, tolerance)
+            accept_single(found, view, z, tolerance)
         }
         _ => None,
     }
 }
 
 #[inline]
-fn take<const D: usize>(
+fn accept_single<const D: usize>(
     found: Single<D>,
     view: &View<'_>,
     z: &mut [f64],
@@ -480,7 +488,7 @@ fn take<const D: usize>(
             let mut w = [0.0; D];
             view.velocity(&impulse, &mut w);
             let residual = view.block_residual(0, &impulse, &w);
-            if !view.holds(&impulse, &w, tolerance) {
+            if !view.is_solution(&impulse, &w, tolerance) {
                 return None;
             }
             z.copy_from_slice(&impulse);
@@ -489,7 +497,7 @@ fn take<const D: usize>(
                 ..outcome_of(Status::Solved, 0, residual)
             })
         }
-        Single::Refuted if D == 2 => {
+        Single::NoSolution if D == 2 => {
             z.fill(0.0);
             let mut w = [0.0; D];
             view.velocity(z, &mut w);
@@ -503,7 +511,7 @@ fn take<const D: usize>(
     }
 }
 
-/// Whether the problem is one spatial contact of which every mode is refuted.
+/// Whether the problem is one spatial contact without a consistent mode.
 fn no_mode_of_space(view: &View<'_>) -> bool {
     let (&[Block::Coulomb { mu, .. }], &[n, t1, t2], Matrix::Dense(matrix)) =
         (view.blocks, view.q, view.matrix)
@@ -512,7 +520,7 @@ fn no_mode_of_space(view: &View<'_>) -> bool {
     };
     let (rows, _) = matrix.as_slice().as_chunks::<3>();
     rows.try_into().is_ok_and(|m: &[[f64; 3]; 3]| {
-        closed_form::space(m, &[n, t1, t2], mu, &[0.0; 3]) == Single::Refuted
+        closed_form::space(m, &[n, t1, t2], mu, &[0.0; 3]) == Single::NoSolution
     })
 }
 

@@ -1,4 +1,4 @@
-//! The parts of a problem that do not act on each other.
+//! The uncoupled parts of a problem.
 
 use super::block::Block;
 use super::matrix::Matrix;
@@ -41,37 +41,37 @@ impl Islands {
             }
         }
         self.unite_coupled(view);
-        self.sort(count);
+        self.number_islands(count);
     }
 
     fn unite_coupled(&mut self, view: &View<'_>) {
         let block_of = std::mem::take(&mut self.block_of);
-        let mut apart = view.blocks.len();
+        let mut components = view.blocks.len();
         for (i, &k) in block_of.iter().enumerate() {
             match view.matrix {
                 Matrix::Dense(m) => {
                     for (v, &l) in m.row(i).iter().zip(&block_of) {
                         if *v != 0.0 && l != k {
-                            apart -= usize::from(self.sets.unite(k, l));
+                            components -= usize::from(self.sets.unite(k, l));
                         }
                     }
                 }
                 Matrix::Rows(m) => {
                     for (&j, v) in m.cols(i).iter().zip(m.values(i)) {
                         if *v != 0.0 {
-                            apart -= usize::from(self.sets.unite(k, block_of[j]));
+                            components -= usize::from(self.sets.unite(k, block_of[j]));
                         }
                     }
                 }
             }
-            if apart == 1 {
+            if components == 1 {
                 break;
             }
         }
         self.block_of = block_of;
     }
 
-    fn sort(&mut self, count: usize) {
+    fn number_islands(&mut self, count: usize) {
         self.number.clear();
         self.start.clear();
         self.start.push(0);
@@ -111,7 +111,7 @@ impl Islands {
     }
 }
 
-/// Rows up to which the matrix of a part is dense.
+/// Largest number of rows for which the matrix of a part is dense.
 pub(super) const DENSE_LIMIT: usize = 300;
 
 /// A part of a problem, with its own numbering.

@@ -7,32 +7,31 @@ use super::residual::View;
 use crate::cone::norm;
 use saltus_linear::{Lu, MatrixSink, RANK_TOLERANCE, SquareMatrix, axpy, max_abs};
 
-/// Regularisation of singular systems, relative to their scaled diagonal: one that costs few digits, and one for ill-conditioned
-/// systems.
+/// Regularisations of singular systems, relative to their scaled diagonal; the smaller one for ill-conditioned systems.
 const RIDGES: [f64; 2] = [1e-4, 1e-8];
 /// Regularisation of sparse systems.
 const SPARSE_RIDGE: f64 = 1e-8;
-/// A singular system whose equations hold to this, relative, is consistent.
+/// Relative residual up to which a singular system is consistent.
 const CONSISTENT: f64 = 1e-8;
-/// Corrections that take the regularisation back.
+/// Largest number of corrections for the regularisation.
 const CORRECTIONS: u32 = 20;
-/// Its solution is at most this many times as large as its right-hand side.
-const LARGEST: f64 = 1e5;
-/// Unknowns up to which contradictory systems are solved by an orthogonal factorisation.
-const ORTHOGONAL: usize = 100;
+/// Largest ratio of the solution to the right-hand side for which it is accepted as one of the singular system.
+const MAX_AMPLIFICATION: f64 = 1e5;
+/// Largest number of unknowns for which contradictory systems are solved by an orthogonal factorisation.
+const ORTHOGONAL_LIMIT: usize = 100;
 
-/// How an unknown takes part in a step.
+/// Role of an impulse in a Newton step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Part {
+pub(super) enum Role {
     /// An unknown of the linear system, with its number there.
     Free(usize),
-    /// Its change is known.
+    /// Its change is given.
     Fixed,
-    /// Its change is known up to a multiple of that of another row: its row and the factor.
-    Follows(usize, f64),
+    /// Its change is a given value plus a multiple of that of another row: the row and the factor.
+    Dependent(usize, f64),
 }
 
-/// What row of the linear system belongs to an unknown.
+/// The equation of a free unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Law {
     /// `w = 0`.
@@ -41,7 +40,7 @@ pub(super) enum Law {
     Slip,
 }
 
-/// What the last linear system was factorised into.
+/// Kind of the last factorisation.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) enum Factors {
     #[default]
@@ -63,7 +62,7 @@ impl Newton {
         self.solve(z)
     }
 
-    /// Decides how the rows of one block take part.
+    /// Chooses the branch of one block.
     fn branch(&mut self, view: &View<'_>, k: usize, block: Block, z: &[f64]) {
         let first = view.first[k];
         let x = self.d[first] * z[first] - self.w[first];
@@ -97,7 +96,7 @@ impl Newton {
                     self.set_free(first, Law::Velocity);
                     x / self.d[first]
                 } else {
-                    view.carried(k, z)
+                    view.joint_load(k, z)
                 };
                 for (from, count, mu) in block.discs() {
                     self.branch_disc(first, first + from, count, (mu, radius), block, z);
@@ -134,7 +133,7 @@ impl Newton {
             }
         } else if count == 1 && block.is_contact() {
             let sign = (d * z[first] - self.w[first]).signum();
-            self.part[first] = Part::Follows(normal, mu * sign);
+            self.role[first] = Role::Dependent(normal, mu * sign);
             self.step[first] = mu * sign * z[normal] - z[first];
         } else {
             for i in first..first + count {
@@ -144,7 +143,7 @@ impl Newton {
     }
 
     fn set_free(&mut self, i: usize, law: Law) {
-        self.part[i] = Part::Free(if self.sparse.is_some() {
+        self.role[i] = Role::Free(if self.sparse.is_some() {
             i
         } else {
             self.free.len()
@@ -155,11 +154,11 @@ impl Newton {
     }
 
     fn set_fixed(&mut self, i: usize, change: f64) {
-        self.part[i] = Part::Fixed;
+        self.role[i] = Role::Fixed;
         self.step[i] = change;
     }
 
-    /// Forgets all branches: from here on they are prescribed, one for each row, by
+    /// Removes all branches, which are then prescribed, one for each row, by
     /// [`prescribe_zero_velocity`](Self::prescribe_zero_velocity), [`prescribe_impulse`](Self::prescribe_impulse) and
     /// [`prescribe_multiple`](Self::prescribe_multiple).
     pub fn clear_branches(&mut self, view: &View<'_>) {
@@ -179,7 +178,7 @@ impl Newton {
 
     /// Prescribes the impulse of row `i` as a multiple of that of `leader`.
     pub fn prescribe_multiple(&mut self, i: usize, leader: usize, factor: f64) {
-        self.part[i] = Part::Follows(leader, factor);
+        self.role[i] = Role::Dependent(leader, factor);
         self.step[i] = 0.0;
     }
 
@@ -204,10 +203,10 @@ impl Newton {
     fn assemble(&mut self, view: &View<'_>, z: &[f64]) {
         let mut m = self.free.len();
         if let Some(sparse) = &mut self.sparse {
-            m = self.part.len();
+            m = self.role.len();
             sparse.clear();
-            for (i, part) in self.part.iter().enumerate() {
-                if !matches!(part, Part::Free(_)) {
+            for (i, role) in self.role.iter().enumerate() {
+                if !matches!(role, Role::Free(_)) {
                     sparse.entry(i, i, 1.0);
                 }
             }
@@ -219,7 +218,7 @@ impl Newton {
         for n in 0..self.free.len() {
             let i = self.free[n];
             if self.law[i] == Law::Velocity
-                && let Part::Free(a) = self.part[i]
+                && let Role::Free(a) = self.role[i]
             {
                 let known = self.velocity_row(view, i, a, self.s[i]);
                 self.rhs[a] -= self.s[i] * (self.w[i] + known);
@@ -228,7 +227,7 @@ impl Newton {
         for (k, &block) in view.blocks.iter().enumerate() {
             let first = view.first[k];
             let contact = block.is_contact();
-            if contact && self.part[first] == Part::Fixed {
+            if contact && self.role[first] == Role::Fixed {
                 continue;
             }
             for (from, count, mu) in block.discs() {
@@ -240,7 +239,7 @@ impl Newton {
     }
 
     fn slips(&self, i: usize) -> bool {
-        matches!(self.part[i], Part::Free(_)) && self.law[i] == Law::Slip
+        matches!(self.role[i], Role::Free(_)) && self.law[i] == Law::Slip
     }
 
     /// Adds to entry `(a, b)` of the linear system.
@@ -252,7 +251,7 @@ impl Newton {
         }
     }
 
-    /// Adds `factor` times row `i` of the matrix to row `a` of the system; returns what the known changes contribute.
+    /// Adds `factor` times row `i` of the matrix to row `a` of the system; returns the contribution of the given changes.
     fn velocity_row(&mut self, view: &View<'_>, i: usize, a: usize, factor: f64) -> f64 {
         let mut known = match view.matrix {
             Matrix::Dense(matrix) => self.dense_row(matrix.row(i), a, factor),
@@ -260,10 +259,10 @@ impl Newton {
         };
         if self.shift > 0.0 {
             let own = self.shift / (self.s[i] * self.s[i]);
-            match self.part[i] {
-                Part::Free(b) => self.add_entry(a, b, factor * self.s[i] * own),
-                Part::Fixed => known += own * self.step[i],
-                Part::Follows(..) => {}
+            match self.role[i] {
+                Role::Free(b) => self.add_entry(a, b, factor * self.s[i] * own),
+                Role::Fixed => known += own * self.step[i],
+                Role::Dependent(..) => {}
             }
         }
         known
@@ -272,14 +271,14 @@ impl Newton {
     fn dense_row(&mut self, row: &[f64], a: usize, factor: f64) -> f64 {
         let to = self.jacobian.row_mut(a);
         let mut known = 0.0;
-        let columns = row.iter().zip(&self.part);
-        for ((value, part), (s, step)) in columns.zip(self.s.iter().zip(&self.step)) {
-            match *part {
-                Part::Free(b) => to[b] += factor * s * value,
-                Part::Fixed => known += value * step,
-                Part::Follows(leader, c) => {
+        let columns = row.iter().zip(&self.role);
+        for ((value, role), (s, step)) in columns.zip(self.s.iter().zip(&self.step)) {
+            match *role {
+                Role::Free(b) => to[b] += factor * s * value,
+                Role::Fixed => known += value * step,
+                Role::Dependent(leader, c) => {
                     known += value * step;
-                    if let Part::Free(b) = self.part[leader] {
+                    if let Role::Free(b) = self.role[leader] {
                         to[b] += factor * self.s[leader] * c * value;
                     }
                 }
@@ -291,12 +290,12 @@ impl Newton {
     fn sparse_row(&mut self, cols: &[usize], values: &[f64], a: usize, factor: f64) -> f64 {
         let mut known = 0.0;
         for (&j, value) in cols.iter().zip(values) {
-            match self.part[j] {
-                Part::Free(b) => self.add_entry(a, b, factor * self.s[j] * value),
-                Part::Fixed => known += value * self.step[j],
-                Part::Follows(leader, c) => {
+            match self.role[j] {
+                Role::Free(b) => self.add_entry(a, b, factor * self.s[j] * value),
+                Role::Fixed => known += value * self.step[j],
+                Role::Dependent(leader, c) => {
                     known += value * self.step[j];
-                    if let Part::Free(b) = self.part[leader] {
+                    if let Role::Free(b) = self.role[leader] {
                         self.add_entry(a, b, factor * self.s[leader] * c * value);
                     }
                 }
@@ -322,17 +321,17 @@ impl Newton {
         }
         let size = norm(&e[..count]);
         e = e.map(|v| v / size);
-        let carried = view.carried(k, z);
+        let joint_load = view.joint_load(k, z);
         let (load, bound) = if block.is_contact() {
             let x = z[normal] - self.w[normal] / self.d[normal];
             (z[normal], d * mu * x)
         } else {
-            (carried, d * mu * carried)
+            (joint_load, d * mu * joint_load)
         };
         let share = bound / size;
         for r in 0..count {
             let i = first + r;
-            let Part::Free(a) = self.part[i] else {
+            let Role::Free(a) = self.role[i] else {
                 continue;
             };
             let s = self.s[i];
@@ -340,7 +339,7 @@ impl Newton {
             for c in 0..count {
                 let tangent = if r == c { 1.0 } else { 0.0 } - e[r] * e[c];
                 let own = if r == c { d } else { 0.0 } - share * tangent * d;
-                if let Part::Free(b) = self.part[first + c] {
+                if let Role::Free(b) = self.role[first + c] {
                     self.add_entry(a, b, s * self.s[first + c] * own);
                 }
                 if count > 1 {
@@ -355,14 +354,14 @@ impl Newton {
                     ..
                 } => {
                     for j in first_normal..first_normal + normals {
-                        if let Part::Free(b) = self.part[j] {
-                            let slope = mu * d * e[r] * z[j] / carried;
+                        if let Role::Free(b) = self.role[j] {
+                            let slope = mu * d * e[r] * z[j] / joint_load;
                             self.add_entry(a, b, -s * self.s[j] * slope);
                         }
                     }
                 }
                 _ => {
-                    if let Part::Free(b) = self.part[normal] {
+                    if let Role::Free(b) = self.role[normal] {
                         self.add_entry(a, b, -s * self.s[normal] * mu * d * e[r]);
                     }
                 }
@@ -381,11 +380,11 @@ impl Newton {
         self.regular =
             self.lu.factorise(&self.jacobian).is_ok() && self.lu.pivot_ratio() > RANK_TOLERANCE;
         if !self.regular {
-            self.shift_to_point(z);
+            self.use_point_as_unknown(z);
             if !self.solve_singular() {
                 return false;
             }
-            self.subtract_point(z);
+            self.step_from_point(z);
             return self.expand_step();
         }
         self.solve_with_factors();
@@ -403,7 +402,7 @@ impl Newton {
                 return true;
             }
         }
-        if m > ORTHOGONAL {
+        if m > ORTHOGONAL_LIMIT {
             return self.y.len() == m;
         }
         self.add_to_diagonal(-self.ridge);
@@ -420,39 +419,39 @@ impl Newton {
         }
     }
 
-    /// Turns the right-hand side of the step into that of the point it leads to, where that is asked for.
-    fn shift_to_point(&mut self, z: &[f64]) {
+    /// With `absolute`, changes the right-hand side so that the unknown is the point, not the step.
+    fn use_point_as_unknown(&mut self, z: &[f64]) {
         if !self.absolute {
             return;
         }
-        self.defect.clear();
-        self.defect.resize(self.rhs.len(), 0.0);
+        self.residual.clear();
+        self.residual.resize(self.rhs.len(), 0.0);
         for &i in &self.free {
-            if let Part::Free(a) = self.part[i] {
-                self.defect[a] = z[i] / self.s[i];
+            if let Role::Free(a) = self.role[i] {
+                self.residual[a] = z[i] / self.s[i];
             }
         }
-        // Of a sparse matrix the regularisation is in it already.
-        axpy(-self.ridge, &self.defect, &mut self.rhs);
+        // A sparse matrix contains the regularisation already.
+        axpy(-self.ridge, &self.residual, &mut self.rhs);
         match &self.sparse {
-            Some(sparse) => sparse.apply_add(1.0, &self.defect, &mut self.rhs),
-            None => self.jacobian.apply_add(1.0, &self.defect, &mut self.rhs),
+            Some(sparse) => sparse.apply_add(1.0, &self.residual, &mut self.rhs),
+            None => self.jacobian.apply_add(1.0, &self.residual, &mut self.rhs),
         }
     }
 
-    /// Turns the point in `y` into the step to it.
-    fn subtract_point(&mut self, z: &[f64]) {
+    /// With `absolute`, changes the point in `y` to the step.
+    fn step_from_point(&mut self, z: &[f64]) {
         if !self.absolute {
             return;
         }
         for &i in &self.free {
-            if let Part::Free(a) = self.part[i] {
+            if let Role::Free(a) = self.role[i] {
                 self.y[a] -= z[i] / self.s[i];
             }
         }
     }
 
-    /// A sparse system is regularised in any case: nothing says whether it is singular.
+    /// A sparse system is always regularised, because its factorisation does not reveal whether it is singular.
     fn solve_sparse(&mut self, z: &[f64]) -> bool {
         self.factors = Factors::Ridge;
         self.regular = false;
@@ -460,17 +459,17 @@ impl Newton {
         let Some(sparse) = &mut self.sparse else {
             return false;
         };
-        for a in 0..self.part.len() {
+        for a in 0..self.role.len() {
             sparse.entry(a, a, SPARSE_RIDGE);
         }
         if sparse.factorise().is_err() {
             return false;
         }
-        self.shift_to_point(z);
+        self.use_point_as_unknown(z);
         if !self.solve_with_ridge() {
             return false;
         }
-        self.subtract_point(z);
+        self.step_from_point(z);
         true
     }
 
@@ -495,45 +494,45 @@ impl Newton {
             Factors::Orthogonal => {
                 self.y.clear();
                 self.y.resize(self.rhs.len(), 0.0);
-                self.defect.clone_from(&self.rhs);
-                self.rank.solve(&mut self.defect, &mut self.y);
+                self.residual.clone_from(&self.rhs);
+                self.rank.solve(&mut self.residual, &mut self.y);
             }
         }
     }
 
-    /// `y` from `rhs` with the regularised matrix and corrections that take the regularisation back. Says whether the equations hold
-    /// and the solution is not too large to be one of the singular system.
+    /// `y` from `rhs` with the regularised matrix, corrected for the regularisation. Whether the system is consistent and the solution is
+    /// not too large.
     fn solve_with_ridge(&mut self) -> bool {
         let size = max_abs(&self.rhs);
         let sparse = self.sparse.as_deref();
         let largest = if sparse.is_some() {
             f64::INFINITY
         } else {
-            LARGEST * size
+            MAX_AMPLIFICATION * size
         };
         self.y.clone_from(&self.rhs);
         Self::inverse_with_ridge(&self.lu, sparse, &mut self.y);
         let mut before = f64::INFINITY;
         for _ in 0..CORRECTIONS {
-            self.defect.clone_from(&self.rhs);
+            self.residual.clone_from(&self.rhs);
             match sparse {
-                Some(sparse) => sparse.apply_add(-1.0, &self.y, &mut self.defect),
-                None => self.jacobian.apply_add(-1.0, &self.y, &mut self.defect),
+                Some(sparse) => sparse.apply_add(-1.0, &self.y, &mut self.residual),
+                None => self.jacobian.apply_add(-1.0, &self.y, &mut self.residual),
             }
-            axpy(self.ridge, &self.y, &mut self.defect);
-            let missed = max_abs(&self.defect);
-            if missed <= 1e-14 * size || !(missed <= 0.5 * before) {
-                before = before.min(missed);
+            axpy(self.ridge, &self.y, &mut self.residual);
+            let residual_size = max_abs(&self.residual);
+            if residual_size <= 1e-14 * size || !(residual_size <= 0.5 * before) {
+                before = before.min(residual_size);
                 break;
             }
-            before = missed;
-            Self::inverse_with_ridge(&self.lu, sparse, &mut self.defect);
-            axpy(1.0, &self.defect, &mut self.y);
+            before = residual_size;
+            Self::inverse_with_ridge(&self.lu, sparse, &mut self.residual);
+            axpy(1.0, &self.residual, &mut self.y);
         }
         before <= CONSISTENT * size && max_abs(&self.y) <= largest
     }
 
-    /// The step of the last branches and factors from `z`, where all branches are linear and what they fix is met already.
+    /// The step with the last branches and factors (chord method), where all branches are linear and fixed impulses have their values.
     pub(super) fn chord(&mut self) -> bool {
         if self.sparse.is_some() || self.free.iter().any(|&i| self.law[i] == Law::Slip) {
             return false;
@@ -542,8 +541,8 @@ impl Newton {
         for &i in &self.free {
             self.rhs.push(-self.s[i] * self.w[i]);
         }
-        for (i, part) in self.part.iter().enumerate() {
-            if !matches!(part, Part::Free(_)) {
+        for (i, role) in self.role.iter().enumerate() {
+            if !matches!(role, Role::Free(_)) {
                 self.step[i] = 0.0;
             }
         }
@@ -553,13 +552,13 @@ impl Newton {
 
     /// The changes of all impulses from those of the scaled free unknowns `y`.
     fn expand_step(&mut self) -> bool {
-        for i in 0..self.part.len() {
-            if let Part::Free(a) = self.part[i] {
+        for i in 0..self.role.len() {
+            if let Role::Free(a) = self.role[i] {
                 self.step[i] = self.s[i] * self.y[a];
             }
         }
-        for i in 0..self.part.len() {
-            if let Part::Follows(leader, c) = self.part[i] {
+        for i in 0..self.role.len() {
+            if let Role::Dependent(leader, c) = self.role[i] {
                 self.step[i] += c * self.step[leader];
             }
         }

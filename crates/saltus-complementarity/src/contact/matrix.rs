@@ -4,27 +4,27 @@ use crate::operator::{Product, entries_of};
 use saltus_linear::{Dense, SparseRows, dot};
 use std::sync::Arc;
 
-/// How the matrix is given.
+/// Form in which the matrix is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Form {
     #[default]
     Dense,
     Sparse,
-    Free,
+    MatrixFree,
 }
 
-/// The matrix as the caller gives it, with buffers that outlive the problem.
+/// The matrix as given, with buffers reused between problems.
 #[derive(Debug, Default)]
 pub(super) struct Storage {
     form: Form,
-    /// Whether the matrix belongs to the present shape.
+    /// Whether the matrix is for the current blocks.
     current: bool,
     dense: Dense,
     entries: Vec<Entry>,
     rows: SparseRows,
     /// Whether `rows` holds all entries.
     compressed: bool,
-    free: Option<Arc<dyn Product>>,
+    product_operator: Option<Arc<dyn Product>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -35,12 +35,12 @@ struct Entry {
 }
 
 impl Storage {
-    /// A new shape: the next matrix starts from zero, dense unless said otherwise.
+    /// Begins a new problem, with a dense matrix of zeros unless another form is set.
     #[inline]
     pub fn begin(&mut self) {
         self.form = Form::Dense;
         self.current = false;
-        self.free = None;
+        self.product_operator = None;
     }
 
     /// The number of rows has changed.
@@ -55,13 +55,13 @@ impl Storage {
         self.form = Form::Sparse;
         self.entries.clear();
         self.compressed = false;
-        self.free = None;
+        self.product_operator = None;
     }
 
-    pub fn set_free(&mut self, product: Arc<dyn Product>) {
-        self.form = Form::Free;
+    pub fn set_product_operator(&mut self, product: Arc<dyn Product>) {
+        self.form = Form::MatrixFree;
         self.compressed = false;
-        self.free = Some(product);
+        self.product_operator = Some(product);
     }
 
     #[inline]
@@ -87,7 +87,7 @@ impl Storage {
         }
     }
 
-    /// Brings the matrix into the form that is solved; false where its size is not `n`.
+    /// Converts the matrix to the form used by the solvers; false where its size is not `n`.
     #[inline]
     pub fn prepare(&mut self, n: usize) -> bool {
         match self.form {
@@ -104,13 +104,13 @@ impl Storage {
                 }
                 inside
             }
-            Form::Free => self.assemble(n),
+            Form::MatrixFree => self.assemble(n),
         }
     }
 
     #[cold]
     fn assemble(&mut self, n: usize) -> bool {
-        let Some(product) = self.free.as_ref().filter(|p| p.size() == n) else {
+        let Some(product) = self.product_operator.as_ref().filter(|p| p.size() == n) else {
             return false;
         };
         let list = entries_of(&**product).into_iter();
@@ -122,7 +122,7 @@ impl Storage {
         true
     }
 
-    /// The matrix as it was [prepared](Self::prepare); before that, what is there of it.
+    /// The matrix, complete after [`prepare`](Self::prepare).
     #[inline]
     pub fn matrix(&self) -> Matrix<'_> {
         match self.form {
@@ -166,7 +166,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// The absolute terms of row `i` times `x`.
+    /// The sum of the absolute terms of row `i` times `x`.
     pub fn row_size(&self, i: usize, x: &[f64]) -> f64 {
         match self {
             Self::Dense(m) => m.row(i).iter().zip(x).map(|(a, x)| (a * x).abs()).sum(),

@@ -1,6 +1,6 @@
 //! The problem that a time step poses: impulses `z` and velocities `w = A z + q` that obey, block by block, the laws of
 //! constraints, contacts and dry friction.
-// What is not at most a bound may be no number, and then it counts as a miss.
+// Negated comparisons, so that NaN exceeds every bound.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
 mod block;
@@ -11,12 +11,12 @@ mod enumeration;
 mod gauss_seidel;
 mod general;
 mod islands;
-mod library;
 mod linearise;
 mod matrix;
-mod memory;
 mod newton;
+mod reduction;
 mod residual;
+mod warm_start;
 
 pub use block::{Block, BlockState};
 pub use data::{ContactData, ContactDataError};
@@ -26,10 +26,10 @@ use crate::outcome::{Status, Tolerance};
 use general::Solver;
 use islands::{DENSE_LIMIT, Islands, Part};
 use matrix::{Matrix, Storage};
-use memory::Memory;
 use residual::{Compliance, View, natural_map};
 use saltus_linear::Dense;
 use std::sync::Arc;
+use warm_start::WarmStart;
 
 /// Rows of the largest problem whose matrix is assembled from products.
 pub const CONTACT_ASSEMBLY_LIMIT: usize = 6000;
@@ -69,18 +69,18 @@ pub struct ContactProblem {
     q: Vec<f64>,
     z: Vec<f64>,
     /// Whether a block was replaced by one of another shape.
-    misshapen: bool,
+    shape_changed: bool,
     storage: Storage,
-    memory: Memory,
+    warm_start: WarmStart,
     solver: Solver,
     islands: Islands,
     part: Part,
 }
 
-/// How a solve ended, with the numbers that prove it.
+/// Outcome of a solve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContactOutcome {
-    /// The word. `Solved` only where the residual, recomputed from the data, is within tolerance; `Infeasible` only with a proof;
+    /// `Solved` only where the residual, recomputed from the data, is within tolerance; `Infeasible` only with a proof;
     /// `Inconsistent` where the problem is malformed (a negative coefficient, `lo > hi`, carrying rows of a joint that are no
     /// equalities, entries outside of the matrix) or its equations contradict each other.
     pub status: Status,
@@ -91,7 +91,7 @@ pub struct ContactOutcome {
     /// How many impulses are not unique.
     pub redundant: u32,
     /// Whether a contact alone has several solutions with different velocities (Painlevé); the first in the order open, stick, slip
-    /// is taken. Not looked for in other problems.
+    /// is taken. Not determined for other problems.
     pub multiple: bool,
 }
 
@@ -104,7 +104,7 @@ impl ContactOutcome {
 }
 
 impl ContactProblem {
-    /// Starts a new problem: removes all blocks and the matrix, keeps buffers and the memory of impulses by id.
+    /// Starts a new problem: removes all blocks and the matrix, keeps buffers and the impulses for warm starts.
     #[inline]
     pub fn begin(&mut self) {
         self.ids.clear();
@@ -112,12 +112,13 @@ impl ContactProblem {
         self.first.clear();
         self.q.clear();
         self.z.clear();
-        self.misshapen = false;
+        self.shape_changed = false;
         self.storage.begin();
-        self.memory.begin();
+        self.warm_start.begin();
     }
 
-    /// Appends a block and returns its first row; `q` and `z` are zero there. The `id` finds its impulses again in the next problem.
+    /// Appends a block and returns its first row; `q` and `z` are zero there. The `id` identifies its impulses in
+    /// the next problem.
     #[inline]
     pub fn push(&mut self, id: u64, block: Block) -> usize {
         let first = self.q.len();
@@ -167,18 +168,17 @@ impl ContactProblem {
         if self.blocks[k].same_shape(block) {
             self.blocks[k] = block;
         } else {
-            self.misshapen = true;
+            self.shape_changed = true;
         }
     }
 
-    /// The dense matrix `A` (rows × rows), zero when it is first asked for after blocks were pushed. Of a sparse problem, makes it
-    /// a dense one.
+    /// The dense matrix `A` (rows × rows), zero at the first call after blocks were pushed. Makes a sparse problem dense.
     #[inline]
     pub fn matrix_mut(&mut self) -> &mut Dense {
         self.storage.dense_mut(self.q.len())
     }
 
-    /// From here on the matrix is sparse, and empty: fill it by [`add`](Self::add).
+    /// Makes the matrix sparse and empty; fill it by [`add`](Self::add).
     pub fn begin_sparse(&mut self) {
         self.storage.begin_sparse();
     }
@@ -188,10 +188,10 @@ impl ContactProblem {
         self.storage.add(self.q.len(), row, col, value);
     }
 
-    /// Takes a matrix that is known by its products only. Its entries are found by as many products as it has rows, at most
+    /// Sets a matrix that is given by its products only. Its entries are computed by as many products as it has rows, at most
     /// [`CONTACT_ASSEMBLY_LIMIT`].
     pub fn free(&mut self, product: Arc<dyn Product>) {
-        self.storage.set_free(product);
+        self.storage.set_product_operator(product);
     }
 
     /// Velocities without impulses `q` (rows).
@@ -206,7 +206,7 @@ impl ContactProblem {
         &mut self.q
     }
 
-    /// Impulses `z` (rows): the guess before, the answer after [`solve`](Self::solve).
+    /// Impulses `z` (rows): the guess before, the solution after [`solve`](Self::solve).
     #[must_use]
     pub fn z(&self) -> &[f64] {
         &self.z
@@ -228,26 +228,27 @@ impl ContactProblem {
         for k in 0..self.blocks.len() {
             let (first, block) = (self.first[k], self.blocks[k]);
             let own = &mut self.z[first..first + block.rows()];
-            match self.memory.recall(self.ids[k], block, k) {
+            match self.warm_start.impulses_of(self.ids[k], block, k) {
                 Some(z) => own.copy_from_slice(z),
                 None => own.fill(0.0),
             }
         }
     }
 
-    /// What [`guess_from_memory`](Self::guess_from_memory) finds: id, law and impulses of every block of the problem solved last.
+    /// Id, law and impulses of every block of the problem solved last, as used by
+    /// [`guess_from_memory`](Self::guess_from_memory).
     pub fn memory(&self) -> impl Iterator<Item = (u64, Block, &[f64])> {
-        self.memory.iter()
+        self.warm_start.iter()
     }
 
-    /// Empties the memory of impulses.
+    /// Removes the impulses of the problem solved last.
     pub fn forget(&mut self) {
-        self.memory.clear();
+        self.warm_start.clear();
     }
 
-    /// Adds the impulses of a block to the memory; of its law the shape alone counts.
+    /// Adds the impulses of a block to those for warm starts; only the shape of its law is used.
     pub fn remember(&mut self, id: u64, block: Block, z: &[f64]) {
-        self.memory.push(id, block, z);
+        self.warm_start.push(id, block, z);
     }
 
     /// Diagonal entry of `A` [1/kg]; of a sparse or free matrix after [`solve`](Self::solve).
@@ -256,16 +257,16 @@ impl ContactProblem {
         self.matrix().entry(row, row)
     }
 
-    /// Solves the problem from the guess in [`z`](Self::z) and leaves the answer there; where none is found, the point that came
-    /// nearest.
+    /// Solves the problem from the guess in [`z`](Self::z), which is replaced by the solution; where none is found, by the point of
+    /// smallest residual.
     ///
-    /// A block may miss its law by `tolerance.floor + tolerance.residual · s`, `s` being the smaller of the sum of the absolute
+    /// The residual of a block may be `tolerance.floor + tolerance.residual · s`, `s` being the smaller of the sum of the absolute
     /// terms of its velocity and of `√d ‖q‖` with `‖q‖² = Σ q_i²/d_i`, `d` the diagonal of `A`; beyond that the rounding of those
     /// terms (1e-14 of them). Equalities and unilateral rows alone are judged as by [`MlcpSolver`](crate::MlcpSolver).
     pub fn solve(&mut self, tolerance: Tolerance) -> ContactOutcome {
         let outcome = self.dispatch(tolerance);
         if outcome.is_solved() {
-            self.memory
+            self.warm_start
                 .store(&self.ids, &self.blocks, &self.first, &self.z);
         }
         outcome
@@ -274,7 +275,7 @@ impl ContactProblem {
     #[inline]
     fn dispatch(&mut self, tolerance: Tolerance) -> ContactOutcome {
         let n = self.q.len();
-        if self.misshapen || !self.storage.prepare(n) || !self.laws_are_valid() {
+        if self.shape_changed || !self.storage.prepare(n) || !self.laws_are_valid() {
             return general::outcome_of(Status::Inconsistent, 0, f64::NAN);
         }
         if n == 0 {
@@ -290,7 +291,7 @@ impl ContactProblem {
         if let Matrix::Dense(matrix) = view.matrix {
             if let [block] = self.blocks[..]
                 && let Some(outcome) =
-                    general::single(&view, block, matrix, &mut self.z, &tolerance)
+                    general::solve_single(&view, block, matrix, &mut self.z, &tolerance)
             {
                 return outcome;
             }
@@ -298,7 +299,7 @@ impl ContactProblem {
                 return self.solver.linear(&view, matrix, &mut self.z, tolerance);
             }
         }
-        if general::separates(&view) {
+        if general::all_separate(&view) {
             self.z.fill(0.0);
             return general::outcome_of(Status::Solved, 0, 0.0);
         }
@@ -320,13 +321,13 @@ impl ContactProblem {
         whole
     }
 
-    /// Whether the laws have numbers that make sense.
+    /// Whether all laws are admissible.
     #[inline]
     fn laws_are_valid(&self) -> bool {
         self.blocks.iter().all(|block| self.is_valid(*block))
     }
 
-    /// Whether the law of a block has numbers that make sense in this problem.
+    /// Whether the law of a block is admissible in this problem.
     #[inline]
     fn is_valid(&self, block: Block) -> bool {
         match block {
@@ -349,7 +350,7 @@ impl ContactProblem {
             })
     }
 
-    /// Brings the matrix into the form in which it is read.
+    /// Converts the matrix to the form used by the solvers.
     fn prepare(&mut self) -> bool {
         self.storage.prepare(self.q.len())
     }
@@ -381,7 +382,7 @@ impl ContactProblem {
     }
 
     /// The largest residual of a block over the scale `s` of [`solve`](Self::solve), without a unit: what `tolerance.residual`
-    /// bounds. Infinite where a block without data is missed. Of a sparse or free matrix after [`solve`](Self::solve).
+    /// bounds. Infinite where a block without data has a residual. Of a sparse or free matrix after [`solve`](Self::solve).
     #[must_use]
     pub fn relative_residual(&self) -> f64 {
         let view = self.view();
@@ -395,11 +396,11 @@ impl ContactProblem {
     pub fn worst_block(&self) -> (usize, f64) {
         let mut worst = (0, 0.0);
         for k in 0..self.blocks.len() {
-            let miss = self.block_residual(k);
-            if miss > worst.1 || miss.is_nan() {
-                worst = (k, miss);
+            let residual = self.block_residual(k);
+            if residual > worst.1 || residual.is_nan() {
+                worst = (k, residual);
             }
-            if miss.is_nan() {
+            if residual.is_nan() {
                 break;
             }
         }
@@ -427,10 +428,10 @@ impl ContactProblem {
         let (view, block, first) = (self.view(), self.blocks[k], self.first[k]);
         let d = Compliance::of(block, |i| view.matrix.entry(first + i, first + i));
         let z = &self.z[first..first + block.rows()];
-        natural_map(block, z, w, &d, view.carried(k, &self.z))
+        natural_map(block, z, w, &d, view.joint_load(k, &self.z))
     }
 
-    /// What block `k` does, from `z` and `w`.
+    /// State of block `k`, from `z` and `w`.
     #[must_use]
     pub fn state(&self, k: usize) -> BlockState {
         let (view, first) = (self.view(), self.first[k]);
@@ -444,7 +445,7 @@ impl ContactProblem {
 }
 
 impl ContactOutcome {
-    /// Takes in what became of one island.
+    /// Includes the outcome of one island.
     fn include(&mut self, part: Self) {
         if self.status == Status::Solved {
             self.status = part.status;

@@ -1,39 +1,40 @@
 //! Semismooth Newton method in the form of Alart and Curnier for all laws of a contact problem.
 //!
 //! With `x = d z − w` (`d` the compliance of the row, so that `x` is a velocity) a contact is open where `x_N ≤ 0`, sticks where
-//! `|x_T| ≤ μ (d_T/d_N) x_N` and slips along `e = x_T/|x_T|` elsewhere. What the branch prescribes directly is eliminated: the rows of
+//! `|x_T| ≤ μ (d_T/d_N) x_N` and slips along `e = x_T/|x_T|` elsewhere. Impulses prescribed by a branch are eliminated: those of
 //! open contacts, boxes at a bound, and the tangential impulse `z_T = μ e z_N` of planar slip. In the plane all branches are linear,
 //! and the point is exact as soon as the branches repeat.
 //!
 //! Source: Alart & Curnier, *Comput. Methods Appl. Mech. Engrg.* 92 (1991) 353–375.
 
 use super::block::Block;
-use super::linearise::{Factors, Law, Part};
+use super::linearise::{Factors, Law, Role};
 use super::matrix::Matrix;
 use super::residual::{View, row_compliance};
 use crate::outcome::Tolerance;
 use saltus_linear::{Dense, Lu, MinimumNorm, SquareMatrix};
 
-/// Steps taken in full without a new best point before the search along the step begins.
-const FULL: u32 = 8;
-/// Halvings of a step.
+/// Full steps without a new best point before the line search begins.
+const FULL_STEPS: u32 = 8;
+/// Largest number of halvings of a step.
 const HALVINGS: u32 = 6;
-/// Aim of the iteration, relative to the data.
+/// Residual at which the iteration ends, relative to the data.
 const GOAL: f64 = 1e-14;
-/// Most problems of a proximal sequence, and most steps on each.
+/// Largest number of problems of a proximal sequence, and of steps on each.
 const ROUNDS: u32 = 60;
 const INNER: u32 = 30;
 /// A proximal sequence ends at this residual, relative to the data.
 const SHARP: f64 = 1e-10;
-/// Last step of impulses that are not unique, relative.
+/// Relative last step of impulses that are not unique.
 const SETTLED: f64 = 1e-7;
-/// Compliance that decides of the mode of contacts between two, relative.
-const SOFT: f64 = 1e-6;
-/// Most steps to them.
-const SETTLING: u32 = 12;
-/// Below this residual, relative to the data, a step without progress is a matter of rounding.
-const NEAR: f64 = 1e-9;
-/// The method, with buffers that outlive the problem.
+/// Relative compliance added to decide the modes of contacts between two modes.
+const ADDED_COMPLIANCE: f64 = 1e-6;
+/// Largest number of steps to canonical impulses.
+const MAX_SETTLING_STEPS: u32 = 12;
+/// Below this residual, relative to the data, a step without progress is due to rounding.
+
+const NEAR_ROUNDING: f64 = 1e-9;
+/// The method, with buffers reused between problems.
 #[derive(Debug, Default)]
 pub(super) struct Newton {
     /// Compliance of each row.
@@ -47,9 +48,9 @@ pub(super) struct Newton {
     centre: Vec<f64>,
     pub(super) w: Vec<f64>,
     f: Vec<f64>,
-    pub(super) part: Vec<Part>,
+    pub(super) role: Vec<Role>,
     pub(super) law: Vec<Law>,
-    /// Known changes of the impulses; then the step.
+    /// Given changes of the impulses; then the step.
     pub(super) step: Vec<f64>,
     /// Rows of the free unknowns.
     pub(super) free: Vec<usize>,
@@ -61,10 +62,10 @@ pub(super) struct Newton {
     pub(super) lu: Lu,
     pub(super) rank: MinimumNorm,
     pub(super) factors: Factors,
-    pub(super) defect: Vec<f64>,
+    pub(super) residual: Vec<f64>,
     /// What was added to the diagonal of the linear system.
     pub(super) ridge: f64,
-    /// Whether singular systems are solved for the point and not for the step.
+    /// Whether singular systems are solved for the point instead of the step, so that the norm of the point is least.
     pub(super) absolute: bool,
     start: Vec<f64>,
     best: Vec<f64>,
@@ -73,7 +74,7 @@ pub(super) struct Newton {
     pub(super) regular: bool,
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct NewtonEnd {
     pub solved: bool,
@@ -121,8 +122,8 @@ impl Newton {
             Matrix::Dense(_) => None,
             Matrix::Rows(_) => Some(Box::new(SquareMatrix::new(n))),
         };
-        self.part.clear();
-        self.part.resize(n, Part::Fixed);
+        self.role.clear();
+        self.role.resize(n, Role::Fixed);
         self.law.clear();
         self.law.resize(n, Law::Velocity);
     }
@@ -142,7 +143,7 @@ impl Newton {
         self.s.iter().fold(f64::INFINITY, |least, s| least.min(*s))
     }
 
-    /// Brings `w` up to date.
+    /// Computes `w`.
     pub fn velocity(&mut self, view: &View<'_>, z: &[f64]) {
         view.velocity(z, &mut self.w);
     }
@@ -158,12 +159,12 @@ impl Newton {
         self.shift = 0.0;
         let (residual, iterations) = self.descend(view, z, GOAL * self.energy, limit);
         let goal = GOAL * self.energy;
-        if iterations > 0 && residual > goal && residual <= NEAR * self.energy {
+        if iterations > 0 && residual > goal && residual <= NEAR_ROUNDING * self.energy {
             self.refine(view, z);
         }
         view.velocity(z, &mut self.w);
         NewtonEnd {
-            solved: view.holds(z, &self.w, tolerance),
+            solved: view.is_solution(z, &self.w, tolerance),
             iterations,
             regular: self.regular,
         }
@@ -219,8 +220,8 @@ impl Newton {
         while residual > goal && steps < limit && self.linearise(view, z) {
             steps += 1;
             idle += 1;
-            let next = self.advance(view, z, residual, idle <= FULL);
-            let stuck = next > 0.25 * residual && next <= NEAR * self.energy;
+            let next = self.advance(view, z, residual, idle <= FULL_STEPS);
+            let stuck = next > 0.25 * residual && next <= NEAR_ROUNDING * self.energy;
             residual = next;
             if residual < least {
                 (least, idle) = (residual, 0);
@@ -234,10 +235,10 @@ impl Newton {
         (least, steps)
     }
 
-    /// Moves a solution that is not unique to one that does not depend on where the search for it began: the limit of solutions with a
-    /// vanishing compliance added, as the linear system of the last branches has it. With slip in space, where friction follows
-    /// normal impulses that are not unique, other velocities belong to it. If some contacts are `weak`, between two modes, a small
-    /// compliance decides of their mode first. Where that does not lead to a solution, `z` stays as it is. Returns the steps.
+    /// Replaces a solution that is not unique by one that does not depend on the guess: the limit of solutions with a vanishing added
+    /// compliance, for the last branches. With slip in space its velocities may differ, because friction depends on normal impulses
+    /// that are not unique. If some contacts are `weak`, between two modes, a small compliance first decides their mode. `z` is
+    /// unchanged where that does not give a solution. Returns the steps.
     pub fn canonicalise(&mut self, view: &View<'_>, z: &mut [f64], weak: bool) -> u32 {
         if self.sparse.is_some() {
             return 0;
@@ -247,12 +248,12 @@ impl Newton {
         self.start.clear();
         self.start.extend_from_slice(z);
         let mut spent = 0;
-        for softened in [false, true] {
-            if !softened && weak {
+        for compliant in [false, true] {
+            if !compliant && weak {
                 continue;
             }
-            if softened {
-                spent += self.soften(view, z);
+            if compliant {
+                spent += self.add_compliance(view, z);
             }
             let (settled, steps) = self.reduce_norm(view, z, bound);
             spent += steps;
@@ -267,11 +268,11 @@ impl Newton {
     }
 
     /// Solves the problem with a small compliance added, from `z`.
-    fn soften(&mut self, view: &View<'_>, z: &mut [f64]) -> u32 {
+    fn add_compliance(&mut self, view: &View<'_>, z: &mut [f64]) -> u32 {
         self.centre.clear();
         self.centre.resize(z.len(), 0.0);
-        self.shift = SOFT;
-        let (_, steps) = self.descend(view, z, 1e-2 * SOFT * self.energy, INNER);
+        self.shift = ADDED_COMPLIANCE;
+        let (_, steps) = self.descend(view, z, 1e-2 * ADDED_COMPLIANCE * self.energy, INNER);
         self.shift = 0.0;
         steps
     }
@@ -281,18 +282,18 @@ impl Newton {
         let mut residual = self.evaluate(view, z);
         self.absolute = true;
         let (mut settled, mut steps) = (false, 0);
-        while !settled && steps < SETTLING && self.linearise(view, z) {
+        while !settled && steps < MAX_SETTLING_STEPS && self.linearise(view, z) {
             steps += 1;
             residual = self.advance(view, z, residual, true);
             let slips = self.free.iter().any(|&i| self.law[i] == Law::Slip);
-            settled = residual <= bound && (self.regular || !slips || !self.moves(z));
+            settled = residual <= bound && (self.regular || !slips || !self.step_is_significant(z));
         }
         self.absolute = false;
         (settled, steps)
     }
 
-    /// Whether the last step changed the impulses by more than what its square leaves to rounding.
-    fn moves(&self, z: &[f64]) -> bool {
+    /// Whether the last step changed the impulses by more than [`SETTLED`].
+    fn step_is_significant(&self, z: &[f64]) -> bool {
         let (mut step, mut size) = (0.0, 0.0);
         for ((change, z), s) in self.step.iter().zip(z).zip(&self.s) {
             step += (change / s).powi(2);
@@ -330,7 +331,7 @@ impl Newton {
                         f[first] = w[first].min(self.d[first] * z[first]);
                         (z[first] - w[first] / self.d[first]).max(0.0)
                     } else {
-                        view.carried(k, z)
+                        view.joint_load(k, z)
                     };
                     for (from, count, mu) in block.discs() {
                         let rows = first + from..first + from + count;
@@ -343,7 +344,7 @@ impl Newton {
         scaled.sum::<f64>().sqrt()
     }
 
-    /// Takes the step, in full or as far as the residual falls; returns the residual there.
+    /// Takes the full step, or a part of it by a line search; returns the residual.
     fn advance(&mut self, view: &View<'_>, z: &mut [f64], merit: f64, full: bool) -> f64 {
         if full {
             for (z, step) in z.iter_mut().zip(&self.step) {

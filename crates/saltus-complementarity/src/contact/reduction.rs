@@ -1,9 +1,9 @@
-//! The last resort, and the first of large problems: the solvers of frictional contact, after equalities are eliminated and all
-//! laws are written as contacts of one size.
+//! Reduction to a problem of frictional contact and its solution: equalities are eliminated, and all laws are written as contacts of
+//! one size.
 //!
-//! A box becomes a contact of its own: its normal impulse is half the width of the box, fixed by a row that nothing else acts on,
+//! A box becomes a contact of its own: its normal impulse is half the width of the box, fixed by a row that is not coupled to others,
 //! its coefficient of friction is 1 and its first tangential impulse the distance from the middle of the box. A joint with friction
-//! is a box in a disc whose radius is that of the last round. Rows that a contact lacks are added with the compliance of the contact
+//! is treated alike, with a disc whose radius is that of the last round. Rows that a contact lacks are added with the compliance of the contact
 //! and no velocity.
 
 use super::block::Block;
@@ -18,17 +18,17 @@ use saltus_linear::{Dense, Lu, MinimumNorm, RANK_TOLERANCE, dot};
 const EQUALITIES: usize = 3000;
 /// Rounds on the bounds of joints.
 const ROUNDS: u32 = 60;
-/// Bounds of joints that change by less than this, relative, are settled.
+/// Relative change of the bounds of joints below which they have converged.
 const SETTLED: f64 = 1e-11;
 
-/// What the solvers of frictional contact are allowed, and what they found.
+/// Outcome of the solvers of frictional contact.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Attempt {
+pub(super) struct ReducedOutcome {
     pub status: Status,
     pub iterations: u32,
 }
 
-/// How a row of the problem is written: `z = offset + sign · r[component]`.
+/// A row of the problem in terms of reactions: `z = offset + sign · r[component]`.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     component: Option<usize>,
@@ -44,7 +44,7 @@ pub(super) fn solve(
     z: &mut [f64],
     (method, eta): (FrictionSolver, f64),
     (most_iterations, most_work): (u32, f64),
-) -> Option<Attempt> {
+) -> Option<ReducedOutcome> {
     let joints = |b: &Block| matches!(b, Block::JointCoulomb { .. });
     let rounds = if view.blocks.iter().any(joints) {
         ROUNDS
@@ -65,23 +65,23 @@ pub(super) fn solve(
         };
         let end = friction::solve(&reduced.problem, method, limits, &mut r);
         spent = spent.saturating_add(end.outcome.iterations.max(1));
-        // With joints a proof would be one for the bounds of this round only.
-        let refuted = end.outcome.status == Status::Infeasible && rounds == 1;
-        status = if refuted {
+        // With joints a proof would hold for the bounds of this round only.
+        let infeasible = end.outcome.status == Status::Infeasible && rounds == 1;
+        status = if infeasible {
             Status::Infeasible
         } else {
             Status::Stalled
         };
         reduced.recover_impulses(view, &r, z);
         let change = radii(view, z).zip(&before);
-        let settled = change
+        let converged = change
             .map(|(new, old)| (new - old).abs() - SETTLED * new.max(*old))
             .all(|excess| excess <= 0.0);
-        if settled || spent >= most_iterations {
+        if converged || spent >= most_iterations {
             break;
         }
     }
-    Some(Attempt {
+    Some(ReducedOutcome {
         status,
         iterations: spent,
     })
@@ -90,7 +90,7 @@ pub(super) fn solve(
 /// Radii of the discs of joints.
 fn radii<'a>(view: &'a View<'_>, z: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
     (0..view.blocks.len()).map(|k| match view.blocks[k] {
-        Block::JointCoulomb { mu, .. } => mu * view.carried(k, z),
+        Block::JointCoulomb { mu, .. } => mu * view.joint_load(k, z),
         _ => 0.0,
     })
 }
@@ -103,7 +103,7 @@ struct Reduced {
     equalities: Option<Equalities>,
 }
 
-/// The laws of one reduced contact and its components that do not belong to a row.
+/// Law and added components of one reduced contact.
 struct Contact {
     mu: f64,
     length: f64,
@@ -126,7 +126,7 @@ impl Reduced {
         } else {
             Some(Equalities::new(view, s, free)?)
         };
-        // q with what the offsets contribute.
+        // q with the contribution of the offsets.
         let offsets: Vec<f64> = rows.iter().map(|r| r.offset).collect();
         let mut q = vec![0.0; view.q.len()];
         view.velocity(&offsets, &mut q);
@@ -185,7 +185,7 @@ impl Reduced {
         r
     }
 
-    /// The impulses that belong to the reactions `r`.
+    /// The impulses `z` for the reactions `r`.
     fn recover_impulses(&mut self, view: &View<'_>, r: &[f64], z: &mut [f64]) {
         for (row, z) in self.rows.iter().zip(z.iter_mut()) {
             *z = row.offset + row.component.map_or(0.0, |c| row.sign * r[c]);
@@ -247,7 +247,7 @@ fn rows_and_contacts(view: &View<'_>, z: &[f64], dimension: usize) -> (Vec<Row>,
             }
             Block::Unilateral => row(0, 0.0, 1.0, &mut contact),
             Block::JointCoulomb { mu, .. } => {
-                (contact.mu, contact.normal) = (1.0, Some(mu * view.carried(k, z)));
+                (contact.mu, contact.normal) = (1.0, Some(mu * view.joint_load(k, z)));
                 for c in 0..block.rows() {
                     row(1 + c, 0.0, 1.0, &mut contact);
                 }

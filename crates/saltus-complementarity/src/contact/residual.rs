@@ -1,4 +1,4 @@
-//! How well a point solves a contact problem: the natural map of every law, in velocities.
+//! Residuals of a contact problem: the natural map of every law, in velocities.
 
 use super::block::{Block, BlockState};
 use super::matrix::Matrix;
@@ -8,14 +8,14 @@ use crate::outcome::Tolerance;
 
 /// Rounding of a velocity, relative to the terms it is the sum of.
 pub(super) const ROUND_OFF: f64 = 1e-14;
-/// Rounding is excused up to this share of the data,
-const HIDDEN: f64 = 1e-6;
-/// and terms beyond this multiple of the data hide them: such a point proves nothing.
-const RUNAWAY: f64 = 1e13;
-/// Impulses beyond this multiple of what the data ask for are looked at more closely.
+/// Largest share of the data that is accepted as rounding.
+const MAX_ROUNDING: f64 = 1e-6;
+/// A point with larger terms, relative to the data, is not accepted: their rounding exceeds the data.
+const MAX_TERMS: f64 = 1e13;
+/// Impulses beyond this multiple of the scale of the data need the check by terms.
 const LARGE: f64 = 1e6;
 
-/// A problem as its solvers see it.
+/// A borrowed problem.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'a> {
     pub blocks: &'a [Block],
@@ -65,9 +65,9 @@ impl View<'_> {
         Compliance::of(self.blocks[k], |i| self.matrix.entry(first + i, first + i))
     }
 
-    /// Length of the impulses that carry a joint with friction, 0 of other blocks.
+    /// Norm of the impulses that carry a joint with friction, 0 for other blocks.
     #[inline]
-    pub fn carried(&self, k: usize, z: &[f64]) -> f64 {
+    pub fn joint_load(&self, k: usize, z: &[f64]) -> f64 {
         match self.blocks[k] {
             Block::JointCoulomb {
                 first_normal,
@@ -91,24 +91,24 @@ impl View<'_> {
     pub fn block_residual(&self, k: usize, z: &[f64], w: &[f64]) -> f64 {
         let (block, first) = (self.blocks[k], self.first[k]);
         let range = first..first + block.rows();
-        let carried = self.carried(k, z);
+        let joint_load = self.joint_load(k, z);
         natural_map(
             block,
             &z[range.clone()],
             &w[range],
             &self.compliance(k),
-            carried,
+            joint_load,
         )
     }
 
-    /// Block and size of the largest miss; NaN counts as the largest.
+    /// The block with the largest residual, and that residual; NaN counts as the largest.
     pub fn worst(&self, z: &[f64], w: &[f64]) -> (usize, f64) {
         let mut worst = (0, 0.0);
         for k in 0..self.blocks.len() {
-            let miss = self.block_residual(k, z, w);
-            if miss > worst.1 || miss.is_nan() {
-                worst = (k, miss);
-                if miss.is_nan() {
+            let residual = self.block_residual(k, z, w);
+            if residual > worst.1 || residual.is_nan() {
+                worst = (k, residual);
+                if residual.is_nan() {
                     break;
                 }
             }
@@ -116,23 +116,23 @@ impl View<'_> {
         worst
     }
 
-    /// Whether every block misses its law by no more than the tolerance, given `w`.
+    /// Whether the residual of every block is within the tolerance, given `w`.
     ///
-    /// A block may miss `floor + residual · s + 1e-14 s'`, `s'` being the largest sum of absolute terms among its rows and `s`
+    /// The residual of a block may be `floor + residual · s + 1e-14 s'`, `s'` being the largest sum of absolute terms among its rows and `s`
     /// the smaller of that and `√d ‖q‖` (`‖q‖² = Σ q_i²/d_i` over the whole problem). A point whose terms are so large that
-    /// their rounding hides the data is not accepted.
-    pub fn holds(&self, z: &[f64], w: &[f64], tolerance: &Tolerance) -> bool {
-        let (mut doubtful, mut large, mut energy) = (false, 0.0_f64, 0.0);
+    /// their rounding exceeds the data is not accepted.
+    pub fn is_solution(&self, z: &[f64], w: &[f64], tolerance: &Tolerance) -> bool {
+        let (mut uncertain, mut large, mut energy) = (false, 0.0_f64, 0.0);
         for (k, &block) in self.blocks.iter().enumerate() {
             let d = self.compliance(k);
             let first = self.first[k];
             let range = first..first + block.rows();
-            let miss = natural_map(
+            let residual = natural_map(
                 block,
                 &z[range.clone()],
                 &w[range.clone()],
                 &d,
-                self.carried(k, z),
+                self.joint_load(k, z),
             );
             let mut data = 0.0_f64;
             for (i, row) in range.enumerate() {
@@ -143,21 +143,27 @@ impl View<'_> {
                 large = large.max(d * z[row] * z[row]);
             }
             let certain = tolerance.floor + (tolerance.residual + ROUND_OFF) * data;
-            doubtful |= !(miss <= certain);
+            uncertain |= !(residual <= certain);
         }
-        if !doubtful && large <= LARGE * LARGE * energy {
+        if !uncertain && large <= LARGE * LARGE * energy {
             return true;
         }
-        self.holds_by_terms(z, w, tolerance, energy.sqrt())
+        self.is_solution_by_terms(z, w, tolerance, energy.sqrt())
     }
 
     #[cold]
-    fn holds_by_terms(&self, z: &[f64], w: &[f64], tolerance: &Tolerance, energy: f64) -> bool {
+    fn is_solution_by_terms(
+        &self,
+        z: &[f64],
+        w: &[f64],
+        tolerance: &Tolerance,
+        energy: f64,
+    ) -> bool {
         for k in 0..self.blocks.len() {
             let (terms, data) = self.scales(k, z, energy);
-            let rounding = (ROUND_OFF * terms).min(HIDDEN * data);
+            let rounding = (ROUND_OFF * terms).min(MAX_ROUNDING * data);
             let allowed = tolerance.floor + tolerance.residual * terms.min(data) + rounding;
-            let hidden = terms > RUNAWAY * data + tolerance.floor / ROUND_OFF;
+            let hidden = terms > MAX_TERMS * data + tolerance.floor / ROUND_OFF;
             if hidden || !(self.block_residual(k, z, w) <= allowed) {
                 return false;
             }
@@ -178,8 +184,8 @@ impl View<'_> {
         (terms, data)
     }
 
-    /// The largest miss of a block relative to the scale that [`holds`](Self::holds) compares it with; infinite where a block
-    /// without data is missed.
+    /// The largest residual of a block relative to the scale that [`is_solution`](Self::is_solution) compares it with; infinite where a block
+    /// without data has a residual.
     pub fn relative(&self, z: &[f64], w: &[f64]) -> f64 {
         let mut energy = 0.0;
         for (k, &block) in self.blocks.iter().enumerate() {
@@ -190,19 +196,19 @@ impl View<'_> {
         }
         let mut largest = 0.0;
         for k in 0..self.blocks.len() {
-            let miss = self.block_residual(k, z, w);
+            let residual = self.block_residual(k, z, w);
             let (terms, data) = self.scales(k, z, energy.sqrt());
-            let relative = if miss == 0.0 {
+            let relative = if residual == 0.0 {
                 0.0
             } else {
-                miss / terms.min(data)
+                residual / terms.min(data)
             };
             largest = crate::verdict::max_or_nan(largest, relative);
         }
         largest
     }
 
-    /// What block `k` does at `z`, with the velocities `w` of its own rows.
+    /// State of block `k` at `z`, with the velocities `w` of its own rows.
     pub fn state(&self, k: usize, z: &[f64], w: &[f64]) -> BlockState {
         let (block, first) = (self.blocks[k], self.first[k]);
         let d = self.compliance(k);
@@ -226,10 +232,10 @@ impl View<'_> {
                 let radius = if block.is_contact() {
                     mu * z[first]
                 } else {
-                    mu * self.carried(k, z)
+                    mu * self.joint_load(k, z)
                 };
-                let noise = rows.clone().map(|i| self.terms(i, z)).fold(0.0, f64::max);
-                let moves = norm(&w[from..from + count]) > 100.0 * ROUND_OFF * noise;
+                let rounding = rows.clone().map(|i| self.terms(i, z)).fold(0.0, f64::max);
+                let moves = norm(&w[from..from + count]) > 100.0 * ROUND_OFF * rounding;
                 let bound = norm(&z[rows]) * d.disc[0] >= (1.0 - 1e-9) * radius * d.disc[0];
                 if moves && bound {
                     BlockState::Slip
@@ -258,11 +264,18 @@ pub(super) fn row_compliance(block: Block, i: usize, d: &Compliance) -> f64 {
     }
 }
 
-/// How far a block is from its law, in velocities: the norm of `F/r` over its rows, with the natural map `F` and `r = 1/d`.
+/// Residual of a block, in velocities: the norm of `F/r` over its rows, with the natural map `F` and `r = 1/d`.
 ///
-/// Rolling rows [rad/s] are weighed by the length `√(d_N/d_R)`. By cases, so that no large impulse hides a small velocity.
+/// Rolling rows [rad/s] are weighed by the length `√(d_N/d_R)`. By cases, to avoid cancellation of a small
+/// velocity in a large impulse.
 #[inline]
-pub(super) fn natural_map(block: Block, z: &[f64], w: &[f64], d: &Compliance, carried: f64) -> f64 {
+pub(super) fn natural_map(
+    block: Block,
+    z: &[f64],
+    w: &[f64],
+    d: &Compliance,
+    joint_load: f64,
+) -> f64 {
     match block {
         Block::Equality => w[0].abs(),
         Block::Unilateral => natural(d.normal * z[0], w[0]),
@@ -281,12 +294,12 @@ pub(super) fn natural_map(block: Block, z: &[f64], w: &[f64], d: &Compliance, ca
         _ => {
             let contact = block.is_contact();
             let mut sum = 0.0;
-            let carried = if contact {
+            let load = if contact {
                 let f = natural(d.normal * z[0], w[0]);
                 sum = f * f;
                 z[0].max(0.0)
             } else {
-                carried
+                joint_load
             };
             for (k, (from, count, mu)) in block.discs().into_iter().enumerate() {
                 if count == 0 {
@@ -294,7 +307,7 @@ pub(super) fn natural_map(block: Block, z: &[f64], w: &[f64], d: &Compliance, ca
                 }
                 let weight = if k == 1 { d.normal / d.disc[1] } else { 1.0 };
                 let rows = from..from + count;
-                sum += weight * disc_map(&z[rows.clone()], &w[rows], d.disc[k], mu * carried);
+                sum += weight * disc_map(&z[rows.clone()], &w[rows], d.disc[k], mu * load);
             }
             sum.sqrt()
         }

@@ -1,11 +1,11 @@
-//! The impulses of the last solved problem, found again by the ids of their blocks.
+//! Warm start: the impulses of the last solved problem by the ids of their blocks.
 
 use super::block::Block;
 
 /// Blocks and impulses of the problem that was solved last.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
-    /// Whether `ids`, `blocks` and `first` are those of the present problem.
+pub(super) struct WarmStart {
+    /// Whether `ids`, `blocks` and `first` are those of the current problem.
     current: bool,
     ids: Vec<u64>,
     blocks: Vec<Block>,
@@ -16,14 +16,14 @@ pub(super) struct Memory {
     sorted: bool,
 }
 
-impl Memory {
-    /// The present problem is no longer the one that is remembered.
+impl WarmStart {
+    /// Begins a new problem; what is stored belongs to the last one.
     #[inline]
     pub fn begin(&mut self) {
         self.current = false;
     }
 
-    /// Remembers a solved problem.
+    /// Stores a solved problem.
     #[inline]
     pub fn store(&mut self, ids: &[u64], blocks: &[Block], first: &[usize], z: &[f64]) {
         if !self.current || self.ids.len() != ids.len() {
@@ -46,7 +46,7 @@ impl Memory {
         laws.map(|((id, block), first)| (*id, *block, &self.z[*first..first + block.rows()]))
     }
 
-    /// Forgets everything, keeping the capacity.
+    /// Removes everything, keeping the capacity.
     pub fn clear(&mut self) {
         self.current = false;
         self.sorted = false;
@@ -66,8 +66,8 @@ impl Memory {
         self.z.extend_from_slice(z);
     }
 
-    /// The impulses of the block with this id, if it had the same shape. `position` is where it is looked for first.
-    pub fn recall(&mut self, id: u64, block: Block, position: usize) -> Option<&[f64]> {
+    /// The impulses of the block with this id, if it had the same shape. `position` is the block that is tried first.
+    pub fn impulses_of(&mut self, id: u64, block: Block, position: usize) -> Option<&[f64]> {
         let k = if self.ids.get(position) == Some(&id) {
             position
         } else {
@@ -88,6 +88,6 @@ impl Memory {
             self.sorted = true;
         }
         let found = self.order.binary_search_by_key(&id, |&k| self.ids[k]);
-        found.ok().map(|place| self.order[place])
+        found.ok().map(|position| self.order[position])
     }
 }
