@@ -4,6 +4,7 @@ use super::flow::accelerations;
 use super::{Splitting, SplittingContact, SplittingOptions};
 use crate::integrator::{ContactState, StepError};
 use crate::kit::{Duration, Row, restitution};
+use saltus_linear::axpy;
 use saltus_system::{ContactSet, System};
 
 /// An impact slower than so many times the change of the gap velocity in a step closes the contact.
@@ -74,7 +75,7 @@ impl Splitting {
             self.find_closing(system, h, options.adaptive.then_some(lowest))?;
         }
         if hits || self.step.dims.ng > 0 || !self.active.is_empty() {
-            self.solve(system)?;
+            self.solve(system, hits)?;
         }
         if contact == SplittingContact::Forces {
             self.keep_closed();
@@ -122,8 +123,35 @@ impl Splitting {
         Ok(())
     }
 
-    /// Solves the impact with constraints and all contacts that are closed.
-    fn solve(&mut self, system: &dyn System) -> Result<(), StepError> {
+    /// Takes the impulses of contact forces in the step back, where something hits: the impact then decides on those of the whole
+    /// step, so that what is pressed down is not lifted by less than presses it.
+    fn take_back(&mut self) {
+        let Self {
+            step,
+            active,
+            v_free,
+            work,
+            ..
+        } = self;
+        work.fill(0.0);
+        let (end, reactions) = (&step.end, &mut step.reactions);
+        for &i in &*active {
+            let row = end.contacts.first_row[i];
+            (end.contacts.directions).axpy(row, reactions.normal[i], work);
+            reactions.normal[i] = 0.0;
+            reactions.row[row] = 0.0;
+        }
+        end.mass.solve(work);
+        axpy(-1.0, work, v_free);
+        axpy(-1.0, work, &mut step.jump);
+    }
+
+    /// Solves the impact with constraints and all contacts that are closed, where anything `hits`.
+    fn solve(&mut self, system: &dyn System, hits: bool) -> Result<(), StepError> {
+        self.v_free.copy_from_slice(&self.flow.v);
+        if hits {
+            self.take_back();
+        }
         let Self {
             step,
             problem,
@@ -131,9 +159,10 @@ impl Splitting {
             closing,
             hit,
             flow,
+            v_free,
             ..
         } = self;
-        let (end, v_free) = (&step.end, &flow.v);
+        let (end, v_before) = (&step.end, &flow.v);
         let rebound = |row: Row| {
             let rests = matches!(row, Row::Normal(i, _)
                 if active.binary_search(&i).is_ok() || closing.binary_search(&i).is_ok());
@@ -142,7 +171,7 @@ impl Splitting {
             } else {
                 restitution(&end.contacts, row)
             };
-            end.rate(row) + e * end.velocity(row, v_free)
+            end.rate(row) + e * end.velocity(row, v_before)
         };
         let reactions = &mut step.reactions;
         let stages = (end, end);
@@ -157,6 +186,7 @@ impl Splitting {
         );
         problem.solve(system, reactions, end, end.t)?;
         let v = &mut step.end.v;
+        v.copy_from_slice(v_free);
         problem.respond(v);
         reactions.take(problem, (&step.end, &step.end), (v_free, &step.end.v), 1.0);
         problem.respond_by_contacts(&mut step.jump);

@@ -7,6 +7,7 @@
 //!
 //! `Φ` is the method of Runge, Kutta and Fehlberg. With `contact = "impulses"` it knows no contacts. With `"forces"` a contact that hits
 //! with `|u⁻| ≤ 2 h |Γ|`, `Γ < 0` its gap acceleration, closes (where steps are chosen, when the height of its fall is within the tolerance): `u⁺ = 0`, and from then on it carries the force `λ` until it opens.
+//! Where something hits, `P` of a closed contact includes the impulse of its force over the step: what is pressed down is lifted by more than that only.
 //!
 //! Order 5 on smooth motion, order 1 across impacts, since they happen at the end of the step. With `adaptive` a step is
 //! rejected where the estimated error of positions, or the penetration that it adds, exceeds the tolerance: impacts are then located as
@@ -54,6 +55,8 @@ struct Splitting {
     hit: Active,
     closing: Active,
     acceleration: Vec<f64>, // at the end of the step (nv)
+    v_free: Vec<f64>,       // velocity without the impulses of the impact (nv)
+    work: Vec<f64>,         // (nv)
     scale: MomentumScale,
     momentum: Vec<f64>, // M v_k (nv)
     weights: Vec<f64>,  // √Mᵢᵢ (nv)
@@ -119,6 +122,8 @@ impl CorridorScheme for Splitting {
             hit: Vec::with_capacity(contacts),
             closing: Vec::with_capacity(contacts),
             acceleration: zeros(),
+            v_free: zeros(),
+            work: zeros(),
             scale: MomentumScale::new(&step.start.mass),
             momentum: zeros(),
             weights,
