@@ -243,11 +243,12 @@ impl Own {
             if b - a <= f64::EPSILON * b || b < 1e-30 * h {
                 break;
             }
-            let middle = 0.5 * (a + b);
+            let (middle, round_off) = (0.5 * (a + b), 2.0 * f64::EPSILON * b);
             let m = match gaps {
-                Some((_, [above, below])) if k % 3 < 2 => {
+                Some((_, [above, below])) if k % 3 < 2 && b - a > 4.0 * round_off => {
+                    // Beside the ends, so that the zero comes between close points.
                     let m = b - below * (b - a) / (below - above);
-                    if m > a && m < b { m } else { middle }
+                    m.clamp(a + round_off, b - round_off)
                 }
                 _ => middle,
             };
