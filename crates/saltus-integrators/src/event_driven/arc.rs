@@ -265,7 +265,11 @@ impl Arc {
         if self.accelerations.evaluate(work, self.ng, &self.modes) {
             return Ok(());
         }
-        Err(super::no_forces(system, &self.work, &self.modes.list))
+        Err(super::modes::no_forces(
+            system,
+            &self.work,
+            &self.modes.list,
+        ))
     }
 
     /// Rates of `y` at time `t`, for stage `l`.
