@@ -279,16 +279,6 @@ pub enum StepError {
         /// The tolerance.
         rtol: f64,
     },
-    /// The force jumps, and on both sides of the jump it drives the motion into it.
-    #[error(
-        "the force on `{place}` jumps at t = {t} s and drives the motion back into the jump from both sides, as `sign(v)` does at rest: the motion would slide along it; describe dry friction by `friction` of a contact or a joint, or smooth the jump, as by `tanh`"
-    )]
-    SlidingMode {
-        /// The velocity coordinate whose acceleration jumps most.
-        place: String,
-        /// Time \[s\].
-        t: f64,
-    },
     /// Impacts contact by contact do not come to an end.
     #[error(
         "impacts contact by contact did not end after {count} at t = {t} s, the last at contact `{contact}`; use `impact_law = \"newton\"`"

@@ -129,12 +129,13 @@ fn cost_does_not_grow_with_stiffness() {
     let (explicit, _, _) = run(1e3, false);
     let (implicit, _, _) = run(1e3, true);
     assert!((explicit - implicit).abs() < 1e-8);
-    // Between the impacts deviations vanish in round-off, and the explicit method, too, is no longer bound to them.
-    let (explicit, _, _) = run(1e5, false);
-    let (implicit, _, soft) = run(1e4, true);
-    assert!((explicit - implicit).abs() < 1e-8);
+    let (_, _, explicit) = run(1e5, false);
+    let (_, _, soft) = run(1e4, true);
     let (height, impacts, stiff) = run(1e8, true);
-    assert!(10 * stiff < 11 * soft, "{soft} {stiff}");
+    assert!(
+        10 * stiff < 11 * soft && 9 * stiff < explicit,
+        "{explicit} {soft} {stiff}"
+    );
     // In the limit both bodies share their momentum after an impact: (m₁ − m₂)/(m₁ + m₂) of the speed is left.
     let e = (LOWER - UPPER) / (LOWER + UPPER);
     let first = (2.0 / G).sqrt();

@@ -86,17 +86,6 @@ impl Accelerations {
         self.w.resize(m, 0.0);
     }
 
-    /// Lists no rows.
-    pub(super) fn release(&mut self) {
-        self.ng = 0;
-        self.rows.clear();
-        self.contacts.clear();
-        self.first.clear();
-        self.z.clear();
-        self.w.clear();
-        self.linear.redundant = 0;
-    }
-
     /// `M⁻¹ f` and the accelerations of the rows without forces, at `stage`.
     pub(super) fn evaluate_free_accelerations(&mut self, stage: &Stage) {
         self.free.clear();

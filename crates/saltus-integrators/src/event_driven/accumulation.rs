@@ -106,7 +106,7 @@ impl Own {
         self.passed_with = Some(step);
         self.time_stepping = TimeStepping::new(step);
         if self.time_stepping.is_none() {
-            return Err(super::modes::no_forces(
+            return Err(super::no_forces(
                 system,
                 &self.step.end,
                 &self.arc.modes.list,

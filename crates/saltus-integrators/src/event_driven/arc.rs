@@ -1,6 +1,5 @@
 //! A smooth arc: positions along `retract`, velocities, works and impulses, integrated with dense output in local time, by the
-//! explicit method ([`explicit`](super::explicit)) or by the implicit one ([`implicit`](super::implicit)), in pieces as long as
-//! [`step_control`](super::step_control) finds.
+//! explicit method ([`explicit`](super::explicit)) or by the implicit one ([`implicit`](super::implicit)).
 //!
 //! With two tangents the direction of friction turns at the rate `|u̇_T| / |u_T|`: a contact that begins to slip, or comes to
 //! rest, makes the motion stiff. The implicit method takes these pieces.
@@ -10,16 +9,41 @@ use super::dop853::{DENSE, EXTENDED};
 use super::implicit::Radau;
 use super::modes::{ContactModes, Mode, direction, size, slip};
 use super::options::EventDrivenOptions;
-use super::step_control::{Method, Obstacle};
 use crate::integrator::StepError;
 use crate::kit::{Row, Stage, TangentRate};
 use saltus_linear::{Dense, axpy, dot, max_abs};
 use saltus_system::{State, System};
 
+/// A step is at most this many times longer or shorter than the last.
+const GROWTH: f64 = 6.0;
+const SHRINK: f64 = 0.2;
+const SAFETY: f64 = 0.9;
 /// Share of the largest coordinate that stands for the size of the others.
 const SHARE: f64 = 1e-2;
+/// Most pieces between two outputs: a tolerance below round-off asks for ever more.
+const MOST_PIECES: usize = 100_000;
+/// A step shorter than this share of the one asked for cannot reach the tolerance.
+const SHORTEST: f64 = 1e-13;
+
 /// Works of an arc: of external forces, of reactions, and of what moves by itself, a part of the second.
 const WORKS: usize = 3;
+
+/// How a piece is integrated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Explicit,
+    Implicit,
+}
+
+impl Method {
+    /// What the length of a step is multiplied by, to the power of its error.
+    fn exponent(self) -> f64 {
+        match self {
+            Self::Explicit => -1.0 / 8.0,
+            Self::Implicit => -1.0 / 4.0,
+        }
+    }
+}
 
 /// A piece of the arc with its dense output.
 #[derive(Debug, Default)]
@@ -27,8 +51,8 @@ pub(super) struct Segment {
     /// Where it begins, from the start of the step, and how long it is \[s\].
     start: f64,
     length: f64,
-    /// How far it was taken \[s\].
-    pub(super) taken: f64,
+    /// The part of it that was taken \[s\].
+    taken: f64,
     q: Vec<f64>,                  // (nq)
     v: Vec<f64>,                  // (nv)
     pub(super) polynomial: Dense, // (7 × n)
@@ -47,45 +71,31 @@ pub(super) struct Arc {
     ng: usize,
     is_flat: bool,
     /// Whether every piece is integrated by the implicit method.
-    pub(super) stiff: bool,
+    stiff: bool,
     /// Largest rate at which friction turns where the piece begins [1/s].
-    pub(super) turning: f64,
+    turning: f64,
     /// Largest acceleration without reactions where the piece begins.
     free_size: f64,
     /// Size of velocities along contacts in the motion so far [m/s].
     pub(super) speed: f64,
     tangent: TangentRate,
     pub(super) a: Vec<f64>,
-    /// Accelerations behind a jump.
-    pub(super) beyond: Vec<f64>,
     pub(super) rates: Dense,            // of every stage (16 × n)
     pub(super) y: Vec<f64>, // (n): ξ, v, works (WORKS), impulses of bilateral rows and of the rows of the set
     pub(super) end: Vec<f64>, // y at the end of the piece (n)
     pub(super) estimate: [Vec<f64>; 2], // of orders 5 and 3, per time (2 nv)
     pub(super) radau: Radau,
-    pub(super) pieces: Vec<Segment>,
-    /// Pieces of the step that were taken to their ends; the next one may be under way.
-    pub(super) used: usize,
-    is_under_way: bool,
-    /// Whether `end` is the end of the piece under way.
-    is_at_end: bool,
-    /// Where the arc has led (nq, nv).
-    pub(super) reached: State,
-    /// Works and impulses since the start of the piece under way.
-    taken: Vec<f64>,
+    pieces: Vec<Segment>,
+    used: usize,
     /// Works and impulses since the start of the step.
     total: Vec<f64>,
     /// Step of the integration \[s\] that the last one of each method suggests; as large as can be at first.
     pub(super) suggestion: [f64; 2],
-    /// Where attempts were rejected.
-    pub(super) obstacle: Obstacle,
-    /// The velocity whose acceleration changed most in the last jump of the force.
-    pub(super) jump: Option<usize>,
     pub(super) rejected: u32,
     /// Largest estimate of the error of momentum of a piece [N·s].
     pub(super) defect: f64,
     pub(super) trial_defect: f64,
-    pub(super) rtol: f64,
+    rtol: f64,
     atol: Option<f64>,
 }
 
@@ -106,7 +116,6 @@ impl Arc {
             speed: 0.0,
             tangent: TangentRate::new(dims.nv),
             a: vec![0.0; dims.nv],
-            beyond: vec![0.0; dims.nv],
             rates: Dense::default(),
             y: Vec::new(),
             end: Vec::new(),
@@ -114,14 +123,8 @@ impl Arc {
             radau: Radau::new(dims.nv),
             pieces: Vec::new(),
             used: 0,
-            is_under_way: false,
-            is_at_end: false,
-            reached: State::new(0.0, vec![0.0; dims.nq], vec![0.0; dims.nv]),
-            taken: Vec::new(),
             total: Vec::new(),
             suggestion: [f64::MAX; 2],
-            obstacle: Obstacle::default(),
-            jump: None,
             rejected: 0,
             defect: 0.0,
             trial_defect: 0.0,
@@ -130,7 +133,7 @@ impl Arc {
         }
     }
 
-    /// An arc begins at `start`, with the contacts there, or the piece under way goes on from there.
+    /// An arc begins at `start`.
     pub(super) fn begin(&mut self, system: &dyn System, start: &Stage) -> Result<(), StepError> {
         let rows = start.contacts.rate.len();
         let n = 2 * self.nv + WORKS + self.ng + rows;
@@ -143,63 +146,18 @@ impl Arc {
         }
         self.total.clear();
         self.total.resize(n - 2 * self.nv, 0.0);
-        self.taken.resize(n - 2 * self.nv, 0.0);
+        self.used = 0;
         self.rejected = 0;
         self.defect = 0.0;
-        self.reached.q.copy_from_slice(&start.q);
-        self.reached.v.copy_from_slice(&start.v);
-        if self.is_under_way {
-            self.pieces.swap(0, self.used);
-            self.used = 0;
-            self.is_at_end = false;
-            let piece = &mut self.pieces[0];
-            piece.start = -piece.taken;
-            return Ok(());
-        }
-        self.used = 0;
-        self.obstacle = Obstacle::default();
         self.base.t = start.t;
+        self.base.q.copy_from_slice(&start.q);
+        self.base.v.copy_from_slice(&start.v);
         self.begin_piece(system)
     }
 
-    /// Whether a piece goes on from the last step to the next.
-    pub(super) fn is_under_way(&self) -> bool {
-        self.is_under_way
-    }
-
-    /// What is left of the piece under way is not taken.
-    pub(super) fn interrupt(&mut self) {
-        self.is_under_way = false;
-    }
-
-    /// Whether nothing is constrained: no contact is closed.
-    pub(super) fn is_free(&self) -> bool {
-        self.ng == 0 && !self.modes.list.iter().any(|m| m.is_closed())
-    }
-
-    /// Whether a piece may last over several outputs: nothing drifts that would be removed there, and the dense output is as accurate as
-    /// the end of a step.
-    pub(super) fn may_last(&self) -> bool {
-        !self.stiff && self.is_free()
-    }
-
-    /// The part of the piece under way that lies in the next `left` \[s\]: from and to where, since its start.
-    pub(super) fn part(&self, left: f64) -> (f64, f64) {
-        let piece = &self.pieces[self.used];
-        (piece.taken, piece.length.min(piece.taken + left))
-    }
-
-    /// Length of the piece under way \[s\].
-    pub(super) fn length(&self) -> f64 {
-        self.pieces[self.used].length
-    }
-
     /// Rates at the start of a piece.
-    pub(super) fn begin_piece(&mut self, system: &dyn System) -> Result<(), StepError> {
+    fn begin_piece(&mut self, system: &dyn System) -> Result<(), StepError> {
         let nv = self.nv;
-        self.base.q.copy_from_slice(&self.reached.q);
-        self.base.v.copy_from_slice(&self.reached.v);
-        self.taken.fill(0.0);
         self.y.fill(0.0);
         self.y[nv..2 * nv].copy_from_slice(&self.base.v);
         self.radau.is_linearised = false;
@@ -265,11 +223,7 @@ impl Arc {
         if self.accelerations.evaluate(work, self.ng, &self.modes) {
             return Ok(());
         }
-        Err(super::modes::no_forces(
-            system,
-            &self.work,
-            &self.modes.list,
-        ))
+        Err(super::no_forces(system, &self.work, &self.modes.list))
     }
 
     /// Rates of `y` at time `t`, for stage `l`.
@@ -305,6 +259,85 @@ impl Arc {
         Ok(())
     }
 
+    /// The method of the next piece of at most `most` \[s\], and a bound of its length \[s\].
+    fn method(&self, most: f64) -> (Method, f64) {
+        if self.stiff {
+            return (Method::Implicit, most);
+        }
+        let suggested = |method: Method| self.suggestion[method as usize].min(most);
+        // The explicit method resolves the turning of friction; it is taken where that costs no smaller steps than the implicit one
+        // needs.
+        let resolved = 1.0 / self.turning;
+        if resolved >= suggested(Method::Explicit).min(suggested(Method::Implicit)) {
+            (Method::Explicit, resolved.min(most))
+        } else {
+            (Method::Implicit, most)
+        }
+    }
+
+    /// Integrates one piece of at most `most` \[s\] and returns its length; [`accept`](Self::accept) takes it, or a part.
+    pub(super) fn advance(&mut self, system: &dyn System, most: f64) -> Result<f64, StepError> {
+        if self.used >= MOST_PIECES {
+            return Err(StepError::Integration {
+                t: self.base.t,
+                h: self.pieces[self.used - 1].taken,
+                rtol: self.rtol,
+            });
+        }
+        let (method, bound) = self.method(most);
+        let suggested = self.suggestion[method as usize];
+        let mut h = bound.min(suggested);
+        // A last piece of almost nothing is avoided.
+        if most - h < 0.1 * h {
+            h = most;
+        }
+        let mut was_rejected = false;
+        loop {
+            let ratio = match method {
+                Method::Explicit => self.attempt_explicit(system, h),
+                Method::Implicit => self.attempt_implicit(system, h),
+            };
+            let error = match ratio {
+                Ok(error) if error <= 1.0 => {
+                    let factor = SAFETY * error.max(1e-16).powf(method.exponent());
+                    let limit = if was_rejected { 1.0 } else { GROWTH };
+                    let next = h * factor.clamp(SHRINK, limit);
+                    // A piece cut short tells little of longer ones.
+                    let suggestion = &mut self.suggestion[method as usize];
+                    *suggestion = if h < *suggestion {
+                        next.max(*suggestion)
+                    } else {
+                        next
+                    };
+                    self.defect = self.defect.max(self.trial_defect);
+                    self.extend(system, method, h)?;
+                    return Ok(h);
+                }
+                other => other,
+            };
+            was_rejected = true;
+            self.rejected += 1;
+            let shorter = match &error {
+                Ok(error) if error.is_finite() => {
+                    h * (SAFETY * error.powf(method.exponent())).clamp(SHRINK, 1.0)
+                }
+                _ => 0.25 * h,
+            };
+            if shorter < SHORTEST * most {
+                return Err(match error {
+                    Err(error) => error,
+                    Ok(_) => StepError::Integration {
+                        t: self.base.t,
+                        h: shorter,
+                        rtol: self.rtol,
+                    },
+                });
+            }
+            h = shorter;
+            self.suggestion[method as usize] = h;
+        }
+    }
+
     /// Size that the coordinates of a block (positions, velocities) have.
     pub(super) fn size_of(&self, block: usize, h: f64) -> f64 {
         // Accelerations are differences of those without forces.
@@ -336,16 +369,21 @@ impl Arc {
     }
 
     /// The polynomial of the dense output of an accepted step.
-    pub(super) fn extend(
-        &mut self,
-        system: &dyn System,
-        method: Method,
-        h: f64,
-    ) -> Result<(), StepError> {
+    fn extend(&mut self, system: &dyn System, method: Method, h: f64) -> Result<(), StepError> {
         if method == Method::Explicit {
             self.extend_stages(system, h)?;
         }
-        let mut piece = self.next_piece(h);
+        if self.used == self.pieces.len() {
+            self.pieces.push(Segment::default());
+        }
+        let start = self.time();
+        let mut piece = std::mem::take(&mut self.pieces[self.used]);
+        piece.start = start;
+        piece.length = h;
+        piece.taken = h;
+        piece.q.clone_from(&self.base.q);
+        piece.v.clone_from(&self.base.v);
+        piece.polynomial.reset(DENSE, self.y.len());
         match method {
             Method::Explicit => self.interpolate_explicit(&mut piece.polynomial, h),
             Method::Implicit => self.radau.interpolate(&mut piece.polynomial),
@@ -354,32 +392,13 @@ impl Arc {
         Ok(())
     }
 
-    /// A piece of no rates yet, taken from its place, `h` \[s\] long.
-    pub(super) fn next_piece(&mut self, h: f64) -> Segment {
-        if self.used == self.pieces.len() {
-            self.pieces.push(Segment::default());
-        }
-        let start = self.time();
-        let mut piece = std::mem::take(&mut self.pieces[self.used]);
-        piece.start = start;
-        piece.length = h;
-        piece.taken = 0.0;
-        self.is_under_way = true;
-        self.is_at_end = true;
-        piece.q.clone_from(&self.base.q);
-        piece.v.clone_from(&self.base.v);
-        piece.polynomial.reset(DENSE, self.y.len());
-        piece
-    }
-
-    /// Time since the start of the step \[s\] that was taken.
+    /// Time since the start of the step \[s\] where the next piece begins.
     pub(super) fn time(&self) -> f64 {
-        let pieces = self.used + usize::from(self.is_under_way);
-        let last = pieces.checked_sub(1).map(|k| &self.pieces[k]);
+        let last = self.used.checked_sub(1).map(|k| &self.pieces[k]);
         last.map_or(0.0, |p| p.start + p.taken)
     }
 
-    /// Moves `work` into the piece under way, `s` \[s\] after its start, and evaluates contacts there; with `forces`, all of it.
+    /// Moves `work` into the piece just integrated, `s` \[s\] after its start, and evaluates contacts there; with `forces`, all of it.
     pub(super) fn evaluate_dense_output(
         &mut self,
         system: &dyn System,
@@ -397,36 +416,27 @@ impl Arc {
         Ok(())
     }
 
-    /// Takes the piece under way up to `s` \[s\] after its start.
+    /// Takes the piece just integrated up to `s` \[s\] after its start; the next one begins there.
     pub(super) fn accept(&mut self, system: &dyn System, s: f64) {
         let nv = self.nv;
         let piece = &mut self.pieces[self.used];
-        if !(self.is_at_end && s == piece.length) {
+        if s < piece.length {
+            piece.taken = s;
             polynomial_at(piece, s / piece.length, nv, &mut self.end);
-            self.is_at_end = false;
         }
-        piece.taken = s;
-        let is_over = s >= piece.length;
-        let rest = self.end[2 * nv..].iter();
-        for ((total, taken), x) in self.total.iter_mut().zip(&mut self.taken).zip(rest) {
-            *total += x - *taken;
-            *taken = *x;
+        for (total, x) in self.total.iter_mut().zip(&self.end[2 * nv..]) {
+            *total += x;
         }
-        self.reached.q.copy_from_slice(&self.base.q);
-        system.retract(&mut self.reached.q, &self.end[..nv]);
-        self.reached.v.copy_from_slice(&self.end[nv..2 * nv]);
-        if is_over {
-            self.end_piece();
-        }
+        // The polynomial stays that of the whole piece: only its part is asked for.
+        self.base.t += s;
+        system.retract(&mut self.base.q, &self.end[..nv]);
+        self.base.v.copy_from_slice(&self.end[nv..2 * nv]);
+        self.used += 1;
     }
 
-    /// The piece under way ends where it was taken to; the next one begins there.
-    pub(super) fn end_piece(&mut self) {
-        if self.is_under_way {
-            self.base.t += self.pieces[self.used].taken;
-            self.used += 1;
-            self.is_under_way = false;
-        }
+    /// Rates where the next piece begins.
+    pub(super) fn begin_next_piece(&mut self, system: &dyn System) -> Result<(), StepError> {
+        self.begin_piece(system)
     }
 
     /// Works of external forces, of reactions and of what moves by itself \[J\], since the start.
@@ -441,7 +451,7 @@ impl Arc {
 
     /// The state `s` \[s\] after the start of the step, inside of its arc.
     pub(super) fn interpolate(&self, system: &dyn System, s: f64, out: &mut State) -> bool {
-        let pieces = &self.pieces[..self.used + usize::from(self.is_under_way)];
+        let pieces = &self.pieces[..self.used];
         let Some(k) = pieces.iter().rposition(|p| p.start <= s) else {
             return false;
         };
@@ -466,69 +476,4 @@ fn polynomial_at(piece: &Segment, x: f64, nv: usize, y: &mut [f64]) {
         }
     }
     axpy(1.0, &piece.v, &mut y[nv..2 * nv]);
-}
-
-/// The piece under way in the memory of the scheme.
-impl Arc {
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend(self.suggestion);
-        self.radau.save(memory);
-        memory.push(f64::from(u8::from(self.is_under_way)));
-        if self.is_under_way {
-            let piece = &self.pieces[self.used];
-            let columns = piece.polynomial.cols();
-            memory.extend([self.base.t, piece.length, piece.taken, columns as f64]);
-            memory.extend_from_slice(&piece.q);
-            memory.extend_from_slice(&piece.v);
-            for k in 0..DENSE {
-                memory.extend_from_slice(piece.polynomial.row(k));
-            }
-            memory.extend(self.obstacle.save());
-        }
-    }
-
-    /// Takes up what [`save`](Self::save) gave; what follows it is returned.
-    pub(super) fn load<'a>(&mut self, memory: &'a [f64]) -> Option<&'a [f64]> {
-        let [explicit, implicit, rest @ ..] = memory else {
-            return None;
-        };
-        self.suggestion = [*explicit, *implicit];
-        let [is_under_way, rest @ ..] = self.radau.load(rest)? else {
-            return None;
-        };
-        self.is_under_way = false;
-        if *is_under_way != 1.0 {
-            return Some(rest);
-        }
-        let [t, length, taken, columns, rest @ ..] = rest else {
-            return None;
-        };
-        self.used = 0;
-        self.base.t = *t;
-        let mut piece = self.next_piece(*length);
-        piece.taken = *taken;
-        let (q, rest) = rest.split_at_checked(piece.q.len())?;
-        let (v, rest) = rest.split_at_checked(piece.v.len())?;
-        piece.q.copy_from_slice(q);
-        piece.v.copy_from_slice(v);
-        self.base.q.copy_from_slice(q);
-        self.base.v.copy_from_slice(v);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let columns = *columns as usize;
-        piece.polynomial.reset(DENSE, columns);
-        let mut rest = rest;
-        for k in 0..DENSE {
-            let (row, left) = rest.split_at_checked(columns)?;
-            piece.polynomial.row_mut(k).copy_from_slice(row);
-            rest = left;
-        }
-        let mut y = vec![0.0; columns];
-        polynomial_at(&piece, taken / length, self.nv, &mut y);
-        self.taken.clear();
-        self.taken.extend_from_slice(&y[2 * self.nv..]);
-        self.pieces[0] = piece;
-        let (obstacle, rest) = rest.split_at_checked(Obstacle::NUMBERS)?;
-        self.obstacle.load(obstacle);
-        Some(rest)
-    }
 }

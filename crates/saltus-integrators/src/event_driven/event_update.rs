@@ -5,13 +5,9 @@ use super::options::Accumulation;
 use super::roots::Kind;
 use super::{NAME, Own};
 use crate::integrator::{Event, EventKind, StepError};
-use crate::kit::{Row, contact_event, velocity_name};
+use crate::kit::{Row, contact_event};
 use saltus_system::{ConstraintKind, System};
 
-/// Jumps of the force that follow each other within this share of a step do so at once; more than these are one that the motion cannot
-/// leave.
-const AT_ONCE: f64 = 1e-9;
-const MOST_JUMPS: u32 = 30;
 /// Projections of positions onto the constraints.
 const PROJECTIONS: usize = 5;
 
@@ -166,9 +162,6 @@ impl Own {
 
     /// Projects positions and velocities of constraints and closed contacts, in the metric of the mass.
     pub(super) fn remove_drift(&mut self, system: &dyn System) -> Result<(), StepError> {
-        if self.arc.is_free() {
-            return Ok(());
-        }
         let ng = self.step.dims.ng;
         let mut g = std::mem::take(&mut self.bilateral_force);
         let mut moved = false;
@@ -248,22 +241,6 @@ impl Own {
             spacing,
             count: self.events,
             t: self.step.end.t,
-        })
-    }
-
-    /// Counts the jumps of the force that follow each other at once: a motion that both sides drive into the jump goes no further.
-    pub(super) fn count_jump(&mut self, system: &dyn System) -> Result<(), StepError> {
-        let t = self.step.end.t;
-        let at_once = t - self.last_jump <= AT_ONCE * self.nominal;
-        self.jumps = if at_once { self.jumps + 1 } else { 1 };
-        self.last_jump = t;
-        if self.jumps <= MOST_JUMPS {
-            return Ok(());
-        }
-        let places = &system.names();
-        Err(StepError::SlidingMode {
-            place: velocity_name(places, self.arc.jump.unwrap_or_default()),
-            t,
         })
     }
 

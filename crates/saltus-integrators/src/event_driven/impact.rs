@@ -116,7 +116,7 @@ impl Own {
         let arc = &mut self.arc;
         let end = &self.step.end;
         if !(arc.accelerations).evaluate(end, self.step.dims.ng, &arc.modes) {
-            return Err(super::modes::no_forces(system, end, &arc.modes.list));
+            return Err(super::no_forces(system, end, &arc.modes.list));
         }
         arc.accelerations.accelerate(&mut self.work);
         for k in 0..self.closed.len() {

@@ -13,9 +13,7 @@
 //! (`|λ_T| > μ λ_N`); of the last three the instant is where they pass zero. At an event: drift is removed (projections in the metric
 //! of `M`); the impact law holds for all closed contacts, `0 ≤ u⁺ + e u⁻ ⟂ P ≥ 0` with Coulomb's law; the modes follow from `0 ≤ Γ ⟂ λ ≥ 0` and
 //! Coulomb's law at acceleration level. All events of an instant are one batch. A step ends at every event and at every multiple of
-//! the given step, so that outputs stay on their grid; while no contact is closed the pieces of the integration are as long as the
-//! tolerance allows, and outputs are taken from the dense output. Where a force jumps, in time or along the motion, the arc ends there and another one
-//! begins behind; a motion that slides along such a jump is refused.
+//! the given step, so that outputs stay on their grid.
 //!
 //! Exact to the tolerance of the integration: no penetration, no drift, no energy lost or gained but by impacts and friction. For few
 //! contacts and events: where impacts accumulate it needs a guard (which it reports), with many contacts a time-stepping scheme.
@@ -30,8 +28,6 @@ mod dop853;
 mod energetic;
 mod event_update;
 mod explicit;
-mod finish;
-mod force_dips;
 mod impact;
 mod implicit;
 mod mode_selection;
@@ -40,9 +36,7 @@ mod options;
 mod representative;
 mod roots;
 mod row_system;
-mod saved;
 mod stage_equations;
-mod step_control;
 mod stored_energy;
 
 pub use options::{Accumulation, EventDrivenOptions, ImpactLaw};
@@ -51,19 +45,16 @@ use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{
     Counts, Event, EventKind, Integrator, Reactions, StepError, StepReport, refuse_joint_friction,
 };
-use crate::kit::{Step, StepProblem};
+use crate::kit::{Row, Stage, Step, StepProblem};
 use crate::scheme::OptionsError;
 use accumulation::TimeStepping;
 use arc::Arc;
-use force_dips::Margins;
 use impact::Impact;
-use modes::{Memory, Mode};
+use modes::{Memory, Mode, size, slip};
 use roots::{Decision, Detected};
 use saltus_system::{State, System};
 
 const NAME: &str = "event-driven";
-/// Most outputs that a piece of an arc lasts over.
-const LASTING: f64 = 64.0;
 /// Output times closer to the end of the run than this share of a step are the end.
 const NEAR: f64 = 1e-9;
 
@@ -107,17 +98,6 @@ impl Scales {
     }
 }
 
-/// What ended a smooth motion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reached {
-    /// The time that was asked for.
-    Target,
-    /// An event of a contact.
-    Event,
-    /// A jump of the force, just passed.
-    Jump,
-}
-
 /// What a prepared scheme has.
 #[derive(Debug)]
 struct Own {
@@ -133,10 +113,8 @@ struct Own {
     /// Whether the memory was loaded: the state of the next step is then its state.
     is_loaded: bool,
     detected: Vec<Detected>,
-    /// Gaps and their rates at points of an arc.
+    /// Gaps and their rates at two points of an arc.
     gaps: [Vec<(f64, f64)>; 2],
-    last_gaps: Vec<(f64, f64)>,
-    margins: Margins,
     decision: Decision,
     /// Modes before the event.
     before: Vec<Mode>,
@@ -157,9 +135,6 @@ struct Own {
     /// Events since the last output, and when the last one was \[s\].
     events: u32,
     last_event: f64,
-    /// Jumps of the force that followed each other at once, and when the last one was \[s\].
-    jumps: u32,
-    last_jump: f64,
     time_stepping: Option<TimeStepping>,
     /// Contacts of the last step whose laws did not determine whether they carry a force, and were looked at a moment later.
     undetermined: u64,
@@ -219,8 +194,6 @@ impl Integrator for EventDriven {
             is_loaded: false,
             detected: Vec::new(),
             gaps: [Vec::new(), Vec::new()],
-            last_gaps: Vec::new(),
-            margins: Margins::default(),
             decision: Decision::default(),
             before: Vec::new(),
             closed: Vec::new(),
@@ -235,8 +208,6 @@ impl Integrator for EventDriven {
             nominal: h,
             events: 0,
             last_event: state.t,
-            jumps: 0,
-            last_jump: state.t,
             time_stepping: None,
             undetermined: 0,
             passed_with: None,
@@ -401,7 +372,6 @@ impl Own {
         if !goes_on && !self.is_loaded {
             self.modes_are_current = false;
             self.memory.clear();
-            self.arc.interrupt();
         }
         self.is_loaded = false;
         self.step.begin(system, state, h)?;
@@ -465,10 +435,8 @@ impl Own {
         let target = self.target(state.t, h, end);
         self.undetermined = 0;
         self.begin(system, state, h)?;
-        if !self.arc.is_under_way() {
-            self.place_end_at_start(system)?;
-            self.update_scales();
-        }
+        self.place_end_at_start(system)?;
+        self.update_scales();
         if !self.modes_are_current {
             self.detected.clear();
             self.decision.is_ahead = false;
@@ -478,72 +446,47 @@ impl Own {
             }
         }
         let length = target - state.t;
-        let reached = self.smooth(system, length)?;
+        let event = self.smooth(system, length)?;
         let end_stage = &mut self.step.end;
-        end_stage.t = if reached == Reached::Target {
-            target
+        end_stage.t = if event {
+            state.t + self.arc.time()
         } else {
-            (state.t + self.arc.time()).min(target)
+            target
         };
-        end_stage.q.copy_from_slice(&self.arc.reached.q);
-        end_stage.v.copy_from_slice(&self.arc.reached.v);
+        end_stage.q.copy_from_slice(&self.arc.base.q);
+        end_stage.v.copy_from_slice(&self.arc.base.v);
         self.evaluate_end(system)?;
         self.take_impulses();
         self.update_scales();
-        match reached {
-            Reached::Event => {
-                self.count_event(system)?;
-                self.update_at_event(system)?;
-            }
-            Reached::Jump => {
-                self.count_jump(system)?;
-                self.detected.clear();
-                self.update_at_event(system)?;
-            }
-            Reached::Target => {
-                self.events = 0;
-                self.detected.clear();
-                self.remove_drift(system)?;
-            }
+        if event {
+            self.count_event(system)?;
+            self.update_at_event(system)?;
+        } else {
+            self.events = 0;
+            self.detected.clear();
+            self.remove_drift(system)?;
         }
         self.finish(system, state)
     }
 
-    /// Integrates up to `length` \[s\] from the end stage, which is where the step starts.
-    fn smooth(&mut self, system: &dyn System, length: f64) -> Result<Reached, StepError> {
-        let start = if self.arc.is_under_way() {
-            &self.step.start
-        } else {
-            &self.step.end
-        };
-        self.arc.begin(system, start)?;
+    /// Integrates up to `length` \[s\] from the end stage, which is where the step starts; whether an event ended it.
+    fn smooth(&mut self, system: &dyn System, length: f64) -> Result<bool, StepError> {
+        self.arc.begin(system, &self.step.end)?;
         loop {
             let left = length - self.arc.time();
             if left <= 0.0 {
-                return Ok(Reached::Target);
+                return Ok(false);
             }
-            if !self.arc.is_under_way() {
-                let lasts = self.arc.may_last();
-                let most = if lasts { LASTING * self.nominal } else { left };
-                self.arc.advance(system, (self.nominal, most))?;
-            }
-            let part = self.arc.part(left);
-            if let Some(s) = self.search(system, part)? {
+            let h = self.arc.advance(system, left)?;
+            if let Some(s) = self.search(system, h)? {
                 self.arc.accept(system, s);
-                self.arc.end_piece();
-                return Ok(Reached::Event);
+                return Ok(true);
             }
-            self.arc.accept(system, part.1);
-            if self.arc.is_under_way() {
-                return Ok(Reached::Target);
+            self.arc.accept(system, h);
+            if h == left {
+                return Ok(false);
             }
-            if self.arc.obstacle.is_passed {
-                return Ok(Reached::Jump);
-            }
-            if part.1 - part.0 >= left {
-                return Ok(Reached::Target);
-            }
-            self.arc.begin_piece(system)?;
+            self.arc.begin_next_piece(system)?;
         }
     }
 
@@ -557,5 +500,149 @@ impl Own {
             *normal += rows[*first];
         }
         reactions.leave(self.arc.defect);
+    }
+
+    /// Ends the step at its end stage.
+    fn finish(&mut self, system: &dyn System, state: &mut State) -> Result<StepReport, StepError> {
+        self.evaluate_forces(system)?;
+        self.prove();
+        let [external, reactions, moving] = self.arc.works();
+        let works = (external, reactions + self.impact.work);
+        self.work_moving = moving + self.impact.work_moving;
+        let redundant = u32::try_from(self.arc.accelerations.redundant()).unwrap_or(u32::MAX);
+        let mut report = self.step.finish_with(system, state, works, 0, redundant)?;
+        for (shown, mode) in self
+            .step
+            .reactions
+            .state
+            .iter_mut()
+            .zip(&self.arc.modes.list)
+        {
+            *shown = mode.state();
+        }
+        report.rejected = self.arc.rejected;
+        report.certificate.set(Entry::ImpactLaw, self.impact.law);
+        self.impact.begin();
+        self.memory
+            .keep(&self.step.start.contacts, &self.arc.modes.list);
+        self.modes_are_current = self.time_stepping.is_none();
+        Ok(report)
+    }
+
+    /// Forces at the end of the step.
+    fn evaluate_forces(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let arc = &mut self.arc;
+        let end = &self.step.end;
+        if !(arc.accelerations).evaluate(end, self.step.dims.ng, &arc.modes) {
+            return Err(no_forces(system, end, &arc.modes.list));
+        }
+        self.force.clear();
+        self.force.resize(end.contacts.len(), 0.0);
+        for (row, force) in arc.accelerations.forces() {
+            match row {
+                Row::Bilateral(i) => self.bilateral_force[i] = force,
+                Row::Normal(i, _) => self.force[i] = force,
+                Row::Friction(_) | Row::Tangent(..) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Velocities of closed contacts at the end of the step, and forces against their cones.
+    fn prove(&mut self) {
+        let mut proof = crate::kit::Proof::default();
+        let (end, arc) = (&self.step.end, &self.arc);
+        for (k, &i) in arc.accelerations.contacts().iter().enumerate() {
+            let first = end.contacts.first_row[i];
+            proof.law = proof
+                .law
+                .max(end.velocity(Row::Normal(i, first), &end.v).abs());
+            if arc.modes[i] == Mode::Stick {
+                let slip = size(slip(end, i, arc.modes.tangents[i]));
+                proof.stick = proof.stick.max(slip);
+                // The force outside of its cone, over the time of the arc.
+                let carried = arc.accelerations.contact_force(k);
+                let mu = end.contacts.law[i].mu_static;
+                let outside = size(carried.tangent) - mu * carried.normal;
+                proof.cone = proof.cone.max(outside * arc.time());
+            }
+        }
+        self.step.reactions.include(proof);
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        self.step.save(memory);
+        memory.extend([
+            f64::from(u8::from(self.modes_are_current)),
+            self.scales.length,
+            self.scales.speed,
+            self.scales.acceleration,
+            self.origin,
+            self.nominal,
+            f64::from(self.events),
+            self.last_event,
+            self.arc.suggestion[0],
+            self.arc.suggestion[1],
+        ]);
+        self.memory.save(memory);
+        self.arc.radau.save(memory);
+        let stepping = self.time_stepping.as_ref();
+        memory.push(f64::from(u8::from(stepping.is_some())));
+        if let Some(stepping) = stepping {
+            stepping.save(memory);
+        }
+    }
+
+    fn load(&mut self, memory: &[f64]) {
+        let rest = self.step.load(memory);
+        let [
+            current,
+            length,
+            speed,
+            acceleration,
+            origin,
+            nominal,
+            events,
+            last,
+            explicit,
+            implicit,
+            rest @ ..,
+        ] = rest
+        else {
+            return;
+        };
+        self.modes_are_current = *current == 1.0;
+        self.scales = Scales {
+            length: *length,
+            speed: *speed,
+            acceleration: *acceleration,
+        };
+        (self.origin, self.nominal) = (*origin, *nominal);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let events = *events as u32;
+        (self.events, self.last_event) = (events, *last);
+        self.arc.suggestion = [*explicit, *implicit];
+        let rest = self.memory.load(rest);
+        self.is_loaded = true;
+        self.time_stepping = None;
+        if let Some([1.0, rest @ ..]) = self.arc.radau.load(rest) {
+            self.time_stepping = TimeStepping::load(rest);
+        }
+    }
+}
+
+/// No forces keep the contacts in their modes.
+fn no_forces(system: &dyn System, stage: &Stage, modes: &[Mode]) -> StepError {
+    let slips = modes.iter().position(|m| matches!(m, Mode::Slip(_)));
+    let closed = slips.or_else(|| modes.iter().position(|m| m.is_closed()));
+    let names = system.names();
+    let contact = match closed {
+        Some(i) => names.contact(stage.contacts.id[i]),
+        None => names.bilateral.first().cloned().unwrap_or_default(),
+    };
+    StepError::ContactMode {
+        contact,
+        modes: 0,
+        t: stage.t,
     }
 }

@@ -1,9 +1,9 @@
 //! The modes after an event: Coulomb's and Signorini's laws at acceleration level on the contacts without velocity.
 
-use super::Own;
 use super::accelerations::{ContactForce, tangents};
-use super::modes::{Mode, Tangential, direction, inner, no_forces, size, slip};
+use super::modes::{Mode, Tangential, direction, inner, size, slip};
 use super::roots::Kind;
+use super::{Own, no_forces};
 use crate::integrator::StepError;
 use crate::kit::Row;
 use crate::one_step::OneStep;

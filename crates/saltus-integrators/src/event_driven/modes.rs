@@ -1,8 +1,8 @@
 //! What a contact does along a smooth arc, kept by its identity.
 
-use crate::integrator::{ContactState, StepError};
+use crate::integrator::ContactState;
 use crate::kit::{Row, Stage, halves, whole};
-use saltus_system::{ContactId, ContactSet, System};
+use saltus_system::{ContactId, ContactSet};
 
 /// A direction in the tangent plane of a contact, or a vector along it; with one tangent the second component is 0.
 pub(super) type Tangential = [f64; 2];
@@ -181,21 +181,5 @@ impl Memory {
             self.0.push((id, mode));
         }
         &rest[numbers..]
-    }
-}
-
-/// No forces keep the contacts in their modes.
-pub(super) fn no_forces(system: &dyn System, stage: &Stage, modes: &[Mode]) -> StepError {
-    let slips = modes.iter().position(|m| matches!(m, Mode::Slip(_)));
-    let closed = slips.or_else(|| modes.iter().position(|m| m.is_closed()));
-    let names = system.names();
-    let contact = match closed {
-        Some(i) => names.contact(stage.contacts.id[i]),
-        None => names.bilateral.first().cloned().unwrap_or_default(),
-    };
-    StepError::ContactMode {
-        contact,
-        modes: 0,
-        t: stage.t,
     }
 }

@@ -9,16 +9,14 @@ use crate::integrator::StepError;
 use crate::kit::{Row, Stage};
 use saltus_system::{State, System};
 
-/// A gap that is a cubic but for an error stays open where it is so many times larger than that.
-const RESERVE: f64 = 8.0;
-/// Points of a part of a piece at which events are looked for.
+/// Points of a piece at which events are looked for.
 const SAMPLES: u32 = 8;
 /// Points between two of them where a contact has passed through its obstacle and back.
 const FINE: u32 = 32;
 /// Most halvings of an interval.
 const HALVINGS: u32 = 200;
 /// Most points at which the zero of a force or a slip is sought.
-const SECANTS: u32 = 120;
+const SECANTS: u32 = 60;
 /// Forces, slips and margins of friction below this share of what counts are zero.
 const ZERO: f64 = 1e-7;
 
@@ -68,57 +66,25 @@ fn gaps_at(stage: &Stage, gaps: &mut Vec<(f64, f64)>) {
 }
 
 impl Own {
-    /// The first event between `from` and `to` \[s\] after the start of the piece under way: the time from there.
-    pub(super) fn search(
-        &mut self,
-        system: &dyn System,
-        (from, to): (f64, f64),
-    ) -> Result<Option<f64>, StepError> {
+    /// The first event on the piece just integrated, `h` \[s\] long: the time from its start.
+    pub(super) fn search(&mut self, system: &dyn System, h: f64) -> Result<Option<f64>, StepError> {
         self.decision.is_ahead = false;
         if self.arc.modes.list.is_empty() {
             return Ok(None);
         }
-        let length = self.arc.length();
-        let has_closed = self.arc.modes.list.iter().any(|m| m.is_closed());
-        let mut a = from;
-        if has_closed || from == 0.0 {
-            self.arc.evaluate_dense_output(system, a, has_closed)?;
-            gaps_at(&self.arc.work, &mut self.gaps[0]);
-        } else {
-            gaps_at(&self.step.start, &mut self.gaps[0]);
-            if self.stays_open(system, (from, to))? {
-                return Ok(None);
-            }
-        }
-        self.margins.clear();
-        if has_closed {
-            self.keep_margins(a);
-        }
+        let mut a = 0.0;
+        self.arc.evaluate_dense_output(system, a, false)?;
+        gaps_at(&self.arc.work, &mut self.gaps[0]);
         for j in 1..=SAMPLES {
-            let b = if j == SAMPLES {
-                to
-            } else {
-                from + (to - from) * f64::from(j) / f64::from(SAMPLES)
-            };
+            let b = h * f64::from(j) / f64::from(SAMPLES);
             let passed = self.detect_events(system, b)?;
             if !self.detected.is_empty() {
-                return self.bisect(system, a, b, length).map(Some);
+                return self.bisect(system, a, b, h).map(Some);
             }
-            if has_closed {
-                self.keep_margins(b);
-            }
-            let mut dip = self.find_dip(system, a, b)?.map(|bottom| (a, bottom));
-            if has_closed {
-                let of_force = self.find_force_dip(system, j == SAMPLES)?;
-                dip = match (dip, of_force) {
-                    (Some(x), Some(y)) => Some(if y.1 < x.1 { y } else { x }),
-                    (x, y) => x.or(y),
-                };
-            }
-            if let Some((before, inside)) = dip {
-                self.detect_events(system, inside)?;
+            if let Some(bottom) = self.find_dip(system, a, b)? {
+                self.detect_events(system, bottom)?;
                 if !self.detected.is_empty() {
-                    return self.bisect(system, before, inside, length).map(Some);
+                    return self.bisect(system, a, bottom, h).map(Some);
                 }
             }
             if passed {
@@ -127,7 +93,7 @@ impl Own {
                     let d = a + (b - a) * f64::from(k) / f64::from(FINE);
                     self.detect_events(system, d)?;
                     if !self.detected.is_empty() {
-                        return self.bisect(system, c, d, length).map(Some);
+                        return self.bisect(system, c, d, h).map(Some);
                     }
                     c = d;
                 }
@@ -135,36 +101,6 @@ impl Own {
             a = b;
         }
         Ok(None)
-    }
-
-    /// Whether no contact, all of them open, comes near its obstacle between `from`, whose gaps were kept, and `to`: their gaps are cubics, as
-    /// the middle shows, that stay away from zero.
-    fn stays_open(
-        &mut self,
-        system: &dyn System,
-        (from, to): (f64, f64),
-    ) -> Result<bool, StepError> {
-        let middle = 0.5 * (from + to);
-        self.arc.evaluate_dense_output(system, middle, false)?;
-        gaps_at(&self.arc.work, &mut self.gaps[1]);
-        let mut last = std::mem::take(&mut self.last_gaps);
-        self.arc.evaluate_dense_output(system, to, false)?;
-        gaps_at(&self.arc.work, &mut last);
-        let h = to - from;
-        let stays = (0..last.len()).all(|i| {
-            let [(g0, u0), (g, u), (g1, u1)] = [self.gaps[0][i], self.gaps[1][i], last[i]];
-            let errors = [
-                0.5 * (g0 + g1) + 0.125 * h * (u0 - u1) - g,
-                0.5 * h * (1.5 * (g1 - g0) / h - 0.25 * (u0 + u1) - u),
-            ];
-            let error = errors[0].abs().max(errors[1].abs());
-            let lowest = g0.min(g).min(g1);
-            let falls = h * (u0.min(u).min(0.0).abs()).max(u.max(u1).max(0.0));
-            let turns = u0 < 0.0 && u1 > 0.0;
-            lowest > RESERVE * error && (!turns || lowest > falls)
-        });
-        self.last_gaps = last;
-        Ok(stays)
     }
 
     /// A point between `a`, whose gaps were kept, and `b`, where the arc was looked at last, at which an open contact that is outside
@@ -209,25 +145,6 @@ impl Own {
         Ok(found)
     }
 
-    /// The contact whose gap alone made the event where the arc was looked at last, with its gaps at `a` and there: secants find its zero.
-    fn gaps_around(
-        &mut self,
-        system: &dyn System,
-        a: f64,
-    ) -> Result<Option<(usize, [f64; 2])>, StepError> {
-        let [event] = self.detected.as_slice() else {
-            return Ok(None);
-        };
-        if event.kind != Kind::Gap {
-            return Ok(None);
-        }
-        let i = event.contact;
-        let below = self.arc.work.contacts.gap[i];
-        self.arc.evaluate_dense_output(system, a, false)?;
-        let above = self.arc.work.contacts.gap[i];
-        Ok((above > 0.0 && below < 0.0).then_some((i, [above, below])))
-    }
-
     /// The instant between `a`, where nothing happens, and `b`, where something does; leaves what happens there in `detected`.
     fn bisect(
         &mut self,
@@ -237,39 +154,17 @@ impl Own {
         h: f64,
     ) -> Result<f64, StepError> {
         let mut a = before;
-        let mut gaps = self.gaps_around(system, a)?;
-        let mut side = 0;
-        for k in 0..HALVINGS {
+        for _ in 0..HALVINGS {
+            let m = 0.5 * (a + b);
             if b - a <= f64::EPSILON * b || b < 1e-30 * h {
                 break;
             }
-            let (middle, round_off) = (0.5 * (a + b), 2.0 * f64::EPSILON * b);
-            let m = match gaps {
-                Some((_, [above, below])) if k % 3 < 2 && b - a > 4.0 * round_off => {
-                    // Beside the ends, so that the zero comes between close points.
-                    let m = b - below * (b - a) / (below - above);
-                    m.clamp(a + round_off, b - round_off)
-                }
-                _ => middle,
-            };
             self.detect_events(system, m)?;
-            let is_before = self.detected.is_empty();
-            if is_before {
+            if self.detected.is_empty() {
                 a = m;
             } else {
                 b = m;
             }
-            gaps = gaps.and_then(|(i, [above, below])| {
-                let gap = self.arc.work.contacts.gap[i];
-                // The end that stays where it is counts half.
-                let halved = |stays: i32| if side == stays { 0.5 } else { 1.0 };
-                match (is_before, gap > 0.0) {
-                    (true, true) => Some((i, [gap, halved(1) * below])),
-                    (false, false) => Some((i, [halved(-1) * above, gap])),
-                    _ => None,
-                }
-            });
-            side = if is_before { 1 } else { -1 };
         }
         self.detect_events(system, b)?;
         if self.detected.iter().any(|event| event.kind == Kind::Gap) {
@@ -310,18 +205,13 @@ impl Own {
         [mut left, mut right]: [(f64, f64); 2],
     ) -> Result<f64, StepError> {
         let mut side = 0;
-        for k in 0..SECANTS {
+        for _ in 0..SECANTS {
             let ((a, before), (b, after)) = (left, right);
             if b - a <= 2.0 * f64::EPSILON * b || before <= ZERO {
                 break;
             }
             let m = b - after * (b - a) / (after - before);
-            // Near a multiple zero secants hardly move.
-            let m = if m > a && m < b && k % 3 < 2 {
-                m
-            } else {
-                0.5 * (a + b)
-            };
+            let m = if m > a && m < b { m } else { 0.5 * (a + b) };
             self.arc.evaluate_dense_output(system, m, true)?;
             let value = self.beyond(event);
             // The end that stays where it is counts half.
@@ -344,7 +234,7 @@ impl Own {
 
     /// How far the force or slip of an event is from zero where the arc was looked at with forces, in shares of what counts; the
     /// event is where it is negative.
-    pub(super) fn beyond(&self, event: Detected) -> f64 {
+    fn beyond(&self, event: Detected) -> f64 {
         let arc = &self.arc;
         let i = event.contact;
         let member = arc.accelerations.contacts().iter().position(|c| *c == i);
