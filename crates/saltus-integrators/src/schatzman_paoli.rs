@@ -278,6 +278,7 @@ impl SchatzmanPaoli {
         self.w.copy_from_slice(&self.w_k);
         self.step.start.mass.apply(&self.w_k, &mut self.work);
         self.scale.include(&self.work, &self.step.start.force, h);
+        self.step.start.include_rates(&mut self.scale, h);
         self.speed = self.speed.max(max_abs(&self.w_k));
         let mut iterations = 0;
         loop {

@@ -223,3 +223,28 @@ fn the_size_of_parts_is_told_before_they_are_built() {
     }
     std::fs::remove_file(&path).unwrap();
 }
+
+#[test]
+fn a_support_bears_what_it_holds_itself() {
+    let model = model(
+        r#"
+[[solid]]
+name = "b"
+box = { from = [0, 0], to = [1, 1], divisions = [2, 2] }
+material = "steel"
+law = "linear"
+[[support]]
+at = "b.left"
+hold = "x"
+[[support]]
+at = "b.bottom"
+hold = "y"
+"#,
+    );
+    let held: Vec<_> = model
+        .supports
+        .iter()
+        .map(|(name, _, components)| (name.as_str(), components.as_slice()))
+        .collect();
+    assert_eq!(held, [("b.left", &[0][..]), ("b.bottom", &[1][..])]);
+}

@@ -51,8 +51,12 @@ impl Events {
 }
 
 fn run(folder: &Folder, scheme: &str) -> Events {
+    run_model(folder, SHAKEN, scheme)
+}
+
+fn run_model(folder: &Folder, model: &str, scheme: &str) -> Events {
     let path = folder.0.join("model.toml");
-    std::fs::write(&path, SHAKEN).unwrap();
+    std::fs::write(&path, model).unwrap();
     let path = path.display().to_string();
     let set = format!("simulation.scheme={scheme}");
     let (code, _, err) = folder.saltus(&["run", &path, "--set", &set, "-q", "-o", "r"]);
@@ -181,5 +185,92 @@ until = 0.1
             assert_eq!(row[at], "stick", "{scheme}: {row:?}");
         }
         assert!(!folder.0.join("r/events.csv").exists(), "{scheme}");
+    }
+}
+
+/// A mass at rest that a wall hits at sin(5 t) = 1/2: P = (1 + e) m u.
+const STRUCK: &str = r#"saltus = 1
+[system]
+coordinates = ["y"]
+mass = [1.0]
+unilateral = [{ name = "c", gap = "y - 0.1*sin(5*t)", restitution = 0.5 }]
+[initial]
+q = { y = 0.05 }
+[simulation]
+scheme = "moreau-jean"
+step = 1e-3
+until = 0.15
+"#;
+
+/// A bar at rest that a plane at constant speed meets.
+const STRUCK_BAR: &str = r#"saltus = 1
+[materials.m]
+young = 1e6
+density = 1000
+[sections.s]
+area = 1e-4
+inertia = 1e-9
+[[bar]]
+name = "b"
+from = [0]
+to = [1]
+elements = 10
+material = "m"
+section = "s"
+[[contact]]
+name = "w"
+at = "b.start"
+plane = { point = ["-0.03 + t"], normal = [1] }
+[simulation]
+scheme = "moreau-jean"
+step = 1e-4
+until = 0.04
+"#;
+
+#[test]
+fn what_moves_hits_what_rests() {
+    let speed = 0.5 * (1.0_f64 - 0.25).sqrt();
+    for scheme in SCHEMES {
+        let folder = Folder::new("struck");
+        let events = run_model(&folder, STRUCK, scheme);
+        assert_eq!(events.count("impact"), 1, "{scheme}");
+        // The wall pushes: P (u⁻ + u⁺)/2 = (1 + e)(1 - e)/2 m u² with the sign of a loss.
+        let lost: f64 = events.list.iter().map(|(_, lost)| lost).sum();
+        let expected = 0.375 * speed * speed;
+        assert!(
+            (lost - expected).abs() < 1e-2 * expected,
+            "{scheme}: {lost} J"
+        );
+    }
+    for scheme in [
+        r#""moreau-jean""#,
+        r#""nonsmooth-generalized-alpha""#,
+        r#""nonsmooth-newmark""#,
+        r#""higher-order""#,
+        r#""moreau-jean-projected""#,
+    ] {
+        let events = run_model(&Folder::new("struck-bar"), STRUCK_BAR, scheme);
+        assert!(events.count("impact") > 0, "{scheme}");
+    }
+}
+
+#[test]
+fn an_impact_that_closes_loses_its_energy_once() {
+    let model = r#"saltus = 1
+[system]
+coordinates = ["x"]
+mass = [1.0]
+unilateral = [{ name = "w", gap = "1.005 - x", restitution = 0 }]
+[initial]
+v = { x = 1 }
+[simulation]
+scheme = "moreau-jean"
+step = 1e-2
+until = 1.5
+"#;
+    for scheme in SCHEMES {
+        let events = run_model(&Folder::new("plastic"), model, scheme);
+        let lost: f64 = events.list.iter().map(|(_, lost)| lost).sum();
+        assert!((lost - 0.5).abs() < 1e-9, "{scheme}: {lost} J");
     }
 }

@@ -34,6 +34,7 @@ impl Engine {
             self.update_trial(system, h);
             self.evaluate(system, h, end, with_tangents);
             self.momentum_scale.begin(&self.trial.force, h);
+            self.include_rates(h);
             self.update_active_sets(h);
             let mut residual = self.residual(scaling_step, spent == 0);
             let check_after = if self.is_linear() {

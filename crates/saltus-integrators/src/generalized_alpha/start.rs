@@ -482,6 +482,18 @@ impl Engine {
         self.update_bias_scale();
     }
 
+    /// What moves by itself sets a motion off, also one at rest until now: constraints, and contacts that their own motion may close in
+    /// a step of `h` \[s\].
+    pub(super) fn include_rates(&mut self, h: f64) {
+        let (rows, ng) = (&self.rows, self.dims.ng);
+        for (i, (rate, row_norm)) in rows.rate.iter().zip(&rows.row_norm).enumerate() {
+            if *row_norm > 0.0 && (i < ng || rows.gap[i] <= h * rate.abs()) {
+                let scale = &mut self.momentum_scale.scale;
+                *scale = scale.max(rate.abs() / row_norm);
+            }
+        }
+    }
+
     /// Updates the scale of the bias.
     pub(super) fn update_bias_scale(&mut self) {
         if self.settings.formulation.smooth_row() == Some(SmoothRow::Acceleration) {

@@ -207,6 +207,7 @@ impl EventLoop {
         let start = &self.step.start;
         start.mass.apply(&start.v, &mut self.force);
         self.scale.include(&self.force, &start.force, h);
+        start.include_rates(&mut self.scale, h);
         self.step.xi.fill(0.0);
         self.totals = StepTotals::default();
     }
@@ -274,7 +275,7 @@ impl EventLoop {
                     implicit.solve(
                         system,
                         &*step,
-                        (&mut *stages, &*scale, guess),
+                        (&mut *stages, &mut *scale, guess),
                         (&mut *at, &closed[..]),
                         (h, options),
                         &mut *trial,
@@ -480,18 +481,22 @@ impl EventLoop {
         let b = &self.bracket;
         let ids = &self.at.contacts.id;
         for i in 0..ids.len() {
-            let hits = self.closing.contains(&i);
+            let has_hit = self.closing.contains(&i) && b.impulse[i] > 0.0;
             let (was, is) = (self.was_closed.contains(&i), self.closed.contains(&i));
             let law = self.at.contacts.law[i];
             let mut note = |kind: EventKind| {
-                let velocities = [b.before[i], b.after[i]];
+                // The impact has the impulse; what it left closes.
+                let (before, impulse) = match kind {
+                    EventKind::Close | EventKind::Accumulation if has_hit => (b.after[i], 0.0),
+                    _ => (b.before[i], b.impulse[i]),
+                };
                 let at = (kind, self.at.t);
                 self.step.events.push(Event {
                     energy: Some(energy),
-                    ..normal_event(ids[i], at, velocities, b.impulse[i])
+                    ..normal_event(ids[i], at, [before, b.after[i]], impulse)
                 });
             };
-            if hits && b.impulse[i] > 0.0 {
+            if has_hit {
                 note(EventKind::Impact);
             }
             match (was, is) {

@@ -85,7 +85,7 @@ impl Implicit {
         &mut self,
         system: &dyn System,
         step: &Step,
-        (stages, scale, guess): (&mut Stages, &MomentumScale, &[f64]),
+        (stages, scale, guess): (&mut Stages, &mut MomentumScale, &[f64]),
         (at, closed): (&mut Stage, &[usize]),
         (h, options): (f64, &HigherOrderOptions),
         piece: &mut Piece,
@@ -101,6 +101,11 @@ impl Implicit {
             }
             for i in 0..stages.nodes.len() {
                 stages.place_position(system, at, i, h)?;
+            }
+            if iterations == 0 {
+                for stage in &stages.nodes {
+                    stage.include_rates(scale, h);
+                }
             }
             self.residuals(stages);
             if iterations > EXACT_CORRECTIONS {

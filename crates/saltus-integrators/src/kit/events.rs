@@ -211,7 +211,8 @@ impl ContactHistory {
             // What was closed and follows a curved obstacle approaches it by a little in every step.
             let was_open = earlier == ContactState::Open;
             let touches = arrives(i) <= tolerance;
-            if step.impulse[i] > 0.0 && was_open && strikes && touches {
+            let has_hit = step.impulse[i] > 0.0 && was_open && strikes && touches;
+            if has_hit {
                 events.push(step.event(i, EventKind::Impact));
             }
             // What is closed stays so as long as it carries something.
@@ -230,7 +231,16 @@ impl ContactHistory {
                 (ContactState::Stick, ContactState::Slip) => Some(EventKind::Slip),
                 _ => None,
             };
-            events.extend(kind.map(|kind| step.event(i, kind)));
+            events.extend(kind.map(|kind| {
+                let mut event = step.event(i, kind);
+                if has_hit && kind == EventKind::Close {
+                    // The impact has the impulse; what it left closes.
+                    event.velocity_before = event.velocity_after;
+                    event.impulse = [0.0; 3];
+                    event.energy_lost = 0.0;
+                }
+                event
+            }));
         }
         self.is_initial = false;
         self.next.clear();

@@ -1,7 +1,7 @@
 //! A point of evaluation: inertia and forces there, constraint rows, contacts.
 
-use super::Row;
 use super::failure::{first_not_finite, velocity_name};
+use super::{MomentumScale, Row};
 use crate::integrator::StepError;
 use saltus_linear::{RowCollector, SparseRows, SquareMatrix};
 use saltus_system::{ContactSet, MassKind, Point, System};
@@ -29,6 +29,16 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
+    /// What moves by itself sets a motion off, also one at rest until now: constraints, and contacts that their own motion may close
+    /// in a step of `h` \[s\].
+    pub(crate) fn include_rates(&self, scale: &mut MomentumScale, h: f64) {
+        let rows = self.jacobian.rows();
+        for (i, rate) in self.rate.iter().enumerate() {
+            scale.include_rate(rows.cols(i), rows.values(i), *rate);
+        }
+        scale.include_contacts(&self.contacts, h);
+    }
+
     /// A stage for `system`.
     pub(crate) fn new(system: &dyn System) -> Self {
         let dims = system.dims();

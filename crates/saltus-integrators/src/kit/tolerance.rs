@@ -3,7 +3,7 @@
 use super::failure::{Location, velocity_name};
 use crate::integrator::StepError;
 use saltus_linear::{SparseRows, SquareMatrix};
-use saltus_system::System;
+use saltus_system::{ContactSet, System};
 
 /// `Σ |w_j| / √M_jj`: velocity along a row per momentum scale \[1/√kg\].
 pub(crate) fn row_reach(weights: &[f64], cols: &[usize], values: &[f64]) -> f64 {
@@ -81,6 +81,26 @@ impl MomentumScale {
     pub(crate) fn begin(&mut self, force: &[f64], h: f64) {
         if self.scale == 0.0 {
             self.scale = h * self.largest(force);
+        }
+    }
+
+    /// A row that moves by itself at `rate` \[m/s\] sets a motion off, also one at rest until now.
+    pub(crate) fn include_rate(&mut self, cols: &[usize], values: &[f64], rate: f64) {
+        if rate != 0.0 {
+            let reach = row_reach(&self.weights, cols, values);
+            if reach > 0.0 {
+                self.scale = self.scale.max(rate.abs() / reach);
+            }
+        }
+    }
+
+    /// The same of the contacts that their own motion may close in a step of `h` \[s\].
+    pub(crate) fn include_contacts(&mut self, set: &ContactSet, h: f64) {
+        for (i, &row) in set.first_row.iter().enumerate() {
+            let rate = set.rate[row];
+            if rate != 0.0 && set.gap[i] <= h * rate.abs() {
+                self.include_rate(set.directions.cols(row), set.directions.values(row), rate);
+            }
         }
     }
 

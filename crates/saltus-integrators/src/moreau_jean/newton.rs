@@ -4,7 +4,7 @@ use super::failure::singular;
 use super::start::{evaluate_smooth, evaluate_tangents};
 use super::{Evaluation, Forecast, MoreauJean};
 use crate::integrator::StepError;
-use crate::kit::{Convergence, Location, row_reach};
+use crate::kit::{Convergence, Location};
 use crate::round_off;
 use saltus_linear::axpy;
 use saltus_system::{Point, State, System};
@@ -85,20 +85,23 @@ impl MoreauJean {
         }
     }
 
-    /// A motion at rest without forces until now takes its scale from the first forces, and from the first velocities
-    /// that constraints prescribe.
+    /// A motion at rest without forces until now takes its scale from the first forces, from the first velocities that constraints
+    /// prescribe, and from what moves by itself.
     pub(super) fn begin_scale(&mut self, h: f64) {
-        if self.momentum_scale.scale > 0.0 {
-            return;
-        }
-        self.momentum_scale.begin(&self.smooth.force, h);
+        let scale = &mut self.momentum_scale;
+        let at_rest = scale.scale == 0.0;
+        scale.begin(&self.smooth.force, h);
         let b = &self.bilateral;
-        for (i, u) in b.velocity.iter().enumerate() {
-            let rows = b.jacobian.rows();
-            let reach = row_reach(&self.momentum_scale.weights, rows.cols(i), rows.values(i));
-            if reach > 0.0 {
-                self.momentum_scale.scale = self.momentum_scale.scale.max(u.abs() / reach);
-            }
+        let rows = b.jacobian.rows();
+        for (i, (u, rate)) in b.velocity.iter().zip(&b.rate).enumerate() {
+            let rate = if at_rest { *u } else { *rate };
+            scale.include_rate(rows.cols(i), rows.values(i), rate);
+        }
+        scale.include_contacts(&self.contact.set, h);
+        for &(_, row) in &self.contact.list {
+            let law = &self.contact.law;
+            let entries = (law.directions.cols(row), law.directions.values(row));
+            scale.include_rate(entries.0, entries.1, law.rate[row]);
         }
     }
 

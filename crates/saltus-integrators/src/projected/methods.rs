@@ -20,6 +20,7 @@ impl ProjectedMoreauJean {
         let start = &self.step.start;
         start.mass.apply(&start.v, &mut self.work);
         self.scale.include(&self.work, &start.force, rule.h);
+        start.include_rates(&mut self.scale, rule.h);
         self.law.take_contacts(start);
         self.v.copy_from_slice(&start.v);
         self.remedies = 0;

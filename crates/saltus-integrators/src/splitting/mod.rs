@@ -229,6 +229,7 @@ impl Splitting {
         let start = &self.step.start;
         start.mass.apply(&start.v, &mut self.momentum);
         self.scale.include(&self.momentum, &start.force, h);
+        start.include_rates(&mut self.scale, h);
     }
 
     /// The smooth part of a step of length `h` \[s\] to the time `end`, whose end is then placed.

@@ -5,7 +5,7 @@ use crate::build::path;
 use crate::document::Document;
 use crate::document::parts::Words;
 use crate::findings::Findings;
-use saltus_mechanics::flexible::NodeId;
+use saltus_mechanics::flexible::{NodeId, NodeKind, component_names};
 use saltus_system::{ContactId, Contacts};
 
 /// Up to this many nodes all are written.
@@ -102,9 +102,19 @@ pub(crate) fn supports(
         if nodes.is_empty() || list.iter().any(|(known, ..)| *known == name) {
             continue;
         }
+        // What another support holds at a node of both is not borne by this one.
+        let hold = support.hold.as_slice();
         let held = |node: NodeId| {
-            let count = flexible.assembly.kind(node).velocities();
-            (0..count).filter(move |&c| flexible.assembly.velocity_place(node, c).is_none())
+            let kind = flexible.assembly.kind(node);
+            let (_, names) = component_names(kind);
+            let holds = move |c: &usize| {
+                hold.iter().any(|word| match word.as_str() {
+                    "all" => true,
+                    "rotation" => kind == NodeKind::SpaceFrame && *c >= 3,
+                    word => names.get(*c) == Some(&word),
+                })
+            };
+            (0..kind.velocities()).filter(holds)
         };
         let mut components: Vec<usize> = nodes.iter().flat_map(|&node| held(node)).collect();
         components.sort_unstable();
