@@ -32,7 +32,6 @@ const ADDED_COMPLIANCE: f64 = 1e-6;
 /// Largest number of steps to canonical impulses.
 const MAX_SETTLING_STEPS: u32 = 12;
 /// Below this residual, relative to the data, a step without progress is due to rounding.
-
 const NEAR_ROUNDING: f64 = 1e-9;
 /// The method, with buffers reused between problems.
 #[derive(Debug, Default)]
