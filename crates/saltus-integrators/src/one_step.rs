@@ -121,26 +121,6 @@ impl OneStep {
         self.q.resize(m, 0.0);
     }
 
-    /// Takes over rows and columns condensed earlier for a larger set: `member(i)` is the place in
-    /// `all` of multiplier `i`.
-    pub(crate) fn select(&mut self, m: usize, all: &Self, member: &dyn Fn(usize) -> usize) {
-        let n = all.columns.cols();
-        self.known.clear();
-        self.columns.reset(m, n);
-        self.delassus.reset(m, m);
-        for i in 0..m {
-            let from = member(i);
-            self.columns
-                .row_mut(i)
-                .copy_from_slice(all.columns.row(from));
-            for j in 0..m {
-                self.delassus[(i, j)] = all.delassus[(from, member(j))];
-            }
-        }
-        self.q.clear();
-        self.q.resize(m, 0.0);
-    }
-
     /// Prepares a problem of `m` multipliers with `A J⁻¹ B` from elsewhere; it has no columns here.
     pub(crate) fn take(&mut self, m: usize, entry: impl Fn(usize, usize) -> f64) {
         self.delassus.reset(m, m);
@@ -220,12 +200,6 @@ impl OneStep {
     /// A copy of the problem posed, with its present impulses.
     pub(crate) fn contact_data(&self) -> ContactData {
         self.problem.data()
-    }
-
-    /// Solves the problem posed from the guess in `z`, or from the impulses of the last one where that is zero.
-    pub(crate) fn solve_posed(&mut self, z: &mut [f64]) -> ContactOutcome {
-        let from_memory = saltus_linear::is_zero(z);
-        self.solve_posed_from(z, from_memory)
     }
 
     /// Solves the problem posed from the guess in `z`, or from the impulses of the last one.

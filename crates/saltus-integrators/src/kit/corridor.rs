@@ -16,6 +16,12 @@ pub(crate) trait CorridorScheme: Debug + Send + Sized + 'static {
     /// Which certificate entries every step satisfies.
     fn guarantees(options: &Self::Options) -> Guarantees;
 
+    /// The same of the system that the scheme was prepared for.
+    fn guarantees_here(&self, options: &Self::Options, general: Guarantees) -> Guarantees {
+        let _ = options;
+        general
+    }
+
     /// The workspace for steps of `h` \[s\] of `system` from `state`, and the report of the start.
     ///
     /// # Errors
@@ -85,17 +91,25 @@ pub(crate) trait CorridorScheme: Debug + Send + Sized + 'static {
 
 /// The integrator of a scheme with these parameters, which are in range.
 pub(crate) fn integrator<S: CorridorScheme>(options: &S::Options) -> Box<dyn Integrator> {
-    Box::new(OnCorridor::<S> {
-        options: options.clone(),
-        scheme: None,
-    })
+    Box::new(OnCorridor::<S>::new(options.clone()))
 }
 
+/// The integrator of a scheme.
 #[derive(Debug)]
-struct OnCorridor<S: CorridorScheme> {
+pub(crate) struct OnCorridor<S: CorridorScheme> {
     options: S::Options,
     /// `None` before `prepare`.
     scheme: Option<S>,
+}
+
+impl<S: CorridorScheme> OnCorridor<S> {
+    /// With these parameters, which are in range.
+    pub(crate) fn new(options: S::Options) -> Self {
+        Self {
+            options,
+            scheme: None,
+        }
+    }
 }
 
 impl<S: CorridorScheme> Integrator for OnCorridor<S> {
@@ -104,7 +118,11 @@ impl<S: CorridorScheme> Integrator for OnCorridor<S> {
     }
 
     fn guarantees(&self) -> Guarantees {
-        S::guarantees(&self.options)
+        let guarantees = S::guarantees(&self.options);
+        match &self.scheme {
+            Some(scheme) => scheme.guarantees_here(&self.options, guarantees),
+            None => guarantees,
+        }
     }
 
     fn prepare(

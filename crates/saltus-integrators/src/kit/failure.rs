@@ -82,6 +82,8 @@ const CONTRADICTION: &str = "check that the bilateral constraints do not contrad
 const OBSTACLES: &str =
     "no velocity satisfies all contacts of this step: check whether obstacles close on a body";
 
+pub(crate) const PULLED: &str = "over so long a step the stiffness outweighs the mass, so that a push on a contact pulls it in: take a smaller `step`";
+
 /// What usually cures a contact problem without friction.
 pub(crate) fn cure_of_contacts(bilateral: usize) -> &'static str {
     if bilateral > 0 {
@@ -93,7 +95,7 @@ pub(crate) fn cure_of_contacts(bilateral: usize) -> &'static str {
 
 /// That the contact problem of `contacts` contacts with friction and `bilateral` constraints was not solved; `location` is where
 /// the residual is largest.
-pub(crate) fn friction_problem(
+fn friction_problem(
     one_step: &OneStep,
     outcome: ContactOutcome,
     (contacts, bilateral): (usize, usize),
@@ -131,11 +133,7 @@ impl StepProblem {
         let contacts = blocks - before_contacts;
         let names = system.names();
         let worst = one_step.worst_block().min(blocks.saturating_sub(1));
-        let location = match self.member(worst) {
-            Row::Bilateral(i) => Location::Bilateral(i),
-            Row::Friction(_) => Location::Joint(worst - bilateral),
-            Row::Normal(i, _) | Row::Tangent(i, _) => Location::Contact(i),
-        };
+        let location = self.location(worst);
         let location = location.name(&names, &rows.contacts);
         let joints = system.joint_friction();
         let list = self.impulses();
@@ -154,7 +152,11 @@ impl StepProblem {
             },
             residual: outcome.residual,
             place: location,
-            cure: cure_of_contacts(bilateral),
+            cure: if self.pulls() {
+                PULLED
+            } else {
+                cure_of_contacts(bilateral)
+            },
             problem: Box::new(one_step.failed(bilateral, list)),
         }
     }

@@ -20,18 +20,18 @@ mod stage;
 mod start;
 mod step;
 mod step_events;
+mod theta;
 mod tolerance;
+mod turned;
 
 pub(crate) use certify::{
     certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law,
 };
-pub(crate) use corridor::{CorridorScheme, integrator};
+pub(crate) use corridor::{CorridorScheme, OnCorridor, integrator};
 pub(crate) use energy::{check_kinetic, energy_not_finite, energy_of};
-pub(crate) use events::{
-    ContactHistory, StepEnds, contact_event, initial_states, normal_event, rests,
-};
+pub(crate) use events::{ContactHistory, StepEnds, contact_event, normal_event, rests};
 pub(crate) use failure::{
-    Location, cure_of_contacts, first_not_finite, friction_problem, row_name, velocity_name,
+    Location, PULLED, cure_of_contacts, first_not_finite, row_name, velocity_name,
 };
 pub(crate) use lagged_events::{LaggedEvents, LaggedStep};
 pub(crate) use problem::{Active, Duration, Proof, StepProblem};
@@ -44,7 +44,9 @@ pub(crate) use stage::{Stage, check_force};
 pub(crate) use start::{augment_force, augment_matrix, length_scale};
 pub(crate) use step::{Step, energy_at, halves, not_finite, whole};
 pub(crate) use step_events::StepEvents;
+pub(crate) use theta::{ThetaDynamics, ThetaRule};
 pub(crate) use tolerance::{Convergence, MomentumScale, row_reach};
+pub(crate) use turned::{TurnedRows, Turns};
 
 use crate::integrator::{Reactions, StepError, refuse_joint_friction};
 use saltus_system::{ContactSet, System};

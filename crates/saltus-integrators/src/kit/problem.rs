@@ -1,12 +1,12 @@
 //! The contact problem of a step: impulses on the rows of constraints, joints and contacts with which velocities satisfy their laws.
 
 use super::reactions::StepReactions;
-use super::{Row, Stage};
+use super::{Convergence, Location, Row, Stage};
 use crate::integrator::StepError;
 use crate::one_step::OneStep;
 use saltus_complementarity::{Block, BlockState};
 use saltus_linear::{SparseRows, SquareMatrix};
-use saltus_system::{FrictionBound, System};
+use saltus_system::{FrictionBound, JointFriction, System};
 
 /// How long a bounded friction force acts in a contact problem.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,6 +66,22 @@ impl StepProblem {
     /// The next problem belongs to a new step: it takes no guess from an older one, so that a restarted run is the same.
     pub(crate) fn begin_step(&mut self) {
         self.is_warm = false;
+    }
+
+    /// The next problem belongs to a new step and takes its guess from the last one, by contact; such a scheme
+    /// [saves](Self::save_guess) it.
+    pub(crate) fn begin_step_from_last(&mut self) {
+        self.is_warm = true;
+    }
+
+    /// Appends the impulses that the next problem takes its guess from.
+    pub(crate) fn save_guess(&self, memory: &mut Vec<f64>) {
+        self.one_step.save_guess(memory);
+    }
+
+    /// Takes up what [`save_guess`](Self::save_guess) appended and returns the rest.
+    pub(crate) fn load_guess<'a>(&mut self, memory: &'a [f64]) -> Option<&'a [f64]> {
+        self.one_step.load_guess(memory)
     }
 
     /// Poses the problem of the contacts `active` with all bilateral constraints and friction in joints.
@@ -147,14 +163,14 @@ impl StepProblem {
         }
     }
 
-    /// Residual of the laws of the problem at velocities `v` over the velocity that counts as zero along each row; the worst block.
-    pub(crate) fn law_ratio(
+    /// Residual of the laws of the problem at velocities `v` over the velocity that counts as zero along each row.
+    pub(crate) fn law_residual(
         &mut self,
         rows: &Stage,
         v: &[f64],
         nothing: impl Fn(&SparseRows, usize) -> f64,
-    ) -> f64 {
-        let mut worst = 0.0_f64;
+    ) -> Convergence {
+        let mut worst = Convergence::NONE;
         for k in 0..self.blocks.len() {
             let own = self.first[k]..self.first[k] + self.blocks[k].1.rows();
             let mut bound = 0.0_f64;
@@ -164,11 +180,18 @@ impl StepProblem {
                 bound = bound.max(nothing(matrix, row));
             }
             let residual = self.one_step.block_residual_at(k, &self.w[own]);
-            if residual > 0.0 || residual.is_nan() {
-                worst = worst.max(residual / bound.max(f64::MIN_POSITIVE));
-            }
+            worst.include(residual.max(0.0), bound, self.location(k));
         }
         worst
+    }
+
+    /// What block `k` is the law of.
+    pub(super) fn location(&self, k: usize) -> Location {
+        match self.rows[self.first[k]] {
+            Row::Bilateral(i) => Location::Bilateral(i),
+            Row::Friction(_) => Location::Joint(k - self.bilateral),
+            Row::Normal(i, _) | Row::Tangent(i, _) => Location::Contact(i),
+        }
     }
 
     /// Lists rows and laws.
@@ -194,23 +217,8 @@ impl StepProblem {
         let mut row = 0;
         for (k, element) in system.joint_friction().iter().enumerate() {
             let count = usize::from(element.tangents);
-            let size = rows.joint_coefficient(k);
             let slip = (row..row + count).map(Row::Friction);
-            let block = match element.bound {
-                FrictionBound::Reaction { first, count } => Block::JointCoulomb {
-                    mu: size,
-                    tangents: element.tangents,
-                    first_normal: first,
-                    normals: count,
-                },
-                FrictionBound::Force => {
-                    let most = size * duration.weight();
-                    Block::Box {
-                        lo: -most,
-                        hi: most,
-                    }
-                }
-            };
+            let block = joint_block(*element, rows.joint_coefficient(k), duration);
             self.push(FRICTION_ID | k as u64, block, slip);
             row += count;
         }
@@ -224,6 +232,34 @@ impl StepProblem {
             self.rows.push(Row::Normal(i, first));
             let tangents = first + 1..first + reactions.rows_of(&rows.contacts, i);
             self.rows.extend(tangents.map(|row| Row::Tangent(i, row)));
+        }
+    }
+
+    /// Takes up the numbers of the laws of `rows`, where they depend on the motion, without changing what contacts do.
+    pub(crate) fn refresh_laws(
+        &mut self,
+        system: &dyn System,
+        reactions: &StepReactions,
+        rows: &Stage,
+        duration: Duration,
+    ) {
+        if !reactions.has_friction {
+            return;
+        }
+        for (k, element) in system.joint_friction().iter().enumerate() {
+            let block = joint_block(*element, rows.joint_coefficient(k), duration);
+            self.set_block(self.bilateral + k, block);
+        }
+        for k in self.before_contacts..self.blocks.len() {
+            let block = reactions.block(&rows.contacts, self.contact(k));
+            self.set_block(k, block);
+        }
+    }
+
+    fn set_block(&mut self, k: usize, block: Block) {
+        if self.blocks[k].1 != block {
+            self.blocks[k].1 = block;
+            self.one_step.set_block(k, block);
         }
     }
 
@@ -281,8 +317,7 @@ impl StepProblem {
                 && self.one_step.block_state(k) == BlockState::Slip
             {
                 reactions.sticking[i] = false;
-                self.blocks[k].1 = reactions.block(&rows.contacts, i);
-                self.one_step.set_block(k, self.blocks[k].1);
+                self.set_block(k, reactions.block(&rows.contacts, i));
                 any = true;
             }
         }
@@ -340,6 +375,13 @@ impl StepProblem {
     pub(crate) fn respond_by_contacts(&self, v: &mut [f64]) {
         let all = self.bilateral..self.rows.len();
         self.one_step.add_response(all, &self.z, v);
+    }
+
+    /// The response to the impulses of contacts alone.
+    pub(crate) fn respond_by_impacts(&self, v: &mut [f64]) {
+        let before = self.first.get(self.before_contacts).copied();
+        let contacts = before.unwrap_or(self.rows.len())..self.rows.len();
+        self.one_step.add_response(contacts, &self.z, v);
     }
 
     /// Residuals of the laws of the problem at velocities `v`, recomputed from `v` and the impulses.
@@ -413,9 +455,28 @@ impl StepProblem {
         )
     }
 
-    /// The contact or joint of block `k`, as the set of `rows` numbers it.
-    pub(super) fn member(&self, k: usize) -> Row {
-        self.rows[self.first[k]]
+    /// Whether a push on any contact pulls it in, so that no push keeps it out.
+    pub(super) fn pulls(&self) -> bool {
+        self.one_step.worst(self.bilateral, &self.z).1
+    }
+}
+
+/// The law of an element of friction in a joint, whose force or coefficient is `size`.
+fn joint_block(element: JointFriction, size: f64, duration: Duration) -> Block {
+    match element.bound {
+        FrictionBound::Reaction { first, count } => Block::JointCoulomb {
+            mu: size,
+            tangents: element.tangents,
+            first_normal: first,
+            normals: count,
+        },
+        FrictionBound::Force => {
+            let most = size * duration.weight();
+            Block::Box {
+                lo: -most,
+                hi: most,
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::problem::{Proof, StepProblem, worse};
 use super::{Row, Stage};
 use crate::integrator::ContactState;
 use saltus_complementarity::Block;
-use saltus_linear::max_abs;
+use saltus_linear::{SparseRows, max_abs};
 use saltus_system::{ContactSet, System};
 
 /// Impulses over the step of every row, and what contacts and joints do.
@@ -21,13 +21,13 @@ pub(crate) struct StepReactions {
     pub(crate) state: Vec<ContactState>,
     pub(super) friction_state: Vec<ContactState>,
     pub(crate) bilateral: Vec<f64>, // [N·s] (ng)
-    pub(super) friction: Vec<f64>,  // [N·s] (rows of friction in joints)
+    pub(crate) friction: Vec<f64>,  // [N·s] (rows of friction in joints)
     pub(crate) normal: Vec<f64>,    // [N·s] (contacts)
     pub(crate) row: Vec<f64>,       // [N·s] (rows of the set)
     pub(super) proof: Proof,
     /// Residual of the balance of momentum [N·s].
     pub(super) dynamics: f64,
-    work: Vec<f64>,     // (nv)
+    scratch: Vec<f64>,  // (nv)
     momentum: Vec<f64>, // (nv)
 }
 
@@ -49,7 +49,7 @@ impl StepReactions {
             row: Vec::new(),
             proof: Proof::default(),
             dynamics: 0.0,
-            work: vec![0.0; dims.nv],
+            scratch: vec![0.0; dims.nv],
             momentum: vec![0.0; dims.nv],
         }
     }
@@ -68,7 +68,8 @@ impl StepReactions {
         self.proof = Proof::default();
         self.dynamics = 0.0;
         if self.has_friction {
-            self.find_sticking(start);
+            let fastest = max_abs(&start.v);
+            self.find_sticking(start, |_, row| 1e-10 * speed(start, row).max(fastest));
         }
     }
 
@@ -82,18 +83,56 @@ impl StepReactions {
         self.friction_state.fill(ContactState::Open);
     }
 
-    fn find_sticking(&mut self, start: &Stage) {
-        let fastest = max_abs(&start.v);
+    /// Finds the contacts that stick at the `start`; `nothing` is the slip along a row of the directions that counts as none \[m/s\].
+    pub(crate) fn find_sticking(
+        &mut self,
+        start: &Stage,
+        nothing: impl Fn(&SparseRows, usize) -> f64,
+    ) {
+        let directions = &start.contacts.directions;
         for i in 0..self.sticking.len() {
             let first = start.contacts.first_row[i];
             let rows = first + 1..first + self.rows_of(&start.contacts, i);
-            let tolerance = 1e-10 * speed(start, first).max(fastest);
             let sticks = rows.clone().all(|row| {
                 let u = start.velocity(Row::Tangent(i, row), &start.v);
-                u.abs() <= tolerance
+                u.abs() <= nothing(directions, row)
             });
             self.sticking[i] = sticks && !rows.is_empty();
         }
+    }
+
+    /// Calls `take` with every row of the contacts `active`, of the constraints and of the joints, and its impulse.
+    fn each(&self, set: &ContactSet, active: &[usize], mut take: impl FnMut(Row, f64)) {
+        for (i, p) in self.bilateral.iter().enumerate() {
+            take(Row::Bilateral(i), *p);
+        }
+        for (i, p) in self.friction.iter().enumerate() {
+            take(Row::Friction(i), *p);
+        }
+        for &i in active {
+            let first = set.first_row[i];
+            for row in first..first + self.rows_of(set, i) {
+                take(Row::Tangent(i, row), self.row[row]);
+            }
+        }
+    }
+
+    /// Adds `factor` times the momentum that the impulses give along the rows of `law`; of the contacts, `active` carry any.
+    pub(crate) fn push(&self, law: &Stage, active: &[usize], factor: f64, momentum: &mut [f64]) {
+        self.each(&law.contacts, active, |row, p| {
+            let (matrix, i) = law.row(row);
+            matrix.axpy(i, factor * p, momentum);
+        });
+    }
+
+    /// Work of the impulses along the rows of `law` at the velocity `v` \[J\]; of the contacts, `active` carry any.
+    pub(crate) fn work(&self, law: &Stage, active: &[usize], v: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        self.each(&law.contacts, active, |row, p| {
+            let (matrix, i) = law.row(row);
+            sum += p * matrix.dot(i, v);
+        });
+        sum
     }
 
     /// Rows of contact `i` in a problem: the normal, and the tangents where it has friction.
@@ -134,7 +173,7 @@ impl StepReactions {
         self.add(problem, weight);
         self.prove(problem, rows, v);
         let residual =
-            problem.momentum_residual(forces, (v_free, v), &mut self.work, &mut self.momentum);
+            problem.momentum_residual(forces, (v_free, v), &mut self.scratch, &mut self.momentum);
         self.leave(residual);
     }
 
@@ -148,7 +187,7 @@ impl StepReactions {
     ) {
         self.proof.include(problem.examine(stage, a).over(h));
         let residual =
-            problem.momentum_residual(stage, (a_free, a), &mut self.work, &mut self.momentum);
+            problem.momentum_residual(stage, (a_free, a), &mut self.scratch, &mut self.momentum);
         self.leave(h * residual);
     }
 

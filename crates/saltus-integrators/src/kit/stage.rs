@@ -24,8 +24,9 @@ pub(crate) struct Stage {
     friction_coefficient: Vec<f64>, // force or coefficient (elements of friction in joints)
     bilateral_bias: Vec<f64>,       // ζ (ng)
     contact_bias: Vec<f64>,         // ζ of the contacts (rows of the set)
-    /// Whether the mass is constant and factored already.
+    /// Whether the mass is constant and known, and factored, already.
     mass_is_known: bool,
+    mass_is_factored: bool,
 }
 
 impl Stage {
@@ -60,6 +61,7 @@ impl Stage {
             bilateral_bias: vec![0.0; dims.ng],
             contact_bias: Vec::new(),
             mass_is_known: false,
+            mass_is_factored: false,
         }
     }
 
@@ -80,11 +82,10 @@ impl Stage {
         system: &dyn System,
         scheme: &'static str,
     ) -> Result<(), StepError> {
-        if self.mass_is_known {
+        self.evaluate_mass(system);
+        if self.mass_is_factored {
             return Ok(());
         }
-        self.mass.clear();
-        system.mass(&self.q, &mut self.mass);
         self.mass
             .factorise()
             .map_err(|source| StepError::Singular {
@@ -92,28 +93,70 @@ impl Stage {
                 scheme,
                 mass_is_regular: false,
             })?;
-        self.mass_is_known = system.structure().mass == MassKind::Constant;
+        self.mass_is_factored = self.mass_is_known;
         Ok(())
+    }
+
+    /// Mass alone, not factored: it may be singular.
+    pub(crate) fn evaluate_mass(&mut self, system: &dyn System) {
+        if self.mass_is_known {
+            return;
+        }
+        self.mass.clear();
+        system.mass(&self.q, &mut self.mass);
+        self.mass.finish();
+        self.mass_is_known = system.structure().mass == MassKind::Constant;
     }
 
     /// Constraint rows and contacts alone.
     pub(crate) fn place_rows(&mut self, system: &dyn System) {
+        let (t, q) = (self.t, std::mem::take(&mut self.q));
+        self.place_constraints(system, t, &q);
+        self.place_joints(system, t, &q);
+        self.q = q;
+        self.place_contacts(system);
+    }
+
+    /// `G` and `∂g/∂t` of the bilateral constraints at `(t, q)`.
+    pub(crate) fn place_constraints(&mut self, system: &dyn System, t: f64, q: &[f64]) {
         let ng = self.rate.len();
         if ng > 0 {
             self.jacobian.clear();
-            system.g_jacobian(self.t, &self.q, &mut self.jacobian);
+            system.g_jacobian(t, q, &mut self.jacobian);
             self.jacobian.finish(ng);
-            system.g_rate(self.t, &self.q, &mut self.rate);
+            system.g_rate(t, q, &mut self.rate);
         }
+    }
+
+    /// Rows of the friction in joints at `(t, q)`.
+    pub(crate) fn place_joints(&mut self, system: &dyn System, t: f64, q: &[f64]) {
         let rows = self.friction_rate.len();
         if rows > 0 {
             self.friction.clear();
-            system.friction_jacobian(self.t, &self.q, &mut self.friction);
+            system.friction_jacobian(t, q, &mut self.friction);
             self.friction.finish(rows);
-            system.friction_rate(self.t, &self.q, &mut self.friction_rate);
+            system.friction_rate(t, q, &mut self.friction_rate);
         }
+    }
+
+    /// The contacts at `(t, q)` of the stage.
+    pub(crate) fn place_contacts(&mut self, system: &dyn System) {
         system.evaluate_contacts(self.t, &self.q, &mut self.contacts);
         self.contact_bias.resize(self.contacts.rate.len(), 0.0);
+    }
+
+    /// Constraint rows and contacts alone; those of the bilateral constraints are taken from another stage that has them for the same
+    /// time and position.
+    pub(crate) fn place_rows_with(&mut self, system: &dyn System, constraints: Option<&mut Self>) {
+        let Some(of) = constraints else {
+            return self.place_rows(system);
+        };
+        std::mem::swap(&mut self.jacobian, &mut of.jacobian);
+        std::mem::swap(&mut self.rate, &mut of.rate);
+        let (t, q) = (self.t, std::mem::take(&mut self.q));
+        self.place_joints(system, t, &q);
+        self.q = q;
+        self.place_contacts(system);
     }
 
     /// Numbers of the contact laws and of the friction in joints at `(t, q, v)`.

@@ -45,6 +45,10 @@ pub(crate) struct Step {
     pub(crate) energy: Energy,
     /// Work of the forces without a potential \[J\], where the scheme computes it more accurately than by the mean of both ends.
     pub(crate) work_external: Option<f64>,
+    /// Work of all reactions \[J\], where the scheme takes other directions than those at the end of the step.
+    pub(crate) work_contact: Option<f64>,
+    /// Energy \[J\] that the discretisation adds, where a formula is known.
+    pub(crate) algorithmic: f64,
     history: ContactHistory,
     pub(crate) events: Vec<Event>,
 }
@@ -58,6 +62,22 @@ impl Step {
         activation_tolerance: Option<f64>,
         h: f64,
     ) -> Result<Self, StepError> {
+        let mut step = Self::sized(scheme, system)?;
+        system.detect(state.t, &state.q, Reach::All, &mut step.start.contacts);
+        step.begin(system, state, h)?;
+        step.epsilon = activation_tolerance.unwrap_or_else(|| 1e-12 * step.length_scale(state, h));
+        step.watch_contacts(state);
+        Ok(step)
+    }
+
+    /// The contacts found at the initial state are those that events tell of.
+    pub(crate) fn watch_contacts(&mut self, state: &State) {
+        self.events.reserve(4 * self.start.contacts.len());
+        self.history.begin(&self.start.contacts, state);
+    }
+
+    /// A workspace of a scheme for `system`, with nothing evaluated yet.
+    pub(crate) fn sized(scheme: &'static str, system: &dyn System) -> Result<Self, StepError> {
         let dims = system.dims();
         let zeros = |n: usize| vec![0.0; n];
         let elements = system.joint_friction();
@@ -71,7 +91,7 @@ impl Step {
             }
         }
         let slips = elements.iter().map(|f| usize::from(f.tangents)).sum();
-        let mut step = Self {
+        Ok(Self {
             scheme,
             dims,
             is_flat: system.is_flat(),
@@ -93,15 +113,11 @@ impl Step {
             row_velocity: Vec::new(),
             energy: Energy::default(),
             work_external: None,
+            work_contact: None,
+            algorithmic: 0.0,
             history: ContactHistory::default(),
             events: Vec::new(),
-        };
-        system.detect(state.t, &state.q, Reach::All, &mut step.start.contacts);
-        step.begin(system, state, h)?;
-        step.epsilon = activation_tolerance.unwrap_or_else(|| 1e-12 * step.length_scale(state, h));
-        step.events.reserve(4 * step.start.contacts.len());
-        step.history.begin(&step.start.contacts, state);
-        Ok(step)
+        })
     }
 
     /// Starts a step: contacts within reach, the start evaluated with its force, no impulses.
@@ -111,11 +127,8 @@ impl Step {
         state: &State,
         h: f64,
     ) -> Result<(), StepError> {
+        let is_new = self.take_start(state);
         let start = &mut self.start;
-        let is_new = start.t != state.t || start.q != state.q || start.v != state.v;
-        start.t = state.t;
-        start.q.copy_from_slice(&state.q);
-        start.v.copy_from_slice(&state.v);
         if is_new {
             start.place_mass(system, self.scheme)?;
             self.energy = energy_at(system, start);
@@ -126,6 +139,43 @@ impl Step {
             self.work.copy_from_slice(&start.force);
             start.mass.solve_scaled(h, &mut self.work);
         }
+        self.find_contacts(system, state, h, is_new);
+        Ok(())
+    }
+
+    /// The same for a scheme that needs neither forces nor the inverse of the mass at the start, and knows by how much forces `change`
+    /// velocities in the step (nv).
+    pub(crate) fn begin_without_forces(
+        &mut self,
+        system: &dyn System,
+        state: &State,
+        h: f64,
+        change: &[f64],
+    ) {
+        let is_new = self.take_start(state);
+        if is_new {
+            self.start.evaluate_mass(system);
+            self.energy = energy_at(system, &self.start);
+        }
+        if !self.contacts_are_fixed {
+            self.work.copy_from_slice(change);
+        }
+        self.find_contacts(system, state, h, is_new);
+    }
+
+    /// Takes up the state at the start; whether it is another than the end of the last step.
+    fn take_start(&mut self, state: &State) -> bool {
+        let start = &mut self.start;
+        let is_new = start.t != state.t || start.q != state.q || start.v != state.v;
+        start.t = state.t;
+        start.q.copy_from_slice(&state.q);
+        start.v.copy_from_slice(&state.v);
+        is_new
+    }
+
+    /// Contacts within reach, rows and laws at the start; no impulses.
+    fn find_contacts(&mut self, system: &dyn System, state: &State, h: f64, is_new: bool) {
+        let start = &mut self.start;
         if !self.contacts_are_fixed {
             let reach = Reach::Swept {
                 h,
@@ -147,7 +197,18 @@ impl Step {
         self.jump.fill(0.0);
         self.has_arrival = false;
         self.work_external = None;
-        Ok(())
+        self.work_contact = None;
+        self.algorithmic = 0.0;
+    }
+
+    /// Number of slip rows of the friction in joints.
+    pub(crate) fn joint_friction_rows(&self) -> usize {
+        self.friction_slip.len()
+    }
+
+    /// Whether a joint has friction.
+    pub(crate) fn has_joint_friction(&self) -> bool {
+        !self.friction_slip.is_empty()
     }
 
     /// The impact at the end of the step takes `v` for the velocity before it.
@@ -196,7 +257,11 @@ impl Step {
             self.end.evaluate_power(system);
             0.5 * h * (dot(&self.start.power, &self.start.v) + dot(&self.end.power, &self.end.v))
         });
-        let works = (external, self.work_of_reactions());
+        let contact = self.work_contact;
+        let works = (
+            external,
+            contact.unwrap_or_else(|| self.work_of_reactions()),
+        );
         let mut certificate = Certificate::EMPTY;
         self.end.place_laws(system);
         self.certify(system, &mut certificate);
@@ -245,7 +310,7 @@ impl Step {
         let h = self.end.t - state.t;
         let before = self.energy.total();
         self.energy = energy;
-        let balance = self.energy.total() - before - external - contact;
+        let balance = self.energy.total() - before - external - contact - self.algorithmic;
         certificate.set(Entry::Dynamics, self.reactions.dynamics);
         certificate.set(Entry::EnergyBalance, balance);
         std::mem::swap(&mut self.start, &mut self.end);

@@ -1,406 +1,453 @@
 //! Newton's method on the velocity at the end of the step.
 
-use super::failure::singular;
-use super::start::{evaluate_smooth, evaluate_tangents};
-use super::{Evaluation, Forecast, MoreauJean};
+use super::options::{Evaluation, Forecast, MoreauJeanOptions};
+use super::singular;
+use super::theta::{ThetaScheme, regularise};
 use crate::integrator::StepError;
-use crate::kit::{Convergence, Location};
+use crate::kit::{
+    Convergence, Duration, Location, Row, Stage, ThetaRule, Turns, augment_force, first_not_finite,
+    restitution,
+};
 use crate::round_off;
-use saltus_linear::axpy;
-use saltus_system::{Point, State, System};
+use saltus_linear::{Shifted, SparseRows, axpy};
+use saltus_system::System;
 
 /// Number of corrections after which the round-off of the force is measured.
 const CHECK_ROUND_OFF_AFTER: u32 = 4;
 
 /// How far an iterate is from a solution.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Residual {
-    /// Of everything, relative to its tolerance.
-    pub(super) worst: Convergence,
+struct Residual {
+    /// Of everything, relative to its tolerance: ≤ 1 is accepted.
+    worst: Convergence,
     /// Largest component of the momentum balance, over `√Mᵢᵢ`.
     momentum: f64,
 }
 
-impl Residual {
-    /// Residual over tolerance: ≤ 1 is accepted.
-    pub(super) fn ratio(&self) -> f64 {
-        self.worst.ratio
+/// Where the velocity before the impact is taken, which the law of a contact multiplies by `e`.
+#[derive(Debug, Clone, Copy)]
+struct Before<'a> {
+    /// Directions.
+    at: &'a Stage,
+    /// Rates of the walls.
+    rates: &'a Stage,
+    /// Velocity.
+    v: &'a [f64],
+    /// Whether bilateral constraints hold on the mean velocity of the step.
+    on_mean: bool,
+}
+
+impl Before<'_> {
+    /// What the law of a row has beside `A v`, with the rows of `law`.
+    fn constant(self, law: &Stage, row: Row) -> f64 {
+        let rate = law.rate(row);
+        match row {
+            Row::Bilateral(_) if self.on_mean => rate + law.velocity(row, self.v),
+            Row::Bilateral(_) | Row::Friction(_) => rate,
+            Row::Normal(..) | Row::Tangent(..) => {
+                let e = restitution(&law.contacts, row);
+                if e == 0.0 {
+                    return rate;
+                }
+                let (matrix, i) = self.at.row(row);
+                rate + e * (matrix.dot(i, self.v) + self.rates.rate(row))
+            }
+        }
     }
 }
 
-impl MoreauJean {
-    /// Solves for `v_{k+1}` and the multipliers from the guess in `trial`; returns the corrections made.
+impl ThetaScheme {
+    /// Solves for `v_{k+1}` and the impulses from the guess; returns the corrections made.
     pub(super) fn newton(
         &mut self,
+        options: &MoreauJeanOptions,
         system: &dyn System,
-        state: &State,
-        h: f64,
-        end: f64,
+        rule: &ThetaRule,
     ) -> Result<u32, StepError> {
-        let linear = self.is_linear();
-        self.smooth.round_off.fill(0.0);
-        let mut iterations = 0;
-        let mut solved = false;
-        let mut measured = false;
+        let linear = self.dynamics.is_linear;
+        let again = self.is_posed;
+        self.dynamics.forget_round_off();
+        self.is_posed = false;
+        let (mut iterations, mut solved, mut measured) = (0, false, false);
         loop {
-            let with_tangents = iterations == 0 && !linear;
-            self.update_positions(system, state, h);
-            if self.on_mean {
-                self.update_middle(system, state);
-            }
-            self.evaluate(system, state, h, end, with_tangents);
-            self.begin_scale(h);
-            let mut residual = self.residual(iterations == 0);
-            if residual.ratio() > 1.0 && iterations >= CHECK_ROUND_OFF_AFTER && !measured {
+            let (dynamics, start) = (&mut self.dynamics, &self.step.start);
+            dynamics.evaluate(system, rule, start, &self.v, iterations == 0)?;
+            self.place_laws(options, system, rule);
+            self.begin_scale(rule.h);
+            let mut residual = self.residual(options, system, rule.h);
+            if residual.worst.ratio > 1.0 && iterations >= CHECK_ROUND_OFF_AFTER && !measured {
                 measured = true;
-                self.measure_round_off(h);
-                residual = self.residual(false);
+                self.dynamics.measure_round_off(system, rule.h);
+                residual = self.residual(options, system, rule.h);
             }
             // With friction there may be another solution in which contacts open (Painlevé): the contact problem is solved even if
             // the prediction satisfies it.
-            let asks = iterations == 0 && self.contact.list.len() > self.contact.active.len();
-            if residual.ratio() <= 1.0 && !asks {
+            let asks = iterations == 0 && (again || self.has_friction());
+            if residual.worst.ratio <= 1.0 && !asks {
                 // Residual momenta of steps add up: one more correction reduces them, not two, because round-off may
                 // prevent any reduction.
-                let last = iterations == self.options.max_iterations;
-                if linear && !self.on_mean || solved || last || self.adds_up_to_nothing(residual) {
+                let last = iterations == options.max_iterations;
+                let exact = linear && !self.on_mean;
+                if exact || solved || last || self.adds_up_to_nothing(options, residual) {
                     return Ok(iterations);
                 }
                 solved = true;
             }
-            if !residual.ratio().is_finite() {
-                return Err(self.not_finite(system, end));
+            if !residual.worst.ratio.is_finite() {
+                return Err(self.not_finite(system, rule.end));
             }
-            if iterations == self.options.max_iterations {
-                return Err(self.not_converged(system, iterations, residual.worst));
+            if iterations == options.max_iterations {
+                return Err(self.not_converged(options, system, iterations, residual.worst));
             }
-            if !linear {
-                if !with_tangents {
-                    self.evaluate(system, state, h, end, true);
-                }
-                self.assemble(system, state, h, end);
-            }
-            self.correct(system, state, h, end)?;
+            self.correct(options, system, rule)?;
+            self.is_posed = true;
             iterations += 1;
         }
     }
 
+    /// Whether a joint or a contact of the step has friction.
+    fn has_friction(&self) -> bool {
+        let (reactions, set) = (&self.step.reactions, &self.law.contacts);
+        let mut active = self.active.list.iter();
+        self.step.has_joint_friction()
+            || reactions.has_friction && active.any(|&i| reactions.rows_of(set, i) > 1)
+    }
+
+    /// Puts the laws where they are for the present velocity.
+    fn place_laws(&mut self, options: &MoreauJeanOptions, system: &dyn System, rule: &ThetaRule) {
+        let (law, dynamics, start) = (&mut self.law, &self.dynamics, &self.step.start);
+        law.t = dynamics.t;
+        law.q.copy_from_slice(&dynamics.q);
+        law.v.copy_from_slice(&dynamics.v);
+        if self.step.dims.ng > 0 {
+            let (t, q, share) = if self.on_mean {
+                (0.5 * (rule.start + rule.end), &mut self.q_middle, 0.5)
+            } else {
+                (rule.end, &mut self.q_end, 1.0)
+            };
+            for (x, xi) in self.work.iter_mut().zip(&dynamics.xi) {
+                *x = share * xi;
+            }
+            q.copy_from_slice(&start.q);
+            system.retract(q, &self.work);
+            law.place_constraints(system, t, q);
+        }
+        law.place_joints(system, dynamics.t, &dynamics.q);
+        if !self.active.list.is_empty() && options.forecast != Forecast::Predicted {
+            law.place_contacts(system);
+            let (times, q) = ((dynamics.t, rule.end), &dynamics.q);
+            let rate = &start.contacts.rate;
+            self.active
+                .use_rates_at_end(system, &mut law.contacts, times, q, rate);
+        }
+        law.place_laws(system);
+    }
+
     /// A motion at rest without forces until now takes its scale from the first forces, from the first velocities that constraints
     /// prescribe, and from what moves by itself.
-    pub(super) fn begin_scale(&mut self, h: f64) {
-        let scale = &mut self.momentum_scale;
+    fn begin_scale(&mut self, h: f64) {
+        let (scale, law) = (&mut self.scale, &self.law);
         let at_rest = scale.scale == 0.0;
-        scale.begin(&self.smooth.force, h);
-        let b = &self.bilateral;
-        let rows = b.jacobian.rows();
-        for (i, (u, rate)) in b.velocity.iter().zip(&b.rate).enumerate() {
-            let rate = if at_rest { *u } else { *rate };
-            scale.include_rate(rows.cols(i), rows.values(i), rate);
-        }
-        scale.include_contacts(&self.contact.set, h);
-        for &(_, row) in &self.contact.list {
-            let law = &self.contact.law;
-            let entries = (law.directions.cols(row), law.directions.values(row));
-            scale.include_rate(entries.0, entries.1, law.rate[row]);
-        }
-    }
-
-    /// Round-off of the forces at the evaluation point.
-    pub(super) fn measure_round_off(&mut self, h: f64) {
-        let s = &mut self.smooth;
-        round_off::of_force(
-            &s.stiffness,
-            h,
-            &self.trial.q_eval,
-            self.is_flat,
-            &mut s.round_off,
-        );
-    }
-
-    /// Factors the iteration matrix of a time-invariant system for steps of length `h`.
-    pub(super) fn factor_once(&mut self, h: f64) -> Result<(), StepError> {
-        if !self.is_linear() {
-            return Ok(());
-        }
-        self.linear_matrix(h);
-        match self.smooth.iteration.factorise() {
-            Ok(()) => self.factored_for = h,
-            // Constraints may make up for a singular matrix, see `factor_augmented`.
-            Err(_) if self.dims.ng > 0 => return Ok(()),
-            Err(source) => {
-                return Err(singular(source, &mut self.smooth.mass));
-            }
-        }
-        if self.has_constant_delassus() {
-            let set = &self.contact.set;
-            let row = |i: usize| (&set.directions, set.first_row[i]);
-            self.constant_delassus.condense(
-                set.len(),
-                self.dims.nv,
-                &self.smooth.iteration,
-                &row,
-                &row,
-            );
-        }
-        Ok(())
-    }
-
-    /// Positions and velocities that belong to the trial velocity.
-    fn update_positions(&mut self, system: &dyn System, state: &State, h: f64) {
-        let t = &mut self.trial;
-        let (theta, phi) = (self.theta, self.phi);
-        for i in 0..t.v.len() {
-            t.v_phi[i] = (1.0 - phi) * state.v[i] + phi * t.v[i];
-            t.xi[i] = h * t.v_phi[i];
-        }
-        let theta_point = self.options.evaluation == Evaluation::ThetaPoint;
-        let weight = if theta_point { theta } else { 1.0 };
-        for i in 0..t.v.len() {
-            t.xi_eval[i] = weight * t.xi[i];
-            t.v_eval[i] = (1.0 - weight) * state.v[i] + weight * t.v[i];
-        }
-        if self.is_flat {
-            for i in 0..t.q.len() {
-                t.q[i] = state.q[i] + t.xi[i];
-                t.q_eval[i] = state.q[i] + t.xi_eval[i];
-            }
-            return;
-        }
-        t.q.copy_from_slice(&state.q);
-        system.retract(&mut t.q, &t.xi);
-        t.q_eval.copy_from_slice(&state.q);
-        system.retract(&mut t.q_eval, &t.xi_eval);
-    }
-
-    /// The position half-way through the step.
-    fn update_middle(&mut self, system: &dyn System, state: &State) {
-        let (b, t) = (&mut self.bilateral, &mut self.trial);
-        b.middle.copy_from_slice(&state.q);
-        for (half, xi) in t.work.iter_mut().zip(&t.xi) {
-            *half = 0.5 * xi;
-        }
-        system.retract(&mut b.middle, &t.work);
-    }
-
-    /// Time at which the bilateral constraints of the step hold \[s\].
-    pub(super) fn constraint_time(&self, state: &State, end: f64) -> f64 {
-        if self.on_mean {
-            0.5 * (state.t + end)
-        } else {
-            end
-        }
-    }
-
-    /// Evaluates dynamics, constraints and contacts at the trial state, and both residuals.
-    fn evaluate(
-        &mut self,
-        system: &dyn System,
-        state: &State,
-        h: f64,
-        end: f64,
-        with_tangents: bool,
-    ) {
-        let linear = self.is_linear();
-        let (theta, evaluation) = (self.theta, self.options.evaluation);
-        let t_eval = self.evaluation_time(state, h, end);
-        let (s, t, start) = (&mut self.smooth, &self.trial, &self.start);
-        for i in 0..t.v.len() {
-            s.x[i] = t.v[i] - state.v[i];
-        }
-        if evaluation == Evaluation::WeightedAccelerations {
-            axpy(-h * (1.0 - theta), &start.acceleration, &mut s.x);
-        }
-        let at = Point {
-            t: t_eval,
-            q: &t.q_eval,
-            v: &t.v_eval,
-        };
-        if with_tangents {
-            evaluate_tangents(system, at, s);
-        } else {
-            evaluate_smooth(system, at, s, linear);
-        }
-        s.mass.apply(&s.x, &mut s.residual);
-        let (now, before) = match evaluation {
-            Evaluation::ThetaPoint => (h, 0.0),
-            Evaluation::WeightedForces => (h * theta, h * (1.0 - theta)),
-            Evaluation::WeightedAccelerations => (h * theta, 0.0),
-        };
-        for i in 0..s.force.len() {
-            let mut r = s.residual[i] - now * s.force[i];
-            if before != 0.0 {
-                r -= before * start.force[i];
-            }
-            s.residual[i] = r;
-            s.balance[i] = r;
-        }
-        self.evaluate_constraints(system, self.constraint_time(state, end));
-        self.evaluate_joints(system, t_eval, h);
-        self.evaluate_contacts(system, t_eval, end);
-    }
-
-    fn evaluate_constraints(&mut self, system: &dyn System, end: f64) {
-        if self.dims.ng == 0 {
-            return;
-        }
-        let q = std::mem::take(&mut self.trial.q);
-        let middle = std::mem::take(&mut self.bilateral.middle);
-        self.constraint_rows(system, end, if self.on_mean { &middle } else { &q });
-        self.trial.q = q;
-        self.bilateral.middle = middle;
-        let b = &mut self.bilateral;
-        for i in 0..b.velocity.len() {
-            let rows = b.jacobian.rows();
-            b.velocity[i] = rows.dot(i, &self.trial.v) + b.rate[i];
-            if self.on_mean {
-                b.velocity[i] += rows.dot(i, &self.start.v) + b.rate[i];
-            }
-            b.jacobian
-                .rows()
-                .axpy(i, -b.impulse[i], &mut self.smooth.balance);
-        }
-    }
-
-    /// `G` and `∂g/∂t` at `(t, q)`.
-    pub(super) fn constraint_rows(&mut self, system: &dyn System, t: f64, q: &[f64]) {
-        let b = &mut self.bilateral;
-        b.jacobian.clear();
-        system.g_jacobian(t, q, &mut b.jacobian);
-        b.jacobian.finish(self.dims.ng);
-        system.g_rate(t, q, &mut b.rate);
-    }
-
-    fn evaluate_contacts(&mut self, system: &dyn System, t_eval: f64, end: f64) {
-        let c = &mut self.contact;
-        if c.active.is_empty() {
-            return;
-        }
-        if self.options.forecast != Forecast::Predicted {
-            system.evaluate_contacts(t_eval, &self.trial.q_eval, &mut c.law);
-            c.use_rates_at_end(system, (t_eval, end), &self.trial.q_eval);
-        }
-        if self.laws_vary {
-            let at = Point {
-                t: t_eval,
-                q: &self.trial.q_eval,
-                v: &self.trial.v_eval,
-            };
-            system.contact_laws(at, &mut c.law);
-        }
-        for &(i, row) in &c.list {
-            let u = c.law.directions.dot(row, &self.trial.v) + c.law.rate[row];
-            c.row_velocity[row] = u;
-            if row == c.law.first_row[i] {
-                c.velocity[i] = u;
-            }
-            c.law
-                .directions
-                .axpy(row, -c.impulse_rows[row], &mut self.smooth.balance);
-        }
-    }
-
-    /// `e u_k` of contact `i`, with the directions the step uses for it and the rate of the wall at its start.
-    pub(super) fn rebound(&self, i: usize) -> f64 {
-        let c = &self.contact;
-        let own = self.options.evaluation == Evaluation::ThetaPoint
-            || self.options.forecast == Forecast::Predicted;
-        let u = if own && !self.structure.linear_contacts {
-            let row = c.law.first_row[i];
-            let rates = if self.options.forecast == Forecast::Predicted {
-                &c.law.rate
+        scale.begin(&self.dynamics.force, h);
+        for i in 0..self.step.dims.ng {
+            let row = Row::Bilateral(i);
+            let (matrix, k) = law.row(row);
+            let rate = if at_rest {
+                law.velocity(row, &self.v)
             } else {
-                &c.set.rate
+                law.rate(row)
             };
-            c.law.directions.dot(row, &self.start.v) + rates[row]
-        } else {
-            c.start_velocity[i]
-        };
-        c.law.law[i].e_n * u
-    }
-
-    /// Residual of the impact law of contact `i` in velocity units: `min(κ R, u⁺ + e u⁻)`.
-    pub(super) fn law_residual(&self, row: usize, i: usize) -> f64 {
-        let c = &self.contact;
-        let w = c.velocity[i] + self.rebound(i);
-        if c.impulse[i] == 0.0 {
-            w.min(0.0)
-        } else {
-            w.min(self.one_step.compliance(row) * c.impulse[i])
+            scale.include_rate(matrix.cols(k), matrix.values(k), rate);
+        }
+        scale.include_contacts(&self.step.start.contacts, h);
+        let set = &law.contacts;
+        for &i in &self.active.list {
+            let first = set.first_row[i];
+            for row in first..first + self.step.reactions.rows_of(set, i) {
+                let (cols, values) = (set.directions.cols(row), set.directions.values(row));
+                scale.include_rate(cols, values, set.rate[row]);
+            }
         }
     }
 
-    /// Whether the residual momentum of a step is small against the impulse of the forces, so that even with the same sign
-    /// in every step their sum stays below the tolerance of the motion.
-    fn adds_up_to_nothing(&self, residual: Residual) -> bool {
-        // Residuals of constraints on the mean velocity do work in every step.
-        if self.on_mean && residual.ratio() > 1e-3 {
-            return false;
+    /// Where the velocity before the impact is taken.
+    fn before(&self, options: &MoreauJeanOptions) -> Before<'_> {
+        let (start, law) = (&self.step.start, &self.law);
+        let predicted = options.forecast == Forecast::Predicted;
+        let own = options.evaluation == Evaluation::ThetaPoint || predicted;
+        Before {
+            at: if own && !self.structure.linear_contacts {
+                law
+            } else {
+                start
+            },
+            rates: if predicted { law } else { start },
+            v: &start.v,
+            on_mean: self.on_mean,
         }
-        let round_off = 16.0 * f64::EPSILON * self.momentum_scale.scale;
-        residual.momentum <= self.options.tolerance * self.impulse_scale + round_off
     }
 
-    /// Velocity along a row of `Wᵀ` or `G` that counts as zero \[m/s\].
-    pub(super) fn velocity_tolerance(&self, cols: &[usize], values: &[f64]) -> f64 {
-        let tolerance = self.options.tolerance;
-        self.momentum_scale.velocity_bound(cols, values, tolerance)
-    }
-
-    /// The largest residual relative to its tolerance; with `strict` the tolerance is round-off, for a prediction that
-    /// is accepted without a solve.
-    pub(super) fn residual(&self, strict: bool) -> Residual {
-        let s = &self.smooth;
-        let relative = if strict {
+    /// The largest residual relative to its tolerance, which is round-off for the momentum of a prediction: that is accepted without a
+    /// solve.
+    fn residual(&mut self, options: &MoreauJeanOptions, system: &dyn System, h: f64) -> Residual {
+        self.balance.copy_from_slice(&self.dynamics.residual);
+        let reactions = &self.step.reactions;
+        reactions.push(&self.law, &self.active.list, -1.0, &mut self.balance);
+        let relative = if self.is_posed {
+            options.tolerance
+        } else {
             2.0 * f64::EPSILON
-        } else {
-            self.options.tolerance
         };
-        let tolerance = relative * self.momentum_scale.scale;
-        let (mut worst, mut largest) = (Convergence::NONE, 0.0_f64);
-        for (i, (r, w)) in s
-            .balance
-            .iter()
-            .zip(&self.momentum_scale.weights)
-            .enumerate()
-        {
-            let momentum = w * round_off::above(*r, s.round_off[i]);
+        let tolerance = relative * self.scale.scale;
+        let mut worst = self.law_residual(options, system, h);
+        let mut largest = 0.0_f64;
+        let known = self.dynamics.round_off.iter().zip(&self.scale.weights);
+        for (i, (r, (floor, w))) in self.balance.iter().zip(known).enumerate() {
+            let momentum = w * round_off::above(*r, *floor);
             largest = largest.max(momentum);
             worst.include(momentum, tolerance, Location::Velocity(i));
-        }
-        let rows = self.bilateral.jacobian.rows();
-        for (i, u) in self.bilateral.velocity.iter().enumerate() {
-            let tolerance = self.velocity_tolerance(rows.cols(i), rows.values(i));
-            worst.include(u.abs(), tolerance, Location::Bilateral(i));
-        }
-        let slip = self.joints.jacobian.rows();
-        for k in 0..self.joints.len() {
-            let tolerance = self.joints.range(k).fold(0.0_f64, |most, row| {
-                most.max(self.velocity_tolerance(slip.cols(row), slip.values(row)))
-            });
-            worst.include(self.joint_residual(k), tolerance, Location::Joint(k));
-        }
-        let c = &self.contact;
-        let mut problem_row = self.rows_before_contacts();
-        for &i in &c.active {
-            let row = c.law.first_row[i];
-            let (cols, values) = (c.law.directions.cols(row), c.law.directions.values(row));
-            let mut tolerance = self.velocity_tolerance(cols, values);
-            let mut residual = self.law_residual(problem_row, i).abs();
-            let rows = self.rows_of(i);
-            for tangent in row + 1..row + rows {
-                let d = &c.law.directions;
-                let along = self.velocity_tolerance(d.cols(tangent), d.values(tangent));
-                tolerance = tolerance.max(along);
-            }
-            if rows > 1 {
-                residual = residual.max(self.friction_residual(problem_row, i));
-            }
-            problem_row += rows;
-            worst.include(residual, tolerance, Location::Contact(i));
         }
         Residual {
             worst,
             momentum: largest,
         }
+    }
+
+    /// The largest residual of constraints, joints and contacts.
+    fn law_residual(
+        &mut self,
+        options: &MoreauJeanOptions,
+        system: &dyn System,
+        h: f64,
+    ) -> Convergence {
+        let mut problem = std::mem::take(&mut self.problem);
+        let before = self.before(options);
+        let (law, scale, v) = (&self.law, &self.scale, &self.v);
+        let constant = |row: Row| before.constant(law, row);
+        let nothing = |rows: &SparseRows, i: usize| scale.velocity((rows, i), options.tolerance);
+        let worst = if self.is_posed {
+            let reactions = &self.step.reactions;
+            problem.refresh_laws(system, reactions, law, Duration::Time(h));
+            problem.set_offset(constant);
+            problem.law_residual(law, v, nothing)
+        } else {
+            // No contact carries an impulse yet.
+            let mut worst = Convergence::NONE;
+            let mut include = |row: Row, location: Location, is_equality: bool| {
+                let (rows, i) = law.row(row);
+                let w = rows.dot(i, v) + constant(row);
+                let residual = if is_equality { w.abs() } else { (-w).max(0.0) };
+                worst.include(residual, nothing(rows, i), location);
+            };
+            for i in 0..self.step.dims.ng {
+                include(Row::Bilateral(i), Location::Bilateral(i), true);
+            }
+            for &i in &self.active.list {
+                let row = Row::Normal(i, law.contacts.first_row[i]);
+                include(row, Location::Contact(i), false);
+            }
+            worst
+        };
+        self.problem = problem;
+        worst
+    }
+
+    /// Whether the residual momentum of a step is small against the impulse of the forces, so that even with the same sign
+    /// in every step their sum stays below the tolerance of the motion.
+    fn adds_up_to_nothing(&self, options: &MoreauJeanOptions, residual: Residual) -> bool {
+        // Residuals of constraints on the mean velocity do work in every step.
+        if self.on_mean && residual.worst.ratio > 1e-3 {
+            return false;
+        }
+        let round_off = 16.0 * f64::EPSILON * self.scale.scale;
+        residual.momentum <= options.tolerance * self.impulse_scale + round_off
+    }
+
+    /// One correction: the linearised step with its contact problem.
+    fn correct(
+        &mut self,
+        options: &MoreauJeanOptions,
+        system: &dyn System,
+        rule: &ThetaRule,
+    ) -> Result<(), StepError> {
+        self.turn(options, system, rule);
+        let augmented = self.factorise(system, rule)?;
+        for (x, r) in self.delta.iter_mut().zip(&self.dynamics.residual) {
+            *x = -r;
+        }
+        let mut problem = std::mem::take(&mut self.problem);
+        let mut delta = std::mem::take(&mut self.delta);
+        let mut rates = std::mem::take(&mut self.constraint);
+        let before = self.before(options);
+        let (law, turned, v) = (&self.law, &self.turned, &self.v);
+        let constant = |row: Row| before.constant(law, row);
+        if augmented {
+            let bilateral = (0..self.step.dims.ng).map(Row::Bilateral);
+            let rate = |row: Row| {
+                let (rows, i) = law.row(row);
+                rows.dot(i, v) + constant(row)
+            };
+            rates.clear();
+            rates.extend(bilateral.map(rate));
+            let rows = law.row(Row::Bilateral(0)).0;
+            augment_force(rows, &rates, &self.scale.weights, &mut delta);
+        }
+        self.dynamics.iteration.solve(&mut delta);
+        // The problem is posed in the correction of the velocity.
+        let offset = |row: Row| {
+            let (rows, i) = law.row(row);
+            constant(row) + rows.dot(i, v)
+        };
+        problem.pose_turned(
+            system,
+            &self.step.reactions,
+            (&self.dynamics.iteration, law, law),
+            &self.active.list,
+            Duration::Time(rule.h),
+            &delta,
+            &|row| turned.row(law, row),
+            offset,
+        );
+        self.step.reactions.clear();
+        let solved = problem.solve(system, &mut self.step.reactions, law, rule.end);
+        self.problem = problem;
+        self.delta = delta;
+        self.constraint = rates;
+        solved?;
+        self.redundant = self.problem.redundant;
+        self.step.reactions.add(&self.problem, 1.0);
+        self.problem.respond(&mut self.delta);
+        axpy(1.0, &self.delta, &mut self.v);
+        Ok(())
+    }
+
+    /// The iteration matrix with all derivatives; whether it had to be made regular by the constraints.
+    fn factorise(&mut self, system: &dyn System, rule: &ThetaRule) -> Result<bool, StepError> {
+        let Self {
+            step,
+            dynamics,
+            law,
+            turned,
+            ..
+        } = self;
+        let (turns, turn, on_mean) = (turned.turns, rule.turn(), self.on_mean);
+        let (reactions, share) = (&step.reactions, if on_mean { 0.5 } else { 1.0 });
+        let (t, q) = if on_mean {
+            (0.5 * (rule.start + rule.end), &self.q_middle)
+        } else {
+            (rule.end, &self.q_end)
+        };
+        let curvature = |sink: &mut Shifted<'_>| {
+            if turns.bilateral {
+                sink.factor = -share * rule.h * rule.phi;
+                system.g_curvature(t, q, &reactions.bilateral, sink);
+            }
+            sink.factor = -turn;
+            if turns.joints {
+                system.friction_curvature(law.t, &law.q, &reactions.friction, sink);
+            }
+            if turns.contacts {
+                system.contact_curvature(law.t, &law.q, &law.contacts, &reactions.row, sink);
+            }
+        };
+        let curvature: Option<&dyn Fn(&mut Shifted<'_>)> =
+            if turns.any() { Some(&curvature) } else { None };
+        let Err(source) = dynamics.factorise(system, rule, &step.start, curvature) else {
+            return Ok(false);
+        };
+        let (matrix, ng) = (&mut dynamics.iteration, step.dims.ng);
+        regularise(matrix, law, ng, &self.scale.weights, source)
+            .map_err(|source| singular(source, &mut step.start.mass))?;
+        Ok(true)
+    }
+
+    /// The rows with their turning by the velocity.
+    fn turn(&mut self, options: &MoreauJeanOptions, system: &dyn System, rule: &ThetaRule) {
+        let (linear, ng) = (self.structure.linear_constraints, self.step.dims.ng);
+        let turns = Turns {
+            bilateral: !linear && ng > 0,
+            joints: !linear && self.step.has_joint_friction(),
+            contacts: !self.structure.linear_contacts
+                && options.forecast != Forecast::Predicted
+                && !self.active.list.is_empty(),
+        };
+        self.turned.turns = turns;
+        let (law, v, start) = (&self.law, &self.v, &self.step.start);
+        if turns.bilateral && self.on_mean {
+            // Rows of G (v_k + v_{k+1}) + 2 ∂g/∂t.
+            for (sum, (a, b)) in self.work.iter_mut().zip(start.v.iter().zip(v)) {
+                *sum = a + b;
+            }
+            let at = (0.5 * (rule.start + rule.end), &self.q_middle[..]);
+            let factor = (0.5 * rule.h * rule.phi, 2.0);
+            let turned = &mut self.turned;
+            turned.turn_bilateral(system, at, &self.work, factor, ng);
+        } else if turns.bilateral {
+            let (at, factor) = ((rule.end, &self.q_end[..]), (rule.h * rule.phi, 1.0));
+            self.turned.turn_bilateral(system, at, v, factor, ng);
+        }
+        let at = (law.t, &law.q[..]);
+        if turns.joints {
+            let count = self.step.joint_friction_rows();
+            self.turned.turn_joints(system, at, v, rule.turn(), count);
+        }
+        if turns.contacts {
+            let before = rule.at_theta_point().then_some(&start.v[..]);
+            let at = (law.t, &law.q[..], &law.contacts);
+            self.turned
+                .turn_contacts(system, at, v, rule.turn(), before);
+        }
+    }
+
+    pub(super) fn not_finite(&self, system: &dyn System, t: f64) -> StepError {
+        let (law, force) = (&self.law, &self.dynamics.force);
+        let is_bad = |row: Row| !law.velocity(row, &self.v).is_finite();
+        let bilateral = (0..self.step.dims.ng).find(|&i| is_bad(Row::Bilateral(i)));
+        let first = |i: usize| law.contacts.first_row[i];
+        let mut contacts = self.active.list.iter().copied();
+        let contact = contacts.find(|&i| is_bad(Row::Normal(i, first(i))));
+        let (quantity, location) = if let Some(i) = first_not_finite(force) {
+            ("the force", Location::Velocity(i))
+        } else if let Some(i) = first_not_finite(&self.balance) {
+            ("the momentum balance", Location::Velocity(i))
+        } else if let Some(i) = bilateral {
+            ("the velocity", Location::Bilateral(i))
+        } else if let Some(i) = contact {
+            ("the gap velocity", Location::Contact(i))
+        } else {
+            // All entries are finite, but a sum of them overflows.
+            let size = |i: &usize| force[*i].abs();
+            let largest = (0..force.len()).max_by(|a, b| size(a).total_cmp(&size(b)));
+            ("the momentum", Location::Velocity(largest.unwrap_or(0)))
+        };
+        StepError::NotFinite {
+            quantity,
+            place: self.name(system, location),
+            t,
+        }
+    }
+
+    fn not_converged(
+        &self,
+        options: &MoreauJeanOptions,
+        system: &dyn System,
+        iterations: u32,
+        worst: Convergence,
+    ) -> StepError {
+        let tolerance = match worst.location {
+            Location::Velocity(i) => self.scale.bound(i, options.tolerance),
+            _ => options.tolerance * self.scale.scale,
+        };
+        StepError::NotConverged {
+            iterations,
+            residual: worst.ratio * tolerance,
+            tolerance,
+            place: self.name(system, worst.location),
+            problem: None,
+        }
+    }
+
+    fn name(&self, system: &dyn System, location: Location) -> String {
+        location.name(&system.names(), &self.step.start.contacts)
     }
 }

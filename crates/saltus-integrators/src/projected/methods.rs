@@ -1,10 +1,9 @@
 //! The three methods: which contacts take part, where the laws are, and when positions are projected.
 
 use super::newton::{Laws, unprojected};
-use super::smooth::Rule;
 use super::{Lifted, NAME, ProjectedMoreauJean, ProjectedMoreauJeanOptions};
 use crate::integrator::{StepError, StepReport};
-use crate::kit::Gap;
+use crate::kit::{Gap, ThetaRule};
 use saltus_system::{State, System};
 
 impl ProjectedMoreauJean {
@@ -13,7 +12,7 @@ impl ProjectedMoreauJean {
         &mut self,
         system: &dyn System,
         state: &State,
-        rule: &Rule,
+        rule: &ThetaRule,
     ) -> Result<(), StepError> {
         self.step.begin(system, state, rule.h)?;
         self.problem.begin_step();
@@ -37,7 +36,7 @@ impl ProjectedMoreauJean {
         &mut self,
         system: &dyn System,
         state: &mut State,
-        rule: &Rule,
+        rule: &ThetaRule,
         options: &ProjectedMoreauJeanOptions,
     ) -> Result<StepReport, StepError> {
         let mut iterations = 0;
@@ -65,7 +64,7 @@ impl ProjectedMoreauJean {
         &mut self,
         system: &dyn System,
         state: &mut State,
-        rule: &Rule,
+        rule: &ThetaRule,
         options: &ProjectedMoreauJeanOptions,
     ) -> Result<StepReport, StepError> {
         let mut iterations = self.newton(system, rule, options, Laws::Projected)?;
@@ -103,7 +102,7 @@ impl ProjectedMoreauJean {
         &mut self,
         system: &dyn System,
         state: &mut State,
-        rule: &Rule,
+        rule: &ThetaRule,
         options: &ProjectedMoreauJeanOptions,
     ) -> Result<StepReport, StepError> {
         self.forecast(options, rule.h);
@@ -183,7 +182,7 @@ impl ProjectedMoreauJean {
         &mut self,
         system: &dyn System,
         state: &mut State,
-        rule: &Rule,
+        rule: &ThetaRule,
         iterations: u32,
     ) -> Result<StepReport, StepError> {
         let Self {

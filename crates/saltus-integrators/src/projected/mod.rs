@@ -23,20 +23,18 @@
 mod methods;
 mod newton;
 mod options;
-mod smooth;
 
 pub use options::{Lifted, Metric, ProjectedMoreauJeanOptions, ProjectionMethod};
 
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{Counts, Integrator, StepError, StepReport};
 use crate::kit::{
-    Active, CorridorScheme, MomentumScale, Projection, Stage, Step, StepProblem, integrator,
-    refuse_friction,
+    Active, CorridorScheme, MomentumScale, Projection, Stage, Step, StepProblem, ThetaDynamics,
+    ThetaRule, TurnedRows, integrator, refuse_friction,
 };
 use crate::scheme::OptionsError;
-use saltus_linear::{MatrixSink, RowCollector, SquareMatrix};
+use saltus_linear::{MatrixSink, SquareMatrix};
 use saltus_system::{ContactId, State, Structure, System};
-use smooth::{Rule, Smooth};
 
 const NAME: &str = "moreau-jean-projected";
 
@@ -46,7 +44,7 @@ struct ProjectedMoreauJean {
     step: Step,
     problem: StepProblem,
     projection: Projection,
-    smooth: Smooth,
+    smooth: ThetaDynamics,
     structure: Structure,
     scale: MomentumScale,
     /// Where the laws of the step are.
@@ -77,10 +75,8 @@ struct ProjectedMoreauJean {
     /// Sets of contacts that were tried in the step, and linearisations of its projections.
     passes: u32,
     linearisations: u32,
-    /// Rows of constraints and contacts with their turning by the velocity, and `e` of the rows of contacts.
-    turned_bilateral: RowCollector,
-    turned_contacts: RowCollector,
-    restitution: Vec<f64>,
+    /// Rows of constraints and contacts with their turning by the velocity.
+    turned: TurnedRows,
     /// `∂g/∂t` of the rows of contacts at the end of the step.
     rates: Vec<f64>,
 }
@@ -140,7 +136,7 @@ impl CorridorScheme for ProjectedMoreauJean {
         let scheme = Self {
             problem: StepProblem::default(),
             projection: Projection::new(system),
-            smooth: Smooth::new(system),
+            smooth: ThetaDynamics::new(system),
             structure: system.structure(),
             scale: MomentumScale::new(&step.start.mass),
             law: Stage::new(system),
@@ -164,9 +160,7 @@ impl CorridorScheme for ProjectedMoreauJean {
             remedies: 0,
             passes: 0,
             linearisations: 0,
-            turned_bilateral: RowCollector::default(),
-            turned_contacts: RowCollector::default(),
-            restitution: Vec::new(),
+            turned: TurnedRows::default(),
             rates: Vec::new(),
             step,
         };
@@ -181,9 +175,11 @@ impl CorridorScheme for ProjectedMoreauJean {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        let rule = Rule {
+        let rule = ThetaRule {
             theta: options.theta,
+            phi: options.theta,
             evaluation: options.evaluation,
+            start: state.t,
             h,
             end,
         };

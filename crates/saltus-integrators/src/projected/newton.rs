@@ -1,10 +1,9 @@
 //! Newton's method on the velocity at the end of the step, with the contacts of the step given.
 
-use super::smooth::Rule;
 use super::{NAME, ProjectedMoreauJean, ProjectedMoreauJeanOptions};
 use crate::integrator::StepError;
-use crate::kit::{Duration, Gap, Row, Stage, Unprojected, restitution};
-use saltus_linear::{RowScaled, Shifted, SparseRows, axpy, max_abs};
+use crate::kit::{Duration, Gap, Row, Stage, ThetaRule, Turns, Unprojected, restitution};
+use saltus_linear::{Shifted, SparseRows, axpy, max_abs};
 use saltus_system::System;
 
 /// After so many corrections the round-off of the force is looked at, and contacts that carry an impulse stay closed.
@@ -26,7 +25,7 @@ impl ProjectedMoreauJean {
     pub(super) fn newton(
         &mut self,
         system: &dyn System,
-        rule: &Rule,
+        rule: &ThetaRule,
         options: &ProjectedMoreauJeanOptions,
         laws: Laws,
     ) -> Result<u32, StepError> {
@@ -39,7 +38,7 @@ impl ProjectedMoreauJean {
         self.is_plain = false;
         loop {
             self.smooth
-                .evaluate(system, rule, &self.step.start, &self.v)?;
+                .evaluate(system, rule, &self.step.start, &self.v, corrections == 0)?;
             let taken = self.place_laws(system, rule, laws)?;
             self.linearisations += taken;
             linearisations += taken;
@@ -48,7 +47,7 @@ impl ProjectedMoreauJean {
                     self.smooth.measure_round_off(system, rule.h);
                     measured = true;
                 }
-                let ratio = self.ratio(options.tolerance, rule, laws);
+                let ratio = self.ratio(system, options.tolerance, rule, laws);
                 if ratio <= 1.0 {
                     // What a step leaves behind adds up: one more correction is spent on it.
                     if is_exact || solved || corrections == options.max_iterations {
@@ -86,7 +85,7 @@ impl ProjectedMoreauJean {
     fn place_laws(
         &mut self,
         system: &dyn System,
-        rule: &Rule,
+        rule: &ThetaRule,
         laws: Laws,
     ) -> Result<u32, StepError> {
         let mut linearisations = 0;
@@ -152,7 +151,7 @@ impl ProjectedMoreauJean {
     }
 
     /// The larger of both residuals, of momentum and of the laws, over the tolerance.
-    fn ratio(&mut self, tolerance: f64, rule: &Rule, laws: Laws) -> f64 {
+    fn ratio(&mut self, system: &dyn System, tolerance: f64, rule: &ThetaRule, laws: Laws) -> f64 {
         self.defect.copy_from_slice(&self.smooth.residual);
         for (row, p) in self.problem.impulses() {
             let (matrix, i) = self.law.row(row);
@@ -161,7 +160,7 @@ impl ProjectedMoreauJean {
         self.dynamics = max_abs(&self.defect);
         self.smooth.above_round_off(&mut self.defect);
         if self.scale.get() == 0.0 {
-            let (residual, force) = (&self.smooth.residual, self.smooth.force());
+            let (residual, force) = (&self.smooth.residual, &self.smooth.force);
             self.scale.include(residual, force, rule.h);
         }
         let Self {
@@ -173,29 +172,29 @@ impl ProjectedMoreauJean {
             ..
         } = self;
         let from_start = from_start(rule, laws);
+        problem.refresh_laws(system, &step.reactions, law, Duration::Time(rule.h));
         problem.set_offset(|row| {
             let at = if from_start { &step.start } else { &*law };
             law.rate(row) + restitution(&law.contacts, row) * before(at, &step.start, row)
         });
         let nothing = |rows: &SparseRows, i: usize| scale.velocity((rows, i), tolerance);
-        let law = problem.law_ratio(law, v, nothing);
+        let law = problem.law_residual(law, v, nothing).ratio;
         let momentum = scale.ratio(&self.defect, tolerance).0;
         if law > momentum { law } else { momentum }
     }
 
     /// One correction: condense, solve the contact problem, respond.
-    fn correct(&mut self, system: &dyn System, rule: &Rule, laws: Laws) -> Result<(), StepError> {
+    fn correct(
+        &mut self,
+        system: &dyn System,
+        rule: &ThetaRule,
+        laws: Laws,
+    ) -> Result<(), StepError> {
         self.factorise(system, rule, laws)?;
         self.v_free.copy_from_slice(&self.smooth.residual);
         self.smooth.iteration.solve_scaled(-1.0, &mut self.v_free);
         axpy(1.0, &self.v, &mut self.v_free);
-        let (turns, turns_bilateral) = (self.turns(laws), self.turns_bilateral(laws));
-        if turns_bilateral {
-            self.turn_bilateral(system, rule);
-        }
-        if turns {
-            self.turn_contacts(system, rule, laws);
-        }
+        self.turn(system, rule, laws);
         let Self {
             step,
             problem,
@@ -204,16 +203,11 @@ impl ProjectedMoreauJean {
             active,
             v,
             v_free,
-            turned_bilateral,
-            turned_contacts,
+            turned,
             ..
         } = self;
-        let law = &*law;
-        let turned = |row: Row| match row {
-            Row::Bilateral(i) if turns_bilateral => (turned_bilateral.rows(), i),
-            Row::Normal(_, i) | Row::Tangent(_, i) if turns => (turned_contacts.rows(), i),
-            _ => law.row(row),
-        };
+        let (law, turned) = (&*law, &*turned);
+        let turned = |row: Row| turned.row(law, row);
         let from_start = from_start(rule, laws);
         let start = &step.start;
         let offset = |row: Row| {
@@ -241,7 +235,12 @@ impl ProjectedMoreauJean {
     }
 
     /// The iteration matrix with what turns with the positions.
-    fn factorise(&mut self, system: &dyn System, rule: &Rule, laws: Laws) -> Result<(), StepError> {
+    fn factorise(
+        &mut self,
+        system: &dyn System,
+        rule: &ThetaRule,
+        laws: Laws,
+    ) -> Result<(), StepError> {
         let (turns, turns_bilateral) = (self.turns(laws), self.turns_bilateral(laws));
         let Self {
             step,
@@ -269,7 +268,33 @@ impl ProjectedMoreauJean {
         } else {
             None
         };
-        smooth.factorise(system, rule, &step.start, curvature, NAME)
+        smooth
+            .factorise(system, rule, &step.start, curvature)
+            .map_err(|source| StepError::Singular {
+                source,
+                scheme: NAME,
+                mass_is_regular: true,
+            })
+    }
+
+    /// The rows with their turning by the velocity.
+    fn turn(&mut self, system: &dyn System, rule: &ThetaRule, laws: Laws) {
+        let turns = Turns {
+            bilateral: self.turns_bilateral(laws),
+            joints: false,
+            contacts: self.turns(laws),
+        };
+        let (turned, law, v) = (&mut self.turned, &self.law, &self.v);
+        turned.turns = turns;
+        if turns.bilateral {
+            let factor = (rule.h * rule.theta, 1.0);
+            turned.turn_bilateral(system, (law.t, &law.q), v, factor, self.step.dims.ng);
+        }
+        if turns.contacts {
+            let at = (self.t_contacts, &self.q_contacts[..], &law.contacts);
+            let before = (!from_start(rule, laws)).then_some(&self.step.start.v[..]);
+            turned.turn_contacts(system, at, v, turn(rule, laws), before);
+        }
     }
 
     /// Whether the directions of contacts turn with the velocity.
@@ -283,60 +308,6 @@ impl ProjectedMoreauJean {
         let turns = laws != Laws::Fixed && !self.is_plain;
         turns && !self.structure.linear_constraints && self.step.dims.ng > 0
     }
-
-    /// `G + hθ D(G v + ∂g/∂t)`.
-    fn turn_bilateral(&mut self, system: &dyn System, rule: &Rule) {
-        let (law, rows) = (&self.law, &mut self.turned_bilateral);
-        rows.clear();
-        system.g_jacobian(law.t, &law.q, rows);
-        let mut sink = Shifted {
-            sink: rows,
-            factor: rule.h * rule.theta,
-            row: 0,
-            col: 0,
-        };
-        system.g_jacobian_gradient(law.t, &law.q, &self.v, &mut sink);
-        system.g_rate_gradient(law.t, &law.q, &mut sink);
-        rows.finish(self.step.dims.ng);
-    }
-
-    /// `Wᵀ` plus the turning of `u_{k+1} + e u_k`.
-    fn turn_contacts(&mut self, system: &dyn System, rule: &Rule, laws: Laws) {
-        let (law, rows, factor) = (&self.law, &mut self.turned_contacts, turn(rule, laws));
-        let set = &law.contacts;
-        let (t, q) = (self.t_contacts, &self.q_contacts);
-        rows.clear();
-        for i in 0..set.directions.len() {
-            set.directions.send(i, i, 1.0, rows);
-        }
-        let mut sink = Shifted {
-            sink: rows,
-            factor,
-            row: 0,
-            col: 0,
-        };
-        system.contact_direction_gradient(t, q, set, &self.v, &mut sink);
-        system.contact_rate_gradient(t, q, set, &mut sink);
-        if !from_start(rule, laws) {
-            self.restitution.clear();
-            self.restitution.resize(set.rate.len(), 0.0);
-            for i in 0..set.len() {
-                let next = set.first_row.get(i + 1).copied();
-                let first = set.first_row[i];
-                for row in first..next.unwrap_or(set.rate.len()) {
-                    let law = set.law[i];
-                    let e = if row == first { law.e_n } else { law.e_t };
-                    self.restitution[row] = factor * e;
-                }
-            }
-            let mut sink = RowScaled {
-                sink: rows,
-                factors: &self.restitution,
-            };
-            system.contact_direction_gradient(t, q, set, &self.step.start.v, &mut sink);
-        }
-        rows.finish(set.directions.len());
-    }
 }
 
 /// `u_k` of a row along the directions of a stage: the speed of a wall is that at the start of the step.
@@ -346,7 +317,7 @@ fn before(at: &Stage, start: &Stage, row: Row) -> f64 {
 }
 
 /// Derivative of the tangent to where the contacts are by `v_{k+1}` \[s\].
-fn turn(rule: &Rule, laws: Laws) -> f64 {
+fn turn(rule: &ThetaRule, laws: Laws) -> f64 {
     match laws {
         Laws::Projected => rule.h * rule.theta,
         Laws::Extrapolated => rule.turn(),
@@ -355,7 +326,7 @@ fn turn(rule: &Rule, laws: Laws) -> f64 {
 }
 
 /// Whether `u_k` is taken along the directions at the start of the step.
-fn from_start(rule: &Rule, laws: Laws) -> bool {
+fn from_start(rule: &ThetaRule, laws: Laws) -> bool {
     laws == Laws::Extrapolated && !rule.at_theta_point()
 }
 

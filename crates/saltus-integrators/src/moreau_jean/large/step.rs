@@ -1,21 +1,12 @@
-//! The step of a large time-invariant system, in as few passes over memory as it takes.
-//!
-//! With constant `M`, `K`, `C`, `G = 0` and fixed contact directions the increment of the velocity is
-//!
-//! ```text
-//! J Δv = h f(t_θ, q_k + θ h v_k, v_k) + W R ,   J = M + hθ C + h²θφ K
-//! ```
-//!
-//! one solve with the factors of `J` for the forces and none for the contacts, whose columns `J⁻¹ W` are cached. The
-//! force is evaluated again at the end, and the balance `M Δv − h f − W R` taken from it: that is the certificate.
-//! Products with `M` are consumed row by row as they arise, and the state is exchanged, not copied.
+//! One step of a large time-invariant system: one solve for the forces, cached columns for the contacts.
 
-use super::{Evaluation, Forecast, MoreauJean, Variant};
+use super::LargeLinear;
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{Energy, StepError, StepReport};
-use crate::kit::check_kinetic;
+use crate::moreau_jean::{Forecast, Variant};
+use crate::round_off;
 use crate::streaming::{Fingerprint, Slices, Sums, Weights};
-use saltus_linear::{DENSE_LIMIT, axpy, dot};
+use saltus_linear::{axpy, dot};
 use saltus_system::{Point, State, System};
 
 /// Energy and work of a step.
@@ -28,14 +19,7 @@ pub(super) struct EnergyTerms {
     pub(super) algorithmic: f64,
 }
 
-impl MoreauJean {
-    /// Whether steps use the method of this file.
-    pub(super) fn uses_linear_path(&self) -> bool {
-        self.dims.nv > DENSE_LIMIT
-            && self.contacts_are_constant()
-            && self.options.evaluation == Evaluation::ThetaPoint
-    }
-
+impl LargeLinear {
     /// Kinetic energy \[J\] of `v`.
     pub(super) fn linear_kinetic(&self, v: &[f64]) -> f64 {
         let s = &self.smooth;
@@ -55,19 +39,8 @@ impl MoreauJean {
         sums.energy().kinetic
     }
 
-    /// Initial values of what a step takes from the one before it.
-    pub(super) fn begin_linear(&mut self, state: &State) {
-        self.trial.q.copy_from_slice(&state.q);
-        self.trial.v.copy_from_slice(&state.v);
-        self.smooth.delta.fill(0.0);
-        self.length = 0.0;
-        self.fingerprint = Fingerprint::of(state);
-        self.needs_velocity = !self.smooth.damping.is_zero();
-        self.was_streamed = false;
-    }
-
     /// One step; `state` is unchanged on error.
-    pub(super) fn linear_step(
+    pub(super) fn take_step(
         &mut self,
         system: &dyn System,
         state: &mut State,
@@ -75,16 +48,13 @@ impl MoreauJean {
         end: f64,
     ) -> Result<StepReport, StepError> {
         if self.factored_for != h {
-            self.factor_once(h)?;
+            self.factor(h)?;
         }
         if let Some(report) = self.streamed_step(system, state, h, end)? {
             return Ok(report);
         }
-        if self.predict_positions(state, h) != self.fingerprint || self.start.t != state.t {
-            self.energy = Energy {
-                kinetic: self.linear_kinetic(&state.v),
-                potential: system.potential_energy(state.t, &state.q),
-            };
+        if self.predict_positions(state, h) != self.fingerprint || self.t != state.t {
+            self.energy = self.energy_of(system, state);
             system.evaluate_contacts(state.t, &state.q, &mut self.contact.set);
         }
         self.length = h;
@@ -157,13 +127,14 @@ impl MoreauJean {
                 return Err(self.not_finite(system, end));
             }
             // One solve is exact but for round-off: the remaining residual may be that of the forces.
-            self.measure_round_off(h);
-            let residual = self.residual(false);
-            if residual.ratio() <= 1.0 {
+            let s = &mut self.smooth;
+            round_off::of_force(&s.stiffness, h, &self.trial.q_eval, true, &mut s.round_off);
+            let worst = self.worst_residual();
+            if worst.ratio <= 1.0 {
                 return Ok((iterations, sums));
             }
             if iterations == self.options.max_iterations {
-                return Err(self.not_converged(system, iterations, residual.worst));
+                return Err(self.not_converged(system, iterations, worst));
             }
             // J δ = −r without the reactions, which are solved for anew.
             let s = &mut self.smooth;
@@ -184,13 +155,13 @@ impl MoreauJean {
         let c = &self.contact;
         let row = |&i: &usize| c.law.directions.dot(c.law.first_row[i], &self.smooth.delta);
         free_velocities.clear();
-        free_velocities.extend(c.active.iter().map(row));
+        free_velocities.extend(c.active.list.iter().map(row));
         self.contact.free_velocities = free_velocities;
         self.solve_contacts(system, &state.v)?;
         let c = &self.contact;
         let s = &mut self.smooth;
         self.schur
-            .respond(&s.iteration, &c.active, &c.multipliers, &mut s.delta);
+            .respond(&s.iteration, &c.active.list, &c.multipliers, &mut s.delta);
         Ok(())
     }
 
@@ -203,16 +174,18 @@ impl MoreauJean {
         anywhere: Option<&[f64]>,
     ) {
         let c = &mut self.contact;
-        if c.active.is_empty() {
+        if c.active.list.is_empty() {
             return;
         }
         if self.options.forecast != Forecast::Predicted {
             let q = anywhere.unwrap_or(&self.trial.q_eval);
             system.evaluate_contacts(t_eval, q, &mut c.law);
-            c.use_rates_at_end(system, (t_eval, end), q);
+            let times = (t_eval, end);
+            c.active
+                .use_rates_at_end(system, &mut c.law, times, q, &c.set.rate);
         }
         let (iteration, schur) = (&self.smooth.iteration, &mut self.schur);
-        for &i in &c.active {
+        for &i in &c.active.list {
             schur.know(iteration, i, &c.law.directions, c.law.first_row[i]);
         }
     }
@@ -224,24 +197,25 @@ impl MoreauJean {
         v: &[f64],
     ) -> Result<(), StepError> {
         self.contact.multipliers.clear();
-        if self.contact.active.is_empty() {
+        if self.contact.active.list.is_empty() {
             return Ok(());
         }
         let c = &self.contact;
-        self.one_step.take(c.active.len(), |i, j| {
-            self.schur.product(c.active[i], c.active[j])
+        self.one_step.take(c.active.list.len(), |i, j| {
+            self.schur.product(c.active.list[i], c.active.list[j])
         });
-        for (k, &i) in c.active.iter().enumerate() {
+        for (k, &i) in c.active.list.iter().enumerate() {
             self.one_step.q_mut()[k] =
                 c.law.normal_velocity(i, v) + c.free_velocities[k] + self.rebound(i);
         }
         let c = &mut self.contact;
-        c.multipliers.extend(c.active.iter().map(|&i| c.impulse[i]));
+        c.multipliers
+            .extend(c.active.list.iter().map(|&i| c.impulse[i]));
         let outcome = self.one_step.solve(0, &mut c.multipliers);
         if !outcome.is_solved() {
             return Err(self.contact_problem(system, outcome));
         }
-        for (&i, z) in c.active.iter().zip(&c.multipliers) {
+        for (&i, z) in c.active.list.iter().zip(&c.multipliers) {
             c.impulse[i] = *z;
         }
         self.redundant = outcome.redundant;
@@ -294,7 +268,7 @@ impl MoreauJean {
         }
         self.end_fingerprint = seen;
         let c = &mut self.contact;
-        for &i in &c.active {
+        for &i in &c.active.list {
             c.velocity[i] = c.law.normal_velocity(i, &t.v);
         }
     }
@@ -304,7 +278,7 @@ impl MoreauJean {
         let (s, c) = (&mut self.smooth, &mut self.contact);
         // Reactions are added to the few force entries they act on, for this pass only.
         c.touched.clear();
-        for &i in c.active.iter().filter(|&&i| c.impulse[i] != 0.0) {
+        for &i in c.active.list.iter().filter(|&&i| c.impulse[i] != 0.0) {
             let row = c.law.first_row[i];
             let directions = &c.law.directions;
             for (&j, w) in directions.cols(row).iter().zip(directions.values(row)) {
@@ -339,42 +313,16 @@ impl MoreauJean {
         sums
     }
 
-    /// Largest residual of the impact law over its tolerance.
-    pub(super) fn law_ratio(&self) -> f64 {
-        let c = &self.contact;
-        (c.active.iter().enumerate())
-            .map(|(k, &i)| {
-                let row = c.law.first_row[i];
-                let directions = &c.law.directions;
-                self.law_residual(k, i).abs()
-                    / self
-                        .velocity_tolerance(directions.cols(row), directions.values(row))
-                        .max(f64::MIN_POSITIVE)
-            })
-            .fold(0.0, |m, r| if r > m || r.is_nan() { r } else { m })
-    }
-
     /// Writes out the residual without and with reactions.
     fn write_residuals(&mut self, h: f64) {
         let (s, c) = (&mut self.smooth, &self.contact);
         s.mass.apply(&s.delta, &mut s.residual);
         axpy(-h, &s.force, &mut s.residual);
         s.balance.copy_from_slice(&s.residual);
-        for &i in &c.active {
+        for &i in &c.active.list {
             let row = c.law.first_row[i];
             c.law.directions.axpy(row, -c.impulse[i], &mut s.balance);
         }
-    }
-
-    /// Refuses an end of the step whose kinetic energy is not finite or negative.
-    pub(super) fn check_end(
-        &self,
-        system: &dyn System,
-        end: f64,
-        sums: &Sums,
-    ) -> Result<(), StepError> {
-        let at = (end, self.trial.v.as_slice());
-        check_kinetic(system, sums.energy().kinetic, at, &self.smooth.mass)
     }
 
     /// Energy, works and certificate of the accepted step; `state` becomes its end.
@@ -425,11 +373,9 @@ impl MoreauJean {
         std::mem::swap(&mut state.q, &mut self.trial.q);
         std::mem::swap(&mut state.v, &mut self.trial.v);
         state.t = end;
-        self.start.t = end;
+        self.t = end;
         self.fingerprint = self.end_fingerprint;
-        let before = std::mem::take(&mut self.trial.v);
-        self.certify_end(system, state.point(), &before, &mut certificate);
-        self.trial.v = before;
+        self.certify_end(system, state.point(), &mut certificate);
         self.report(h, iterations, works, certificate)
     }
 
@@ -450,7 +396,7 @@ impl MoreauJean {
     /// Work of the contacts in a step that began with the velocity `v`.
     pub(super) fn work_of_contacts(&self, v: &[f64]) -> f64 {
         let (phi, c) = (self.phi, &self.contact);
-        (c.active.iter())
+        (c.active.list.iter())
             .map(|&i| {
                 let row = c.law.first_row[i];
                 let along = |v: &[f64]| c.law.directions.dot(row, v);
@@ -484,7 +430,7 @@ impl MoreauJean {
         (0.5 - self.theta) * norms
     }
 
-    /// The state inside the last step.
+    /// The state inside the last step: positions by the parabola through both ends that starts with the velocity there.
     pub(super) fn interpolate_linear(&self, system: &dyn System, fraction: f64, out: &mut State) {
         let t = &self.trial;
         let recomputed;
@@ -496,7 +442,7 @@ impl MoreauJean {
         };
         out.q.clone_from(&t.q);
         let xi: Vec<f64> = (t.v.iter().zip(x))
-            .map(|(v, x)| fraction * (self.length * (v + self.phi * x)))
+            .map(|(v, x)| fraction * self.length * (v + fraction * self.phi * x))
             .collect();
         system.retract(&mut out.q, &xi);
         out.v.clone_from(&t.v);
@@ -504,10 +450,10 @@ impl MoreauJean {
             // Without the jump, which is at the end.
             let mut increment = vec![0.0; x.len()];
             let c = &self.contact;
-            if c.multipliers.len() == c.active.len() {
+            if c.multipliers.len() == c.active.list.len() {
                 self.schur.respond(
                     &self.smooth.iteration,
-                    &c.active,
+                    &c.active.list,
                     &c.multipliers,
                     &mut increment,
                 );

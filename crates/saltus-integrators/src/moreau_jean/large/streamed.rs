@@ -6,9 +6,10 @@
 //! neighbours are substituted too, the force at the evaluation point and the products with `M` give the momentum balance
 //! and the energy. Only the state is stored: values inside the step are recomputed on demand.
 
-use super::linear::EnergyTerms;
-use super::{Forecast, MoreauJean, Variant};
+use super::LargeLinear;
+use super::step::EnergyTerms;
 use crate::integrator::{Energy, StepError, StepReport};
+use crate::moreau_jean::{Forecast, Variant};
 use crate::streaming::{
     BackwardPass, Fingerprint, ForwardPass, Slices, StepInputs, Sums, Weights, add_columns,
     backward_pass, energy_of_rows, reach_of, room, whole, widened,
@@ -65,7 +66,7 @@ struct Totals {
     seen: Fingerprint,
 }
 
-impl MoreauJean {
+impl LargeLinear {
     /// The system as one that evaluates ranges of DOFs, its half-bandwidth, and the staged solve, where these exist.
     fn streamed<'a>(&self, system: &'a dyn System) -> Option<(&'a dyn ByRows, usize, Sweep<'_>)> {
         let local = system.by_rows()?;
@@ -85,7 +86,7 @@ impl MoreauJean {
             return Ok(None);
         };
         self.buffers.resize(reach);
-        if self.start.t != state.t {
+        if self.t != state.t {
             self.restart_streaming(system, state);
         }
         let (mut iterations, mut again) = (0, true);
@@ -104,7 +105,11 @@ impl MoreauJean {
             };
             self.update_columns(system, (inputs.t_eval, end), Some(&state.q));
             let c = &self.contact;
-            if c.active.iter().any(|&i| self.schur.column(i).is_none()) {
+            if c.active
+                .list
+                .iter()
+                .any(|&i| self.schur.column(i).is_none())
+            {
                 return Ok(None);
             }
             if self.forward(inputs) != self.fingerprint && again {
@@ -201,7 +206,7 @@ impl MoreauJean {
         let mut q = std::mem::take(&mut self.buffers.q);
         let mut free_velocities = std::mem::take(&mut self.contact.free_velocities);
         free_velocities.clear();
-        free_velocities.resize(self.contact.active.len(), 0.0);
+        free_velocities.resize(self.contact.active.list.len(), 0.0);
         let seen = self.eliminate(inputs, &mut x, &mut q, &mut free_velocities);
         self.trial.v = x;
         self.buffers.q = q;
@@ -223,7 +228,7 @@ impl MoreauJean {
         let pass = ForwardPass {
             factor: inputs.h,
             columns: &self.schur,
-            list: &self.contact.active,
+            list: &self.contact.active.list,
             soon: &[inputs.q, inputs.v],
         };
         let seen = pass.run(
@@ -281,7 +286,7 @@ impl MoreauJean {
         self.trial.q = q_end;
         self.buffers = buffers;
         let c = &mut self.contact;
-        for &i in &c.active {
+        for &i in &c.active.list {
             c.velocity[i] = c.law.normal_velocity(i, &self.trial.v);
         }
         totals
@@ -293,7 +298,7 @@ impl MoreauJean {
         let c = &self.contact;
         for rows in &sweep.rows(stage) {
             let x = &mut x[rows.clone()];
-            add_columns(&self.schur, &c.active, rows, &c.multipliers, x);
+            add_columns(&self.schur, &c.active.list, rows, &c.multipliers, x);
         }
     }
 
@@ -301,7 +306,7 @@ impl MoreauJean {
     #[inline]
     fn add_reactions(&self, h: f64, rows: &Range<usize>, force: &mut [f64]) {
         let c = &self.contact;
-        for &i in c.active.iter().filter(|&&i| c.impulse[i] != 0.0) {
+        for &i in c.active.list.iter().filter(|&&i| c.impulse[i] != 0.0) {
             let (row, directions) = (c.law.first_row[i], &c.law.directions);
             for (&j, w) in directions.cols(row).iter().zip(directions.values(row)) {
                 if rows.contains(&j) {
@@ -322,10 +327,10 @@ impl MoreauJean {
                 v: &t.v,
                 h: self.length,
                 t_eval: self.evaluated_at,
-                end: self.start.t,
+                end: self.t,
             };
             let mut q_eval = vec![0.0; self.buffers.q.len()];
-            let mut free_velocities = vec![0.0; self.contact.active.len()];
+            let mut free_velocities = vec![0.0; self.contact.active.list.len()];
             self.eliminate(inputs, &mut x, &mut q_eval, &mut free_velocities);
             for stage in (0..sweep.stages()).rev() {
                 self.substitute(&mut sweep, stage, &mut x, &[]);
@@ -337,7 +342,7 @@ impl MoreauJean {
 
 /// The backward pass of a step.
 struct Backward<'a> {
-    scheme: &'a MoreauJean,
+    scheme: &'a LargeLinear,
     inputs: StepInputs<'a>,
     q_end: Vec<f64>,
     /// The increment, overwritten by the velocity at the end.
