@@ -2,8 +2,9 @@
 
 use super::assembly::Assembly;
 use super::contacts::{ContactPair, Geometry};
-use super::element::{Element, NodeKind};
-use super::group::{Group, Part};
+use super::element::NodeKind;
+use super::group::Part;
+use super::grouped::Grouped;
 use super::loads::Load;
 use super::places::Places;
 use super::pressure::Pressure;
@@ -239,7 +240,7 @@ impl Builder {
     ///
     /// # Errors
     /// [`AssemblyError`] where a node has the wrong kind or the numbers do not match.
-    pub fn elements<E: Element + 'static>(
+    pub fn elements<E: Grouped>(
         &mut self,
         name: impl Into<String>,
         elements: Vec<E>,
@@ -260,7 +261,7 @@ impl Builder {
             self.massive[node.index()] = true;
         }
         let nodes = nodes.iter().map(|n| n.0).collect();
-        self.parts.push(Box::new(Group::new(name, elements, nodes)));
+        self.parts.push(E::group(name, elements, nodes).0);
         Ok(())
     }
 
