@@ -3,8 +3,8 @@
 use super::assembly::Assembly;
 use super::contacts::{ContactPair, Geometry};
 use super::element::NodeKind;
-use super::group::Part;
-use super::grouped::Grouped;
+use super::element_list::Listed;
+use super::group::Group;
 use super::loads::Load;
 use super::places::Places;
 use super::pressure::Pressure;
@@ -130,7 +130,7 @@ pub struct Builder {
     start: Vec<usize>,
     reference: Vec<f64>,
     held: Vec<u8>,
-    parts: Vec<Box<dyn Part>>,
+    parts: Vec<Group>,
     gravity: [f64; 3],
     loads: Vec<Load>,
     pressures: Vec<Pressure>,
@@ -240,7 +240,7 @@ impl Builder {
     ///
     /// # Errors
     /// [`AssemblyError`] where a node has the wrong kind or the numbers do not match.
-    pub fn elements<E: Grouped>(
+    pub fn elements<E: Listed>(
         &mut self,
         name: impl Into<String>,
         elements: Vec<E>,
@@ -261,7 +261,7 @@ impl Builder {
             self.massive[node.index()] = true;
         }
         let nodes = nodes.iter().map(|n| n.0).collect();
-        self.parts.push(E::group(name, elements, nodes).0);
+        self.parts.push(Group::new(name, E::list(elements), nodes));
         Ok(())
     }
 
@@ -509,7 +509,7 @@ pub(super) struct Ingredients {
     pub names: Vec<String>,
     pub reference: Vec<f64>,
     pub start: Vec<usize>,
-    pub parts: Vec<Box<dyn Part>>,
+    pub parts: Vec<Group>,
     pub gravity: [f64; 3],
     pub loads: Vec<Load>,
     pub pressures: Vec<Pressure>,

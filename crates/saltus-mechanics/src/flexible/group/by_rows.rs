@@ -1,6 +1,6 @@
 //! A group a few rows at a time, where its elements come in the order of their rows.
 
-use super::{Element, Group, Local, MOST};
+use super::{Group, Local, MOST};
 use std::ops::Range;
 
 /// The same where positions and velocities are known for some successive rows alone; the places of both agree.
@@ -48,7 +48,7 @@ pub(super) struct Order {
 /// Rows per entry of a table of elements.
 const STRIDE: usize = 64;
 
-impl<E: Element> Group<E> {
+impl Group {
     /// Lowest and highest free row of element `e`.
     #[inline]
     fn extent(&self, e: usize) -> Option<(usize, usize)> {
@@ -112,9 +112,12 @@ impl<E: Element> Group<E> {
     /// `f ← f − force` in `rows`, with which `f` begins.
     pub(super) fn force_on(&self, view: RowsView<'_>, rows: &Range<usize>, f: &mut [f64]) {
         let elements = self.meeting(rows);
+        let force = |e: usize, q: &[f64], v: &[f64], force: &mut [f64]| {
+            self.elements().force(e, q, v, force)
+        };
         for (part, line) in self.parts_of(elements) {
             let Some(first) = line.filter(|_| !self.moved) else {
-                self.subtract_some(view, part, rows.start, f, E::force);
+                self.subtract_some(view, part, rows.start, f, force);
                 continue;
             };
             // Elements with both ends in these rows; of those at the ends of the rows one end lies outside.
@@ -122,16 +125,16 @@ impl<E: Element> Group<E> {
             let begin = part.start + usize::from(node(part.start) < rows.start);
             let end = part.end - usize::from(node(part.end) >= rows.end);
             let cut = begin.min(part.end);
-            self.subtract_some(view, part.start..cut, rows.start, f, E::force);
+            self.subtract_some(view, part.start..cut, rows.start, f, force);
             if begin < end {
                 let nodes = node(begin)..node(end) + 1;
                 let q = &view.q[nodes.start - view.first..nodes.end - view.first];
                 let inside = &mut f[nodes.start - rows.start..nodes.end - rows.start];
-                if !self.elements[0].subtract_line(q, inside) {
-                    self.subtract_some(view, begin..end, rows.start, f, E::force);
+                if !self.elements().subtract_line(0, q, inside) {
+                    self.subtract_some(view, begin..end, rows.start, f, force);
                 }
             }
-            self.subtract_some(view, end.max(cut)..part.end, rows.start, f, E::force);
+            self.subtract_some(view, end.max(cut)..part.end, rows.start, f, force);
         }
     }
 
@@ -139,18 +142,19 @@ impl<E: Element> Group<E> {
     pub(super) fn energy_on(&self, view: RowsView<'_>, rows: &Range<usize>) -> f64 {
         let elements = self.first_reaching(rows.start)..self.first_reaching(rows.end);
         let mut q: Local = [0.0; MOST];
-        let mut sum = 0.0;
+        let (mut sum, nq) = (0.0, self.list.nq);
         for (part, line) in self.parts_of(elements) {
             let whole = line.and_then(|first| {
                 let start = first - view.first;
-                self.elements[0].line_energy(&view.q[start..start + part.len() + 1])
+                self.elements()
+                    .line_energy(0, &view.q[start..start + part.len() + 1])
             });
             sum += whole.unwrap_or_else(|| {
                 part.map(|e| {
                     for (x, &place) in q.iter_mut().zip(self.position_places(e)) {
                         *x = view.position(place);
                     }
-                    self.element(e).energy(&q[..E::NQ])
+                    self.elements().energy(self.index(e), &q[..nq])
                 })
                 .sum()
             });
@@ -184,8 +188,9 @@ impl<E: Element> Group<E> {
         elements: Range<usize>,
         first: usize,
         f: &mut [f64],
-        force: impl Fn(&E, &[f64], &[f64], &mut [f64]),
+        force: impl Fn(usize, &[f64], &[f64], &mut [f64]),
     ) {
+        let (nq, nv) = (self.list.nq, self.list.nv);
         let (mut q, mut v, mut local) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
         for e in elements {
             for (x, &place) in q.iter_mut().zip(self.position_places(e)) {
@@ -197,13 +202,8 @@ impl<E: Element> Group<E> {
                     *x = view.velocity(place);
                 }
             }
-            force(
-                self.element(e),
-                &q[..E::NQ],
-                &v[..E::NV],
-                &mut local[..E::NV],
-            );
-            for (x, &place) in local[..E::NV].iter().zip(places) {
+            force(self.index(e), &q[..nq], &v[..nv], &mut local[..nv]);
+            for (x, &place) in local[..nv].iter().zip(places) {
                 if let Some(f) = f.get_mut((place as usize).wrapping_sub(first)) {
                     *f -= x;
                 }
