@@ -46,6 +46,11 @@ impl Cholesky {
             // The diagonal waits here to be compared with its pivot.
             self.reciprocals.push(line[i]);
         }
+        self.factorise_filled(least)
+    }
+
+    fn factorise_filled(&mut self, least: f64) -> Result<(), LinearError> {
+        let n = self.size();
         let spec = Spec::default();
         let need = cholesky_in_place_scratch::<f64>(n, Par::Seq, spec);
         let factors = MatMut::from_column_major_slice_mut(self.factors.as_mut_slice(), n, n);
