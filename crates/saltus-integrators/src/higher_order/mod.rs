@@ -179,9 +179,6 @@ impl Integrator for HigherOrder {
             // Two halves of the number, each exact.
             memory.extend([(id.0 >> 32) as f64, (id.0 & 0xffff_ffff) as f64]);
         }
-        if let Some(implicit) = &event_loop.implicit {
-            implicit.save(memory);
-        }
     }
 
     fn load(&mut self, memory: &[f64]) {
@@ -201,14 +198,11 @@ impl Integrator for HigherOrder {
         event_loop.closed_ids.clear();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let numbers = 2 * (*count as usize);
-        let Some((ids, rest)) = rest.split_at_checked(numbers) else {
+        let Some(ids) = rest.get(..numbers) else {
             return;
         };
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let whole = |pair: &[f64]| ContactId((pair[0] as u64) << 32 | pair[1] as u64);
         event_loop.closed_ids.extend(ids.chunks_exact(2).map(whole));
-        if let Some(implicit) = &mut event_loop.implicit {
-            implicit.load(rest);
-        }
     }
 }

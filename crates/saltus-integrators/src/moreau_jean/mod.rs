@@ -441,21 +441,6 @@ impl Integrator for MoreauJean {
         if self.has_laws() {
             self.one_step.save_guess(memory);
         }
-        if self.is_linear() {
-            return;
-        }
-        // The sparsity patterns determine the elimination order of later factorisations.
-        let s = &self.smooth;
-        s.stiffness.remember(None, true, memory);
-        for matrix in [
-            &s.damping,
-            &s.mass_gradient,
-            &s.gradient,
-            &s.tangent,
-            &s.iteration,
-        ] {
-            matrix.remember(Some(&s.stiffness), true, memory);
-        }
     }
 
     fn load(&mut self, memory: &[f64]) {
@@ -487,26 +472,8 @@ impl Integrator for MoreauJean {
         let (guess, rest) = rest.split_at(ng);
         self.trial.increment.copy_from_slice(increment);
         self.bilateral.guess.copy_from_slice(guess);
-        let mut rest = rest;
         if self.has_laws() {
-            match self.one_step.load_guess(rest) {
-                Some(left) => rest = left,
-                None => return,
-            }
-        }
-        if self.is_linear() {
-            return;
-        }
-        let s = &mut self.smooth;
-        let mut rest = s.stiffness.recall(None, rest);
-        for matrix in [
-            &mut s.damping,
-            &mut s.mass_gradient,
-            &mut s.gradient,
-            &mut s.tangent,
-            &mut s.iteration,
-        ] {
-            rest = rest.and_then(|rest| matrix.recall(Some(&s.stiffness), rest));
+            self.one_step.load_guess(rest);
         }
     }
 }

@@ -220,8 +220,6 @@ impl CorridorScheme for ProjectedMoreauJean {
         for id in &self.earlier {
             memory.extend(crate::kit::halves(*id));
         }
-        self.smooth.save(memory);
-        self.projection.save(memory);
     }
 
     fn load(&mut self, memory: &[f64]) {
@@ -231,16 +229,13 @@ impl CorridorScheme for ProjectedMoreauJean {
         self.scale.set(*scale);
         self.tolerance = *tolerance;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let Some((ids, rest)) = rest.split_at_checked(2 * *count as usize) else {
+        let Some(ids) = rest.get(..2 * *count as usize) else {
             return;
         };
         self.earlier.clear();
         let ids = ids.chunks_exact(2);
         self.earlier
             .extend(ids.map(|id| crate::kit::whole([id[0], id[1]])));
-        if let Some(rest) = self.smooth.load(rest) {
-            self.projection.load(rest);
-        }
     }
 }
 
