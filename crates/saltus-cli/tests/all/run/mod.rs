@@ -44,6 +44,11 @@ impl Folder {
         )
     }
 
+    /// Whether a run has begun to write there.
+    fn has(&self, directory: &str) -> bool {
+        self.0.join(directory).join("summary.json").exists()
+    }
+
     fn summary(&self, directory: &str) -> Value {
         serde_json::from_str(
             &std::fs::read_to_string(self.0.join(directory).join("summary.json")).unwrap(),
