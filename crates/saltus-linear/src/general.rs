@@ -6,7 +6,7 @@
 
 use crate::LinearError;
 use crate::compressed::Compressed;
-use crate::halves::Forward;
+use crate::forward_solves::Forward;
 use crate::workspace::Workspace;
 use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::{

@@ -1,6 +1,6 @@
 //! The Schur complement `W A⁻¹ Wᵀ` of few rows on a factored matrix.
 
-use crate::halves::{Forward, Halves};
+use crate::forward_solves::{Forward, ForwardSolves};
 use crate::rows::SparseRows;
 use crate::scratch::Scratch;
 use crate::square::SquareMatrix;
@@ -48,7 +48,7 @@ pub struct Schur {
     /// Where the part of each place is in `columns`, and its first unknown; none where it was not kept.
     parts: Vec<(Range<usize>, usize)>,
     /// Half-made columns of the places, where the matrix offers them: all that products need.
-    halves: Halves,
+    forward_solves: ForwardSolves,
     /// Columns in the making, one after the other.
     fresh: Vec<f64>,
     scratch: Scratch,
@@ -70,12 +70,12 @@ impl Schur {
     }
 
     /// Makes row `row` of `rows` known by `number`. Costs a solve where it is not known yet, nothing otherwise.
-    pub fn know(&mut self, a: &SquareMatrix, number: usize, rows: &SparseRows, row: usize) {
-        self.know_all(a, rows, std::iter::once((number, row)));
+    pub fn add(&mut self, a: &SquareMatrix, number: usize, rows: &SparseRows, row: usize) {
+        self.add_all(a, rows, std::iter::once((number, row)));
     }
 
     /// Makes rows of `rows` known: `list` gives the number of each and its place.
-    pub fn know_all(
+    pub fn add_all(
         &mut self,
         a: &SquareMatrix,
         rows: &SparseRows,
@@ -83,22 +83,22 @@ impl Schur {
     ) {
         let symmetric = || a.is_symmetric();
         let identity: Identity<'_> = (a.stamp(), a.size(), &symmetric, a.half());
-        self.know_by(identity, &mut |x| a.solve_many(x), rows, list);
+        self.add_by(identity, &mut |x| a.solve_many(x), rows, list);
     }
 
     /// The same of any matrix: `solve` multiplies vectors (n each), one after the other, with what stands for `A⁻¹`,
     /// for which `stamp` vouches. Nothing is taken for symmetric.
-    pub fn know_through(
+    pub fn add_through(
         &mut self,
         (stamp, n): (u64, usize),
         solve: &mut dyn FnMut(&mut [f64]),
         rows: &SparseRows,
         list: impl Iterator<Item = (usize, usize)> + Clone,
     ) {
-        self.know_by((stamp, n, &|| false, None), solve, rows, list);
+        self.add_by((stamp, n, &|| false, None), solve, rows, list);
     }
 
-    fn know_by(
+    fn add_by(
         &mut self,
         identity: Identity<'_>,
         solve: &mut dyn FnMut(&mut [f64]),
@@ -162,7 +162,7 @@ impl Schur {
         self.products.clear();
         self.columns.clear();
         self.parts.clear();
-        self.halves.clear();
+        self.forward_solves.clear();
     }
 
     /// Makes what is to be known of the places from `first` on.
@@ -173,13 +173,13 @@ impl Schur {
             return self.make_columns(first, count, solve);
         };
         for k in first..count {
-            self.halves
+            self.forward_solves
                 .push(half, self.rows.cols(k), self.rows.values(k));
             for i in 0..=k {
                 // The same to the last bit in whichever order the rows arrive.
                 let in_order = self.numbers[i] < self.numbers[k];
                 let (one, other) = if in_order { (i, k) } else { (k, i) };
-                let value = self.halves.product(one, other);
+                let value = self.forward_solves.product(one, other);
                 self.products[slot(k, i)] = value;
                 self.products[slot(i, k)] = value;
             }
@@ -192,10 +192,10 @@ impl Schur {
         self.parts.resize(count, (0..0, NONE as usize));
     }
 
-    /// Makes the columns of the places from `first` to `count`, and the products where halves do not tell them.
+    /// Makes the columns of the places from `first` to `count`, and the products where forward solves do not give them.
     fn make_columns(&mut self, first: usize, count: usize, solve: &mut dyn FnMut(&mut [f64])) {
         let n = self.n;
-        let halved = !self.halves.is_empty();
+        let by_forward_solves = !self.forward_solves.is_empty();
         for j in 0..first {
             for i in first..count {
                 // The row against the columns there are; of a symmetric matrix the new columns tell.
@@ -218,7 +218,7 @@ impl Schur {
             }
             solve(&mut fresh[..size]);
             for (k, column) in (begin..end).zip(fresh.chunks_exact(n)) {
-                let rows = match (halved, self.symmetric) {
+                let rows = match (by_forward_solves, self.symmetric) {
                     (true, _) => 0,
                     (_, true) => k + 1,
                     (_, false) => count,
@@ -358,9 +358,9 @@ mod tests {
             assert!(a.half().is_some());
             let all = || (0..side).map(|k| (k, k));
             let (mut at_once, mut in_turns) = (Schur::default(), Schur::default());
-            at_once.know_all(&a, &rows, all());
-            in_turns.know_all(&a, &rows, all().rev().take(20));
-            in_turns.know_all(&a, &rows, all());
+            at_once.add_all(&a, &rows, all());
+            in_turns.add_all(&a, &rows, all().rev().take(20));
+            in_turns.add_all(&a, &rows, all());
             let column = |k: usize| {
                 let mut c = vec![0.0; n];
                 rows.axpy(k, 1.0, &mut c);
@@ -417,22 +417,22 @@ mod tests {
             let numbers = [7, 3, 39, 0, 11];
             let mut one_by_one = Schur::default();
             for &k in &numbers {
-                one_by_one.know(&a, k, &rows, k);
-                one_by_one.know(&a, k, &rows, k);
+                one_by_one.add(&a, k, &rows, k);
+                one_by_one.add(&a, k, &rows, k);
             }
             let mut together = Schur::without_columns();
             let list = |numbers: &'static [usize]| numbers.iter().map(|&k| (k, k));
-            together.know_all(&a, &rows, list(&[3, 11]));
-            together.know_all(&a, &rows, list(&[7, 3, 39, 0, 11]));
+            together.add_all(&a, &rows, list(&[3, 11]));
+            together.add_all(&a, &rows, list(&[7, 3, 39, 0, 11]));
             // Known by their numbers as other rows first.
             let mut changed = Schur::default();
-            changed.know_all(&a, &rows, numbers.iter().map(|&k| (k, (k + 1) % 40)));
-            changed.know_all(&a, &rows, numbers.iter().map(|&k| (k, k)));
+            changed.add_all(&a, &rows, numbers.iter().map(|&k| (k, (k + 1) % 40)));
+            changed.add_all(&a, &rows, numbers.iter().map(|&k| (k, k)));
             let mut through = Schur::default();
             let mut solve = |x: &mut [f64]| a.solve_many(x);
             for few in [&numbers[..3], &numbers[1..]] {
                 let list = few.iter().map(|&k| (k, k));
-                through.know_through((1, n), &mut solve, &rows, list);
+                through.add_through((1, n), &mut solve, &rows, list);
             }
             let column = |k: usize| {
                 let mut c = vec![0.0; n];

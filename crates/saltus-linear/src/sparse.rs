@@ -10,7 +10,7 @@ use crate::band::{Band, WIDEST};
 use crate::band_sweep::Sweep;
 use crate::compressed::{Compressed, Pending};
 use crate::factors::Factors;
-use crate::halves::Forward;
+use crate::forward_solves::Forward;
 use crate::sink::MatrixSink;
 use std::borrow::Cow;
 

@@ -3,7 +3,7 @@
 use crate::LinearError;
 use crate::band_sweep::Sweep;
 use crate::dense::Dense;
-use crate::halves::Forward;
+use crate::forward_solves::Forward;
 use crate::lu::Lu;
 use crate::sink::MatrixSink;
 use crate::sparse::{EMPTY, Sparse, add_filled, is_filled};

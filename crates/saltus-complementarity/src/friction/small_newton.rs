@@ -95,7 +95,7 @@ fn run<const D: usize>(
             for (i, r) in points.iter_mut().enumerate() {
                 *r = project(r, mu[i], problem.rolling_of(i)).0;
             }
-            let residual = measure.residual_by_rows::<D>(problem, r);
+            let residual = measure.residual_of_dimension::<D>(problem, r);
             return ((residual.eta <= tolerance).then_some(residual), step);
         }
         // The merit may increase while modes change, up to a bound.

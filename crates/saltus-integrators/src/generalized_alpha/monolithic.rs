@@ -106,7 +106,7 @@ impl Engine {
         };
         self.add_balances(layout, h, &mut sink);
         self.add_rows(layout, h, &mut sink);
-        let mut y = std::mem::take(&mut self.condensed.whole);
+        let mut y = std::mem::take(&mut self.condensed.all_unknowns);
         y.clear();
         y.resize(size, 0.0);
         self.right_hand_side(layout, h, &mut y);
@@ -127,7 +127,7 @@ impl Engine {
             rescale(&mut y);
             self.add_solution(layout, h, &y);
         }
-        self.condensed.whole = y;
+        self.condensed.all_unknowns = y;
         self.monolithic.scale = scale;
         self.monolithic.matrix = Some(matrix);
         outcome

@@ -35,10 +35,10 @@ use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{
     Counts, Event, Integrator, Reactions, StepError, StepReport, refuse_laws_of_joints,
 };
-use crate::kit::{Step, refuse_friction};
+use crate::kit::{Step, id_as_numbers, id_from_numbers, refuse_friction};
 use crate::scheme::OptionsError;
 use event_loop::EventLoop;
-use saltus_system::{ContactId, State, System};
+use saltus_system::{State, System};
 
 const NAME: &str = "higher-order";
 
@@ -176,8 +176,7 @@ impl Integrator for HigherOrder {
         memory.extend_from_slice(&event_loop.guess);
         memory.push(event_loop.closed_ids.len() as f64);
         for id in &event_loop.closed_ids {
-            // Two halves of the number, each exact.
-            memory.extend([(id.0 >> 32) as f64, (id.0 & 0xffff_ffff) as f64]);
+            memory.extend(id_as_numbers(*id));
         }
     }
 
@@ -201,8 +200,9 @@ impl Integrator for HigherOrder {
         let Some(ids) = rest.get(..numbers) else {
             return;
         };
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let whole = |pair: &[f64]| ContactId((pair[0] as u64) << 32 | pair[1] as u64);
-        event_loop.closed_ids.extend(ids.chunks_exact(2).map(whole));
+        let ids = ids.chunks_exact(2);
+        event_loop
+            .closed_ids
+            .extend(ids.map(|id| id_from_numbers([id[0], id[1]])));
     }
 }

@@ -213,7 +213,7 @@ impl MoreauJean {
         }
         let (iteration, schur) = (&self.smooth.iteration, &mut self.schur);
         for &i in &c.active {
-            schur.know(iteration, i, &c.law.directions, c.law.first_row[i]);
+            schur.add(iteration, i, &c.law.directions, c.law.first_row[i]);
         }
     }
 

@@ -218,7 +218,7 @@ impl CorridorScheme for ProjectedMoreauJean {
         let count = self.earlier.len() as f64;
         memory.extend([self.scale.get(), self.tolerance, count]);
         for id in &self.earlier {
-            memory.extend(crate::kit::halves(*id));
+            memory.extend(crate::kit::id_as_numbers(*id));
         }
     }
 
@@ -235,7 +235,7 @@ impl CorridorScheme for ProjectedMoreauJean {
         self.earlier.clear();
         let ids = ids.chunks_exact(2);
         self.earlier
-            .extend(ids.map(|id| crate::kit::whole([id[0], id[1]])));
+            .extend(ids.map(|id| crate::kit::id_from_numbers([id[0], id[1]])));
     }
 }
 

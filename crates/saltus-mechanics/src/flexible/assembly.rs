@@ -14,8 +14,8 @@ use crate::rotation;
 use saltus_linear::{MatrixSink, axpy, dot};
 
 use saltus_system::{
-    ByRows, Dims, Dynamics, DynamicsParts, ForceKind, Kinematics, MassKind, Names, Point, State,
-    Structure, System,
+    Dims, Dynamics, DynamicsParts, ForceKind, Kinematics, MassKind, Names, Point, State,
+    StreamedDynamics, Structure, System,
 };
 use std::fmt;
 
@@ -523,8 +523,8 @@ impl Dynamics for Assembly {
         self.loads(at.t, view, active);
     }
 
-    fn by_rows(&self) -> Option<&dyn ByRows> {
-        self.reach.map(|_| self as &dyn ByRows)
+    fn streamed(&self) -> Option<&dyn StreamedDynamics> {
+        self.reach.map(|_| self as &dyn StreamedDynamics)
     }
 
     fn is_conservative(&self) -> bool {

@@ -1,15 +1,15 @@
 //! Elements of one type, with their places in the system: the loops that every evaluation runs through.
 
-mod by_rows;
+mod streamed;
 
 use super::element::Cell;
 use super::element_list::{ElementList, Elements};
 use super::places::Places;
 use super::runs::{Run, Table, runs};
-use by_rows::Order;
-pub(crate) use by_rows::RowsView;
 use saltus_linear::MatrixSink;
 use std::ops::Range;
+use streamed::Order;
+pub(crate) use streamed::RowsView;
 
 /// The largest element: eight nodes with three coordinates each.
 const MOST: usize = 24;

@@ -9,7 +9,6 @@ pub mod beam_linear;
 pub mod beam_plane;
 pub mod beam_space;
 pub mod builder;
-mod by_rows;
 pub mod contacts;
 pub mod differentiate;
 pub mod element;
@@ -28,6 +27,7 @@ pub mod rod;
 mod runs;
 pub mod solid;
 pub mod spring;
+mod streamed;
 pub mod surfaces;
 
 pub use assembly::{Assembly, GroupView, component_names};

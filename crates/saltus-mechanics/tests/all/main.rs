@@ -2,12 +2,12 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod assembly;
-mod by_rows;
 mod gaps;
 mod line_elements;
 mod mesh;
 mod slab;
 mod solids;
 mod statics;
+mod streamed;
 mod support;
 mod surfaces;

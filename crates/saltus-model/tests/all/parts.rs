@@ -183,7 +183,7 @@ fn the_size_of_parts_is_told_before_they_are_built() {
     ] {
         std::fs::write(&path, text("", &parts)).unwrap();
         let told = Cell::new(Size::default());
-        let model = Model::load_telling(&path, &[], &|size| told.set(size)).unwrap();
+        let model = Model::load_with_size(&path, &[], &|size| told.set(size)).unwrap();
         let assembly = model.assembly.as_ref().unwrap();
         let elements: usize = assembly.groups().iter().map(|g| g.len()).sum();
         let built = Size {

@@ -25,7 +25,7 @@ type Visit = (u32, u32);
 
 /// `x` and `D⁻¹ x` of vectors eliminated so far.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Halves {
+pub(crate) struct ForwardSolves {
     visits: Vec<Visit>,
     x: Vec<f64>,
     scaled: Vec<f64>,
@@ -37,7 +37,7 @@ pub(crate) struct Halves {
     waiting: Vec<bool>,
 }
 
-impl Halves {
+impl ForwardSolves {
     /// Forgets all vectors.
     pub(crate) fn clear(&mut self) {
         self.visits.clear();

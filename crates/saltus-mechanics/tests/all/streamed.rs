@@ -11,8 +11,8 @@ use saltus_mechanics::flexible::{
 };
 use saltus_mechanics::signal::{Constant, Harmonic};
 use saltus_system::{
-    ByRows, Constraints, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics, MatrixSink,
-    Point, Reach, State, Structure, System, Window,
+    Constraints, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics, MatrixSink, Point,
+    Reach, State, StreamedDynamics, Structure, System, Window,
 };
 
 /// The same system without its rows.
@@ -172,7 +172,7 @@ fn rows_are_those_of_the_whole() {
     for system in [rods(300, false), rods(300, true), beam(90)] {
         let state = moved(&system);
         let n = state.v.len();
-        let rows: &dyn ByRows = system.by_rows().unwrap();
+        let rows: &dyn StreamedDynamics = system.streamed().unwrap();
         let (mut force, mut active) = (vec![0.0; n], vec![0.0; n]);
         system.force(state.point(), &mut force);
         system.active_force(state.point(), &mut active);
@@ -205,7 +205,7 @@ fn rows_are_those_of_the_whole() {
     let rod = Rod::new(1.0, 1.0, 1.0).unwrap();
     let crossed = [nodes[1], nodes[2], nodes[0], nodes[1]];
     builder.elements("rods", vec![rod], &crossed).unwrap();
-    assert!(builder.build().unwrap().by_rows().is_none());
+    assert!(builder.build().unwrap().streamed().is_none());
 }
 
 /// Runs both ways and compares; the number of steps in which a contact carried an impulse.
@@ -214,13 +214,13 @@ fn compare(system: &Assembly, make: &dyn Fn() -> Box<dyn Integrator>, h: f64, st
     let mut state = system.reference_state(0.0);
     state.v.iter_mut().for_each(|v| *v = -10.0);
     let (mut a, mut b) = (state.clone(), state);
-    let (mut by_rows, mut general) = (make(), make());
-    by_rows.prepare(system, &a, h).unwrap();
+    let (mut streamed, mut general) = (make(), make());
+    streamed.prepare(system, &a, h).unwrap();
     general.prepare(&whole, &b, h).unwrap();
     let (mut closed, n) = (0, a.v.len());
     for k in 0..steps {
         let end = f64::from(k + 1) * h;
-        let x = by_rows.step(system, &mut a, h, end).unwrap();
+        let x = streamed.step(system, &mut a, h, end).unwrap();
         let y = general.step(&whole, &mut b, h, end).unwrap();
         let close = |a: &[f64], b: &[f64]| {
             let size = 10.0 + b.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
@@ -228,7 +228,7 @@ fn compare(system: &Assembly, make: &dyn Fn() -> Box<dyn Integrator>, h: f64, st
         };
         let same = close(&a.q, &b.q) && close(&a.v, &b.v);
         assert!(same, "{} {n}, step {k}", general.name());
-        let (p, q) = (by_rows.reactions(), general.reactions());
+        let (p, q) = (streamed.reactions(), general.reactions());
         assert!(close(p.impulse, q.impulse), "step {k}");
         assert_eq!(x.active, y.active, "step {k}");
         closed += usize::from(x.active > 0);

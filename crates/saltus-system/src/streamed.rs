@@ -22,7 +22,7 @@ pub struct Window<'a> {
 /// on the coordinates `i − reach ..= i + reach` alone.
 ///
 /// Windows hold at least the rows asked for and their neighbours within reach, as far as there are any.
-pub trait ByRows {
+pub trait StreamedDynamics {
     /// How far the force on a row reaches.
     fn reach(&self) -> usize;
 

@@ -4,7 +4,7 @@
 use super::assembly::Assembly;
 use super::group::RowsView;
 use super::loads::LoadKind;
-use saltus_system::{ByRows, Window};
+use saltus_system::{StreamedDynamics, Window};
 use std::ops::Range;
 
 impl Assembly {
@@ -31,7 +31,7 @@ impl Assembly {
     }
 }
 
-impl ByRows for Assembly {
+impl StreamedDynamics for Assembly {
     fn reach(&self) -> usize {
         self.reach.unwrap_or(self.places.nv)
     }
