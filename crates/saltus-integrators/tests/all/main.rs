@@ -20,5 +20,6 @@ mod located_impacts;
 mod many_contacts;
 mod moreau_jean;
 mod projected;
+mod schemes;
 mod splitting;
 mod support;

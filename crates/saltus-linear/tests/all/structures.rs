@@ -1,5 +1,4 @@
 //! Every storage and factorisation behind [`SquareMatrix`] against the dense one.
-#![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
 use saltus_linear::{Dense, Lu, MatrixSink, SquareMatrix, max_abs};
