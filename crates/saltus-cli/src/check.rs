@@ -49,7 +49,7 @@ pub fn run(arguments: &ModelArguments) -> ExitCode {
 fn checked(arguments: &ModelArguments) -> Result<Model, ModelErrors> {
     patiently("reading the model", false, || {
         let model =
-            Model::load_telling(&arguments.model, &arguments.changes.overrides(), &announce)?;
+            Model::load_with_size(&arguments.model, &arguments.changes.overrides(), &announce)?;
         if model.system.dims().nv <= MOST_TRIED {
             model.ready()?;
         } else {

@@ -1,7 +1,7 @@
 //! `saltus completions` and `saltus man`: what shells and `man` read.
 
 use crate::arguments::{Cli, CompletionsArguments, ManArguments};
-use crate::{WRONG_INPUT, answer, render};
+use crate::{WRONG_INPUT, print_output, render};
 use clap::CommandFactory;
 use clap_mangen::Man;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 pub fn completions(arguments: &CompletionsArguments) -> ExitCode {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "saltus", &mut script);
-    answer(&String::from_utf8_lossy(&script))
+    print_output(&String::from_utf8_lossy(&script))
 }
 
 pub fn manual(arguments: &ManArguments) -> ExitCode {
@@ -31,7 +31,7 @@ pub fn manual(arguments: &ManArguments) -> ExitCode {
     };
     let mut text = Vec::new();
     match Man::new(page).render(&mut text) {
-        Ok(()) => answer(&String::from_utf8_lossy(&text)),
+        Ok(()) => print_output(&String::from_utf8_lossy(&text)),
         Err(error) => {
             render::error(&error.to_string());
             ExitCode::FAILURE

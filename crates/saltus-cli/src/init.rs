@@ -1,7 +1,7 @@
 //! `saltus init`: a model to begin with.
 
 use crate::arguments::{InitArguments, Template};
-use crate::{NOT_WRITTEN, WRONG_INPUT, answer, render};
+use crate::{NOT_WRITTEN, WRONG_INPUT, print_output, render};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub fn run(arguments: &InitArguments) -> ExitCode {
         file.write_all(text.as_bytes())
     });
     match written {
-        Ok(()) => answer(&format!(
+        Ok(()) => print_output(&format!(
             "{place} is a model to begin with; `saltus run {place} --report` simulates it\n"
         )),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {

@@ -55,8 +55,8 @@ fn written(outcome: std::io::Result<()>) -> Result<(), String> {
     }
 }
 
-/// Prints the answer of a command.
-fn answer(text: &str) -> ExitCode {
+/// Prints the output of a command.
+fn print_output(text: &str) -> ExitCode {
     told(print(text))
 }
 

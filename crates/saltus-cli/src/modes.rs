@@ -3,7 +3,7 @@
 use crate::arguments::ModesArguments;
 use crate::progress::patiently;
 use crate::run::refused;
-use crate::{NOT_WRITTEN, WRONG_INPUT, answer, render, words};
+use crate::{NOT_WRITTEN, WRONG_INPUT, print_output, render, words};
 use saltus::output::write_shapes;
 use saltus_linear::max_abs;
 use saltus_mechanics::flexible::{Assembly, NodeId};
@@ -56,7 +56,7 @@ pub fn run(arguments: &ModesArguments) -> ExitCode {
             }
         }
     }
-    answer(&text)
+    print_output(&text)
 }
 
 fn notes(model: &Model, found: &Modes) -> Vec<String> {

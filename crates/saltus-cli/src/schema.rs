@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 pub fn run() -> ExitCode {
-    crate::answer(&format!("{:#}\n", saltus_model::schema()))
+    crate::print_output(&format!("{:#}\n", saltus_model::schema()))
 }

@@ -12,7 +12,7 @@ pub fn run(arguments: &SchemesArguments) -> ExitCode {
         .iter()
         .find(named)
         .map_or_else(table, description);
-    crate::answer(&text)
+    crate::print_output(&text)
 }
 
 /// What a scheme with its default options can do.

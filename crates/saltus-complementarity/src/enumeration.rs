@@ -291,8 +291,8 @@ impl Sets {
         Inequalities {
             matrix: &matrix,
             constant: &constant,
-            equation: |k| k < n,
-            free: |k| self.set[k] < self.e,
+            equation: &|k| k < n,
+            free: &|k| self.set[k] < self.e,
         }
         .phase_one()
     }

@@ -128,6 +128,25 @@ pub struct Frame<'a> {
     pub memory: Memory<'a>,
 }
 
+impl<'a> Frame<'a> {
+    fn of(
+        step: u64,
+        state: &'a State,
+        report: &'a StepReport,
+        integrator: &'a dyn Integrator,
+    ) -> Self {
+        Self {
+            step,
+            state,
+            report,
+            reactions: integrator.reactions(),
+            events: integrator.events(),
+            counts: integrator.counts(),
+            memory: Memory(Some(integrator)),
+        }
+    }
+}
+
 /// What a scheme remembers between two steps.
 #[derive(Clone, Copy, Default)]
 pub struct Memory<'a>(Option<&'a dyn Integrator>);
@@ -369,15 +388,7 @@ pub fn drive(
         resolved_options: &resolved_options,
         velocity_lags: integrator.velocity_lags(),
     };
-    let first = Frame {
-        step: plan.first,
-        state,
-        report: &report,
-        reactions: integrator.reactions(),
-        events: integrator.events(),
-        counts: integrator.counts(),
-        memory: Memory(Some(&*integrator)),
-    };
+    let first = Frame::of(plan.first, state, &report, &*integrator);
     for observer in observers.iter_mut() {
         observer
             .begin(&info, &first)
@@ -421,15 +432,7 @@ pub fn drive(
                 break;
             }
         };
-        let frame = Frame {
-            step: k + 1,
-            state,
-            report: &report,
-            reactions: integrator.reactions(),
-            events: integrator.events(),
-            counts: integrator.counts(),
-            memory: Memory(Some(&*integrator)),
-        };
+        let frame = Frame::of(k + 1, state, &report, &*integrator);
         k += 1;
         growth.include(&report);
         let mut interrupted = false;

@@ -220,30 +220,25 @@ impl OneStep {
 
     /// Appends what the next problem posed takes its guess from, for a run that goes on elsewhere.
     pub(crate) fn save_guess(&self, memory: &mut Vec<f64>) {
-        let count = memory.len();
-        memory.push(0.0);
         for (id, block, z) in self.problem.memory() {
             let (high, low) = ((id >> 32) as u32, id as u32);
             memory.extend([kind_of(block), f64::from(high), f64::from(low)]);
             memory.extend_from_slice(z);
         }
-        memory[count] = (memory.len() - count) as f64;
     }
 
-    /// Takes up what [`save_guess`](Self::save_guess) appended and returns the rest.
-    pub(crate) fn load_guess<'a>(&mut self, memory: &'a [f64]) -> Option<&'a [f64]> {
-        let length = *memory.first()? as usize;
-        let (mut own, rest) = memory.split_at_checked(length.max(1))?;
-        own = &own[1..];
+    /// Takes up what [`save_guess`](Self::save_guess) appended.
+    pub(crate) fn load_guess(&mut self, mut memory: &[f64]) {
         self.problem.forget();
-        while let [kind, high, low, z @ ..] = own {
+        while let [kind, high, low, rest @ ..] = memory {
             let block = block_of(*kind);
-            let (z, left) = z.split_at_checked(block.rows())?;
+            let Some((z, rest)) = rest.split_at_checked(block.rows()) else {
+                return;
+            };
             let id = (*high as u64) << 32 | *low as u64;
             self.problem.remember(id, block, z);
-            own = left;
+            memory = rest;
         }
-        Some(rest)
     }
 
     /// The row that `z` satisfies least, and whether a push on any contact pulls it in, so that no push keeps it out.

@@ -42,14 +42,6 @@ struct AbsoluteProduct<'a> {
 }
 
 impl MatrixSink for AbsoluteProduct<'_> {
-    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-        for i in 0..rows {
-            for j in 0..cols {
-                self.entry(row + i, col + j, block[i * cols + j]);
-            }
-        }
-    }
-
     fn entry(&mut self, row: usize, col: usize, value: f64) {
         let x = self.x.get(col).copied().unwrap_or(self.otherwise);
         self.y[row] += (value * x).abs();

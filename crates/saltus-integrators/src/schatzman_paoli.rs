@@ -224,30 +224,17 @@ impl CorridorScheme for SchatzmanPaoli {
         self.events.save(memory);
         memory.extend([self.scale.get(), self.speed, self.h_k]);
         memory.extend_from_slice(&self.w_k);
-        // Which places ever had an entry decides the order of elimination.
-        self.stiffness.remember(None, true, memory);
-        self.damping.remember(Some(&self.stiffness), true, memory);
-        self.iteration.remember(Some(&self.stiffness), true, memory);
     }
 
     fn load(&mut self, memory: &[f64]) {
         let memory = self.events.load(memory);
-        if let [scale, speed, h_k, rest @ ..] = memory
-            && let Some((w_k, rest)) = rest.split_at_checked(self.w_k.len())
+        if let [scale, speed, h_k, w_k @ ..] = memory
+            && w_k.len() == self.w_k.len()
         {
             self.scale.set(*scale);
             self.speed = *speed;
             self.h_k = *h_k;
             self.w_k.copy_from_slice(w_k);
-            let Self {
-                stiffness,
-                damping,
-                iteration,
-                ..
-            } = self;
-            let rest = stiffness.recall(None, rest);
-            let rest = rest.and_then(|rest| damping.recall(Some(stiffness), rest));
-            let _ = rest.and_then(|rest| iteration.recall(Some(stiffness), rest));
         }
     }
 }

@@ -4,6 +4,7 @@
 //! per diagonal over a block of rows that stays in the cache.
 
 use crate::runs::Runs;
+use crate::sparse::{EMPTY, add_filled, is_filled};
 use std::ops::Range;
 
 /// Half-bandwidths up to which a matrix is held as a band.
@@ -52,10 +53,10 @@ impl Band {
         self.is_settled = true;
     }
 
-    /// Zeroes every entry.
+    /// Empties every place.
     pub(crate) fn clear(&mut self) {
         self.is_settled = false;
-        self.data.fill(0.0);
+        self.data.fill(EMPTY);
     }
 
     /// Makes room for `lower` sub- and `upper` superdiagonals at least.
@@ -63,9 +64,9 @@ impl Band {
         self.is_settled = false;
         let (lower, upper) = (lower.max(self.lower), upper.max(self.upper));
         if self.data.is_empty() {
-            self.data.resize((lower + upper + 1) * self.n, 0.0);
+            self.data.resize((lower + upper + 1) * self.n, EMPTY);
         } else if (lower, upper) != (self.lower, self.upper) {
-            let mut data = vec![0.0; (lower + upper + 1) * self.n];
+            let mut data = vec![EMPTY; (lower + upper + 1) * self.n];
             data[(lower - self.lower) * self.n..][..self.data.len()].copy_from_slice(&self.data);
             self.data = data;
         }
@@ -83,7 +84,7 @@ impl Band {
             self.widen(row.saturating_sub(col), col.saturating_sub(row));
         }
         self.is_settled = false;
-        self.data[(col + self.lower - row) * self.n + row] += value;
+        self.data[(col + self.lower - row) * self.n + row] += value + 0.0;
         true
     }
 
@@ -237,14 +238,14 @@ impl Band {
         self.is_settled = false;
         self.widen(other.lower, other.upper);
         let place = (self.lower - other.lower) * self.n;
-        crate::vector::axpy(
+        add_filled(
             factor,
             &other.data,
             &mut self.data[place..][..other.data.len()],
         );
     }
 
-    /// Column and value of every entry of row `i` that is not zero, in increasing columns.
+    /// Column and value of every entry of row `i`, in increasing columns.
     pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let columns = if self.data.is_empty() {
             0..0
@@ -253,12 +254,7 @@ impl Band {
         };
         columns
             .map(move |j| (j, self.data[(j + self.lower - i) * self.n + i]))
-            .filter(|(_, value)| *value != 0.0)
-    }
-
-    /// Entries that are not zero.
-    pub(crate) fn filled(&self) -> usize {
-        self.data.iter().filter(|v| **v != 0.0).count()
+            .filter(|(_, value)| is_filled(*value))
     }
 
     /// Every stored value, zeros outside the matrix included.

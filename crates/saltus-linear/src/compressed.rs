@@ -1,6 +1,31 @@
 //! A square matrix in compressed rows whose pattern grows when it must and stays otherwise.
 
+use crate::sparse::{EMPTY, is_filled};
 use std::ops::Range;
+
+/// An entry that waits for its place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pending {
+    row: u32,
+    col: u32,
+    /// Number of the arrival: what comes to one place is added in this order.
+    order: u32,
+    value: f64,
+}
+
+impl Pending {
+    /// Rows, columns and arrivals are numbered in 32 bits. A zero is an entry, too.
+    #[allow(clippy::cast_possible_truncation)]
+    #[inline]
+    pub(crate) fn new(row: usize, col: usize, value: f64, order: usize) -> Self {
+        Self {
+            row: row as u32,
+            col: col as u32,
+            order: order as u32,
+            value: value + 0.0,
+        }
+    }
+}
 
 /// Compressed rows with increasing columns, without repetition.
 #[derive(Debug, Clone, Default)]
@@ -28,8 +53,9 @@ impl Compressed {
         self.start.len() - 1
     }
 
+    /// Empties every place.
     pub(crate) fn clear(&mut self) {
-        self.values.fill(0.0);
+        self.values.fill(EMPTY);
     }
 
     pub(crate) fn values(&self) -> &[f64] {
@@ -71,7 +97,7 @@ impl Compressed {
             if place + k >= end || self.cols[place + k] as usize != col + k {
                 break;
             }
-            self.values[place + k] += value;
+            self.values[place + k] += value + 0.0;
             taken += 1;
         }
         taken
@@ -98,41 +124,36 @@ impl Compressed {
         }
     }
 
-    /// Column and value of every stored entry of row `i`, in increasing columns.
+    /// Column and value of every entry of row `i`, in increasing columns.
     pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let range = self.range(i);
         self.cols[range.clone()]
             .iter()
             .zip(&self.values[range])
             .map(|(&j, v)| (j as usize, *v))
+            .filter(|(_, v)| is_filled(*v))
     }
 
-    /// Takes in entries that the pattern lacks, and empties `more`. Zeros are dropped where they have become the
-    /// greater part and something else has come: of a matrix that is nothing but zeros, each filling would bring back
-    /// what the last one dropped.
-    pub(crate) fn absorb(&mut self, more: &mut Vec<(u32, u32, f64)>) {
-        let n = self.size();
-        let zeros = self.values.iter().filter(|v| **v == 0.0).count();
-        let keep_zeros = 2 * zeros <= self.values.len() || more.iter().all(|e| e.2 == 0.0);
-        more.sort_by_key(|&(i, j, _)| (i, j));
-        let mut merged = Self::new(n);
-        merged.cols.reserve_exact(self.cols.len() + more.len());
-        merged.values.reserve_exact(self.cols.len() + more.len());
+    /// The entries of `self` and of `more`, which is emptied, without an empty place.
+    pub(crate) fn merge(&self, more: &mut Vec<Pending>, merged: &mut Self) {
+        more.sort_unstable_by_key(|e| (e.row, e.col, e.order));
+        merged.cols.clear();
+        merged.values.clear();
         let mut next = 0;
-        for i in 0..n {
+        for i in 0..self.size() {
             let first = merged.cols.len();
             let mut old = self.range(i).peekable();
             loop {
                 let fresh = more
                     .get(next)
-                    .filter(|e| e.0 as usize == i)
-                    .map(|&(_, j, v)| (j, v));
+                    .filter(|e| e.row as usize == i)
+                    .map(|e| (e.col, e.value));
                 let known = old.peek().map(|&k| (self.cols[k], self.values[k]));
                 let (col, value) = match (known, fresh) {
                     (None, None) => break,
                     (Some((j, v)), f) if f.is_none_or(|f| j <= f.0) => {
                         old.next();
-                        if v == 0.0 && !keep_zeros {
+                        if !is_filled(v) {
                             continue;
                         }
                         (j, v)
@@ -157,10 +178,7 @@ impl Compressed {
                 merged.start[i + 1] = merged.cols.len() as u32;
             }
         }
-        merged.cols.shrink_to_fit();
-        merged.values.shrink_to_fit();
-        *self = merged;
-        *more = Vec::new();
+        more.clear();
     }
 
     /// Whether the matrix is its transpose: `same` compares the value at `(j, i)`, none where the pattern lacks it, with
@@ -186,20 +204,5 @@ impl Compressed {
                 same((i, j), other, self.values[k])
             })
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn zeros_give_way_to_numbers_and_not_to_zeros() {
-        let mut a = Compressed::new(4);
-        a.absorb(&mut vec![(0, 3, 0.0), (1, 1, 0.0)]);
-        a.absorb(&mut vec![(3, 0, 0.0)]);
-        assert!(a.place(0, 3).is_some() && a.place(3, 0).is_some());
-        a.absorb(&mut vec![(2, 2, 1.0)]);
-        assert_eq!(a.values(), [1.0]);
     }
 }

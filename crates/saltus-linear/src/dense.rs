@@ -161,11 +161,12 @@ fn add_rows<'a, const N: usize>(target: impl Iterator<Item = &'a mut [f64]>, blo
     let (rows, _) = block.as_chunks::<N>();
     for (target, row) in target.zip(rows) {
         for (target, x) in target[..N].iter_mut().zip(row) {
-            *target += x;
+            *target += x + 0.0;
         }
     }
 }
 
+/// What arrives is no negative zero, which in a [`SquareMatrix`](crate::SquareMatrix) marks what nothing came to.
 impl MatrixSink for Dense {
     #[inline]
     fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
@@ -177,7 +178,9 @@ impl MatrixSink for Dense {
             3 => add_rows::<3>(target, block),
             _ => {
                 for (target, block) in target.zip(block.chunks_exact(cols.max(1))) {
-                    axpy(1.0, block, &mut target[..cols]);
+                    for (target, x) in target[..cols].iter_mut().zip(block) {
+                        *target += x + 0.0;
+                    }
                 }
             }
         }
@@ -185,6 +188,6 @@ impl MatrixSink for Dense {
 
     #[inline]
     fn entry(&mut self, row: usize, col: usize, value: f64) {
-        self.data[row * self.cols + col] += value;
+        self.data[row * self.cols + col] += value + 0.0;
     }
 }

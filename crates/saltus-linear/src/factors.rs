@@ -6,8 +6,8 @@ use crate::band_ldlt::{BandLdlt, LANES};
 use crate::band_lu::BandLu;
 use crate::band_sweep::Sweep;
 use crate::compressed::Compressed;
+use crate::forward_solves::Forward;
 use crate::general::{GeneralFactors, SymmetricFactors};
-use crate::halves::Forward;
 use crate::ordering::reverse_cuthill_mckee;
 use crate::scratch::Scratch;
 use crate::sparse::Storage;
@@ -43,10 +43,6 @@ pub(crate) struct Factors {
     reordered: Option<Box<Reordered>>,
     /// Whether the pattern was looked at.
     analysed: bool,
-    /// Whether the symmetric factorisation of this pattern failed.
-    symmetric_fails: bool,
-    /// Whether the symmetric factorisation of this pattern was made for pivots of either sign.
-    indefinite: Option<bool>,
     /// Whether a solve is refined.
     refines: bool,
     cursor: Vec<u32>,
@@ -89,26 +85,9 @@ fn is_round_off(difference: f64, one: f64, other: f64) -> bool {
 }
 
 impl Factors {
-    /// Forgets the pattern.
-    pub(crate) fn forget(&mut self) {
-        self.analysed = false;
-        self.symmetric_fails = false;
-        self.indefinite = None;
-        self.reordered = None;
-        self.symmetric = None;
-        self.general = None;
-        self.kind = Kind::None;
-    }
-
-    /// What earlier fillings of this pattern decided for the next ones, as a number; 0 for nothing but the ordinary.
-    pub(crate) fn habits(&self) -> u32 {
-        u32::from(self.symmetric_fails) + 2 * u32::from(self.indefinite == Some(true))
-    }
-
-    /// Takes up the habits of another run.
-    pub(crate) fn take_habits(&mut self, habits: u32) {
-        self.symmetric_fails = habits & 1 == 1;
-        self.indefinite = (habits & 2 == 2).then_some(true);
+    /// Whether nothing was factorised yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self.kind, Kind::None)
     }
 
     /// Whether the factorisation in use is of a symmetric matrix.
@@ -225,7 +204,7 @@ impl Factors {
         rows: &Compressed,
         a: &Storage,
     ) -> Result<(), LinearError> {
-        let symmetric = !self.symmetric_fails && {
+        let symmetric = {
             self.probe.resize(2 * n, 0.0);
             let diagonal = &mut self.probe[..n];
             rows.diagonal(diagonal);
@@ -235,20 +214,16 @@ impl Factors {
             })
         };
         if symmetric {
+            let indefinite = !self.probe[..n].iter().all(|d| *d > 0.0);
             let factors = match &mut self.symmetric {
-                Some(factors) => factors,
-                none => {
-                    let positive = self.probe[..n].iter().all(|d| *d > 0.0);
-                    let indefinite = *self.indefinite.get_or_insert(!positive);
-                    none.insert(Box::new(SymmetricFactors::new(rows, indefinite)?))
-                }
+                Some(factors) if factors.is_indefinite() == indefinite => factors,
+                other => other.insert(Box::new(SymmetricFactors::new(rows, indefinite)?)),
             };
             factors.factorise(rows);
             self.kind = Kind::Symmetric;
             if self.examine(n, a).is_ok() {
                 return Ok(());
             }
-            self.symmetric_fails = true;
         }
         self.kind = Kind::None;
         let factors = match &mut self.general {

@@ -6,7 +6,7 @@
 
 use crate::LinearError;
 use crate::compressed::Compressed;
-use crate::halves::Forward;
+use crate::forward_solves::Forward;
 use crate::workspace::Workspace;
 use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::{
@@ -44,6 +44,7 @@ pub(crate) struct SymmetricFactors {
     subdiagonal: Vec<f64>,
     forward: Vec<u32>,
     inverse: Vec<u32>,
+    is_indefinite: bool,
     work: Workspace,
 }
 
@@ -72,8 +73,14 @@ impl SymmetricFactors {
             subdiagonal: vec![0.0; n],
             forward: vec![0; n],
             inverse: vec![0; n],
+            is_indefinite: indefinite,
             work: Workspace::default(),
         })
+    }
+
+    /// Whether the pattern was analysed for pivots of either sign.
+    pub(crate) fn is_indefinite(&self) -> bool {
+        self.is_indefinite
     }
 
     pub(crate) fn factorise(&mut self, a: &Compressed) {
@@ -89,6 +96,7 @@ impl SymmetricFactors {
             forward,
             inverse,
             work,
+            ..
         } = self;
         work.with(need, |stack| {
             symbolic.factorize_numeric_intranode_lblt(

@@ -184,14 +184,6 @@ impl RowCollector {
 }
 
 impl MatrixSink for RowCollector {
-    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-        for i in 0..rows {
-            for j in 0..cols {
-                self.entry(row + i, col + j, block[i * cols + j]);
-            }
-        }
-    }
-
     #[inline]
     fn entry(&mut self, row: usize, col: usize, value: f64) {
         if value != 0.0 {

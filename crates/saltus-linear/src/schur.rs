@@ -1,6 +1,6 @@
 //! The Schur complement `W A⁻¹ Wᵀ` of few rows on a factored matrix.
 
-use crate::halves::{Forward, Halves};
+use crate::forward_solves::{Forward, ForwardSolves};
 use crate::rows::SparseRows;
 use crate::scratch::Scratch;
 use crate::square::SquareMatrix;
@@ -48,7 +48,7 @@ pub struct Schur {
     /// Where the part of each place is in `columns`, and its first unknown; none where it was not kept.
     parts: Vec<(Range<usize>, usize)>,
     /// Half-made columns of the places, where the matrix offers them: all that products need.
-    halves: Halves,
+    forward_solves: ForwardSolves,
     /// Columns in the making, one after the other.
     fresh: Vec<f64>,
     scratch: Scratch,
@@ -70,12 +70,12 @@ impl Schur {
     }
 
     /// Makes row `row` of `rows` known by `number`. Costs a solve where it is not known yet, nothing otherwise.
-    pub fn know(&mut self, a: &SquareMatrix, number: usize, rows: &SparseRows, row: usize) {
-        self.know_all(a, rows, std::iter::once((number, row)));
+    pub fn add(&mut self, a: &SquareMatrix, number: usize, rows: &SparseRows, row: usize) {
+        self.add_all(a, rows, std::iter::once((number, row)));
     }
 
     /// Makes rows of `rows` known: `list` gives the number of each and its place.
-    pub fn know_all(
+    pub fn add_all(
         &mut self,
         a: &SquareMatrix,
         rows: &SparseRows,
@@ -83,22 +83,22 @@ impl Schur {
     ) {
         let symmetric = || a.is_symmetric();
         let identity: Identity<'_> = (a.stamp(), a.size(), &symmetric, a.half());
-        self.know_by(identity, &mut |x| a.solve_many(x), rows, list);
+        self.add_by(identity, &mut |x| a.solve_many(x), rows, list);
     }
 
     /// The same of any matrix: `solve` multiplies vectors (n each), one after the other, with what stands for `A⁻¹`,
     /// for which `stamp` vouches. Nothing is taken for symmetric.
-    pub fn know_through(
+    pub fn add_through(
         &mut self,
         (stamp, n): (u64, usize),
         solve: &mut dyn FnMut(&mut [f64]),
         rows: &SparseRows,
         list: impl Iterator<Item = (usize, usize)> + Clone,
     ) {
-        self.know_by((stamp, n, &|| false, None), solve, rows, list);
+        self.add_by((stamp, n, &|| false, None), solve, rows, list);
     }
 
-    fn know_by(
+    fn add_by(
         &mut self,
         identity: Identity<'_>,
         solve: &mut dyn FnMut(&mut [f64]),
@@ -162,7 +162,7 @@ impl Schur {
         self.products.clear();
         self.columns.clear();
         self.parts.clear();
-        self.halves.clear();
+        self.forward_solves.clear();
     }
 
     /// Makes what is to be known of the places from `first` on.
@@ -173,13 +173,13 @@ impl Schur {
             return self.make_columns(first, count, solve);
         };
         for k in first..count {
-            self.halves
+            self.forward_solves
                 .push(half, self.rows.cols(k), self.rows.values(k));
             for i in 0..=k {
                 // The same to the last bit in whichever order the rows arrive.
                 let in_order = self.numbers[i] < self.numbers[k];
                 let (one, other) = if in_order { (i, k) } else { (k, i) };
-                let value = self.halves.product(one, other);
+                let value = self.forward_solves.product(one, other);
                 self.products[slot(k, i)] = value;
                 self.products[slot(i, k)] = value;
             }
@@ -192,10 +192,10 @@ impl Schur {
         self.parts.resize(count, (0..0, NONE as usize));
     }
 
-    /// Makes the columns of the places from `first` to `count`, and the products where halves do not tell them.
+    /// Makes the columns of the places from `first` to `count`, and the products where forward solves do not give them.
     fn make_columns(&mut self, first: usize, count: usize, solve: &mut dyn FnMut(&mut [f64])) {
         let n = self.n;
-        let halved = !self.halves.is_empty();
+        let by_forward_solves = !self.forward_solves.is_empty();
         for j in 0..first {
             for i in first..count {
                 // The row against the columns there are; of a symmetric matrix the new columns tell.
@@ -218,7 +218,7 @@ impl Schur {
             }
             solve(&mut fresh[..size]);
             for (k, column) in (begin..end).zip(fresh.chunks_exact(n)) {
-                let rows = match (halved, self.symmetric) {
+                let rows = match (by_forward_solves, self.symmetric) {
                     (true, _) => 0,
                     (_, true) => k + 1,
                     (_, false) => count,
@@ -325,138 +325,4 @@ fn slot(i: usize, j: usize) -> usize {
     // Line k begins after k² entries: 1, 3, 5, … per line.
     let line = k * k;
     if i >= j { line + j } else { line + k + 1 + i }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sink::MatrixSink;
-
-    #[test]
-    fn half_a_solve_tells_the_products_of_a_grid_whatever_the_order_of_arrival() {
-        let side = 60;
-        let n = side * side;
-        for indefinite in [false, true] {
-            let mut a = SquareMatrix::new(n);
-            for i in 0..n {
-                let sign = if indefinite && i % 3 == 0 { -1.0 } else { 1.0 };
-                a.entry(i, i, 40.0 * sign);
-                for (right, up) in [(1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 2), (1, 2)] {
-                    let j = i + right + up * side;
-                    if j < n && i % side + right < side {
-                        a.entry(i, j, -1.0);
-                        a.entry(j, i, -1.0);
-                    }
-                }
-            }
-            a.factorise().unwrap();
-            assert_eq!(a.method(), "sparse LDLᵀ");
-            let mut rows = SparseRows::default();
-            for k in 0..side {
-                rows.push(&[k, (k * 131) % n], &[1.0, 0.5 - 0.1 * k as f64]);
-            }
-            assert!(a.half().is_some());
-            let all = || (0..side).map(|k| (k, k));
-            let (mut at_once, mut in_turns) = (Schur::default(), Schur::default());
-            at_once.know_all(&a, &rows, all());
-            in_turns.know_all(&a, &rows, all().rev().take(20));
-            in_turns.know_all(&a, &rows, all());
-            let column = |k: usize| {
-                let mut c = vec![0.0; n];
-                rows.axpy(k, 1.0, &mut c);
-                a.solve(&mut c);
-                c
-            };
-            let z: Vec<f64> = (0..side).map(|k| (k as f64).sin()).collect();
-            let numbers: Vec<usize> = (0..side).collect();
-            let mut expected = vec![0.0; n];
-            for j in 0..side {
-                let c = column(j);
-                axpy(z[j], &c, &mut expected);
-                let size = crate::vector::max_abs(&c);
-                for i in 0..side {
-                    let product = at_once.product(i, j);
-                    let error = (product - rows.dot(i, &c)).abs();
-                    assert!(error < 1e-10 * size, "{i} {j}: {error}");
-                    assert_eq!(product.to_bits(), in_turns.product(i, j).to_bits());
-                }
-            }
-            let size = crate::vector::max_abs(&expected);
-            for (numbers, z) in [(&numbers[..], &z[..]), (&numbers[..2], &z[..2])] {
-                let mut x = vec![0.0; n];
-                at_once.respond(&a, numbers, z, &mut x);
-                let mut expected = vec![0.0; n];
-                for (&k, z) in numbers.iter().zip(z) {
-                    axpy(*z, &column(k), &mut expected);
-                }
-                let error: Vec<f64> = x.iter().zip(&expected).map(|(a, b)| a - b).collect();
-                assert!(crate::vector::max_abs(&error) < 1e-10 * size);
-            }
-        }
-    }
-
-    #[test]
-    fn products_and_responses_are_those_of_solves() {
-        let n = 90;
-        for symmetric in [true, false] {
-            let mut a = SquareMatrix::new(n);
-            for i in 0..n {
-                a.entry(i, i, 4.0);
-                if i > 0 {
-                    a.entry(i, i - 1, -1.0);
-                    a.entry(i - 1, i, if symmetric { -1.0 } else { 0.5 });
-                }
-            }
-            a.factorise().unwrap();
-            assert_eq!(a.is_symmetric(), symmetric);
-            let mut rows = SparseRows::default();
-            for k in 0..40 {
-                rows.push(&[2 * k, (2 * k + 7) % n], &[1.0, -0.3 * k as f64]);
-            }
-            // Known in another order than asked for.
-            let numbers = [7, 3, 39, 0, 11];
-            let mut one_by_one = Schur::default();
-            for &k in &numbers {
-                one_by_one.know(&a, k, &rows, k);
-                one_by_one.know(&a, k, &rows, k);
-            }
-            let mut together = Schur::without_columns();
-            let list = |numbers: &'static [usize]| numbers.iter().map(|&k| (k, k));
-            together.know_all(&a, &rows, list(&[3, 11]));
-            together.know_all(&a, &rows, list(&[7, 3, 39, 0, 11]));
-            // Known by their numbers as other rows first.
-            let mut changed = Schur::default();
-            changed.know_all(&a, &rows, numbers.iter().map(|&k| (k, (k + 1) % 40)));
-            changed.know_all(&a, &rows, numbers.iter().map(|&k| (k, k)));
-            let mut through = Schur::default();
-            let mut solve = |x: &mut [f64]| a.solve_many(x);
-            for few in [&numbers[..3], &numbers[1..]] {
-                let list = few.iter().map(|&k| (k, k));
-                through.know_through((1, n), &mut solve, &rows, list);
-            }
-            let column = |k: usize| {
-                let mut c = vec![0.0; n];
-                rows.axpy(k, 1.0, &mut c);
-                a.solve(&mut c);
-                c
-            };
-            for schur in [one_by_one, together, changed, through] {
-                for &i in &numbers {
-                    for &j in &numbers {
-                        let expected = rows.dot(i, &column(j));
-                        assert!((schur.product(i, j) - expected).abs() < 1e-13);
-                    }
-                }
-                let z = [0.5, 0.0, -1.0, 2.0, 0.0];
-                let (mut x, mut expected) = (vec![1.0; n], vec![1.0; n]);
-                schur.respond(&a, &numbers, &z, &mut x);
-                for (&k, z) in numbers.iter().zip(z) {
-                    axpy(z, &column(k), &mut expected);
-                }
-                for (x, e) in x.iter().zip(&expected) {
-                    assert!((x - e).abs() < 1e-13);
-                }
-            }
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! Room for a vector behind a shared reference.
+//! A buffer for a vector behind a shared reference.
 
 use std::sync::Mutex;
 

@@ -4,12 +4,16 @@ use crate::vector::dot;
 
 /// Receives a matrix block by block. Blocks may overlap; entries add up.
 pub trait MatrixSink {
-    /// Adds `block` (row-major, `rows × cols`) with its upper left corner at `(row, col)`.
-    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]);
-
     /// Adds one entry at `(row, col)`.
-    fn entry(&mut self, row: usize, col: usize, value: f64) {
-        self.add(row, col, 1, 1, &[value]);
+    fn entry(&mut self, row: usize, col: usize, value: f64);
+
+    /// Adds `block` (row-major, `rows × cols`) with its upper left corner at `(row, col)`.
+    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
+        for i in 0..rows {
+            for j in 0..cols {
+                self.entry(row + i, col + j, block[i * cols + j]);
+            }
+        }
     }
 }
 
@@ -31,11 +35,15 @@ impl MatrixSink for Shifted<'_> {
             for j in 0..cols {
                 let value = block[i * cols + j];
                 if value != 0.0 {
-                    self.sink
-                        .entry(self.row + row + i, self.col + col + j, self.factor * value);
+                    self.entry(row + i, col + j, value);
                 }
             }
         }
+    }
+
+    fn entry(&mut self, row: usize, col: usize, value: f64) {
+        self.sink
+            .entry(self.row + row, self.col + col, self.factor * value);
     }
 }
 
@@ -48,14 +56,6 @@ pub struct RowScaled<'a> {
 }
 
 impl MatrixSink for RowScaled<'_> {
-    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-        for i in 0..rows {
-            for j in 0..cols {
-                self.entry(row + i, col + j, block[i * cols + j]);
-            }
-        }
-    }
-
     fn entry(&mut self, row: usize, col: usize, value: f64) {
         let scaled = self.factors[row] * value;
         if scaled != 0.0 {
@@ -75,6 +75,10 @@ pub struct QuadraticForm<'a> {
 }
 
 impl MatrixSink for QuadraticForm<'_> {
+    fn entry(&mut self, row: usize, col: usize, value: f64) {
+        self.value += self.x[row] * value * self.y[col];
+    }
+
     fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
         for i in 0..rows {
             let line = &block[i * cols..(i + 1) * cols];

@@ -1,15 +1,46 @@
-//! A sparse square matrix whose pattern is found once and whose values are refilled.
+//! A sparse square matrix whose values are refilled in the places that they had before.
 //!
 //! Entries near the diagonal go straight into a band. Others are collected once and become compressed rows; from
-//! then on every entry finds its place by its column, so that no list of arrivals is kept.
+//! then on every entry finds its place by its column, so that no list of arrivals is kept. What is factorised has the
+//! places of its own filling and no others, so that a factorisation does not depend on earlier fillings: a run that goes
+//! on from a checkpoint eliminates in the order of the run that wrote it.
 
 use crate::LinearError;
-use crate::band::Band;
+use crate::band::{Band, WIDEST};
 use crate::band_sweep::Sweep;
-use crate::compressed::Compressed;
+use crate::compressed::{Compressed, Pending};
 use crate::factors::Factors;
-use crate::halves::Forward;
+use crate::forward_solves::Forward;
 use crate::sink::MatrixSink;
+use std::borrow::Cow;
+
+/// Earlier fillings whose places are kept, and the size up to which there is more than one: factors of large matrices fill
+/// the memory.
+const MOST_EARLIER: usize = 16;
+const MANY: usize = 2000;
+
+/// What a place holds that no entry came to: any number is added to it without a trace, +0 included.
+pub(crate) const EMPTY: f64 = -0.0;
+
+/// Whether an entry came to a place that was [`EMPTY`].
+#[inline]
+pub(crate) fn is_filled(value: f64) -> bool {
+    value.to_bits() != EMPTY.to_bits()
+}
+
+/// `A ← A + factor B` of two lists of places; what is empty in `B` stays as it is in `A`.
+pub(crate) fn add_filled(factor: f64, b: &[f64], a: &mut [f64]) {
+    if factor > 0.0 {
+        return crate::vector::axpy(factor, b, a);
+    }
+    for (a, b) in a.iter_mut().zip(b) {
+        *a = if is_filled(*b) {
+            *a + (factor * b + 0.0)
+        } else {
+            *a
+        };
+    }
+}
 
 /// Rows of a product that are handed on at once: they stay in the first cache.
 pub(crate) const BLOCK: usize = 256;
@@ -60,6 +91,37 @@ impl Storage {
         }
     }
 
+    fn shape(&self, n: usize) -> Shape {
+        let (mut lower, mut upper, mut entries) = (0, 0, 0);
+        match self {
+            Self::Band(band) => {
+                let (below, above) = band.widths();
+                for d in -below.cast_signed()..=above.cast_signed() {
+                    let count = band.diagonal(d).iter().filter(|v| is_filled(**v)).count();
+                    if count > 0 {
+                        lower = lower.max((-d).max(0).cast_unsigned());
+                        upper = upper.max(d.max(0).cast_unsigned());
+                    }
+                    entries += count;
+                }
+            }
+            Self::Rows(rows) => {
+                for i in 0..n {
+                    for (j, _) in rows.row(i) {
+                        lower = lower.max(i.saturating_sub(j));
+                        upper = upper.max(j.saturating_sub(i));
+                        entries += 1;
+                    }
+                }
+            }
+        }
+        Shape {
+            lower,
+            upper,
+            entries,
+        }
+    }
+
     /// The same for two vectors, reading the matrix once.
     #[inline]
     fn product_pair(&self, x: &[f64], y: &[f64], mut take: impl FnMut(usize, &[f64], &[f64])) {
@@ -78,6 +140,7 @@ impl Storage {
         }
     }
 
+    /// Every entry, row by row.
     pub(crate) fn for_each(&self, n: usize, mut take: impl FnMut(usize, usize, f64)) {
         for i in 0..n {
             match self {
@@ -88,19 +151,27 @@ impl Storage {
     }
 }
 
+/// Where the entries are.
+struct Shape {
+    /// Largest distances below and above the diagonal.
+    lower: usize,
+    upper: usize,
+    entries: usize,
+}
+
 /// A sparse square matrix with its factorisation.
 #[derive(Debug, Clone)]
 pub(crate) struct Sparse {
     n: usize,
     storage: Storage,
-    /// Entries that the storage has no place for, repeated ones included.
-    pending: Vec<(u32, u32, f64)>,
     factors: Factors,
+    /// Places and factorisations of earlier fillings, the last one at the end: contacts that close and open bring a few in turn.
+    earlier: Vec<(Storage, Factors)>,
+    /// Entries that the storage has no place for, repeated ones included.
+    pending: Vec<Pending>,
+    merged: Compressed,
     /// Terms of a product of two matrices.
-    terms: Vec<(u32, u32, f64)>,
-    /// Number of places at the last [`clear`](Self::clear), negative in a band, and how often it changed.
-    places: isize,
-    changes: u32,
+    terms: Vec<(usize, usize, f64)>,
 }
 
 impl Sparse {
@@ -108,11 +179,11 @@ impl Sparse {
         Self {
             n,
             storage: Storage::Band(Band::new(n)),
-            pending: Vec::new(),
             factors: Factors::default(),
+            earlier: Vec::new(),
+            pending: Vec::new(),
+            merged: Compressed::new(n),
             terms: Vec::new(),
-            places: 0,
-            changes: 0,
         }
     }
 
@@ -130,115 +201,13 @@ impl Sparse {
         self.factors.is_symmetric()
     }
 
-    /// Zeroes every entry; the pattern stays.
+    /// Empties every entry; its place stays.
     pub(crate) fn clear(&mut self) {
         self.finish();
-        let places = self.number_of_places();
-        self.changes += u32::from(places != self.places);
-        self.places = places;
         match &mut self.storage {
             Storage::Band(band) => band.clear(),
             Storage::Rows(rows) => rows.clear(),
         }
-    }
-
-    fn number_of_places(&self) -> isize {
-        let count = self.storage.values().len().cast_signed();
-        match self.storage {
-            Storage::Band(_) => -count,
-            Storage::Rows(_) => count,
-        }
-    }
-
-    /// Appends what decides how the next filling is factorised: the order of elimination depends on every place that
-    /// ever had an entry. Places of `base` are understood; unless `always`, one number stands for a pattern that came
-    /// with one filling, as it will again.
-    #[allow(clippy::cast_precision_loss)] // far below 2⁵³
-    pub(crate) fn remember(&self, base: Option<&Self>, always: bool, memory: &mut Vec<f64>) {
-        let grown = self.changes + u32::from(self.number_of_places() != self.places);
-        let habits = self.factors.habits();
-        if grown <= 1 && habits == 0 && !always || !self.pending.is_empty() {
-            return memory.push(0.0);
-        }
-        match &self.storage {
-            Storage::Band(band) => {
-                let (lower, upper) = band.widths();
-                let empty = f64::from(u8::from(band.is_empty()));
-                memory.extend([1.0, f64::from(habits), empty, lower as f64, upper as f64]);
-            }
-            Storage::Rows(rows) => {
-                memory.extend([2.0, f64::from(habits), 0.0]);
-                let first = memory.len();
-                let base = base.and_then(Self::rows);
-                for i in 0..self.n {
-                    let places = rows.row(i).map(|(j, _)| j);
-                    let others =
-                        places.filter(|&j| base.is_none_or(|base| base.place(i, j).is_none()));
-                    memory.extend(others.map(|j| (i * self.n + j) as f64));
-                }
-                memory[first - 1] = (memory.len() - first) as f64;
-            }
-        }
-    }
-
-    /// The entries in compressed rows, whose places do not depend on their values.
-    fn rows(&self) -> Option<&Compressed> {
-        match &self.storage {
-            Storage::Band(_) => None,
-            Storage::Rows(rows) => Some(rows),
-        }
-    }
-
-    /// Takes up what [`remember`](Self::remember) gave with the same `base` and returns what follows it; `None` where it
-    /// is something else.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // written as whole numbers
-    pub(crate) fn recall<'a>(
-        &mut self,
-        base: Option<&Self>,
-        memory: &'a [f64],
-    ) -> Option<&'a [f64]> {
-        let (habits, rest) = match memory {
-            [0.0, rest @ ..] => return Some(rest),
-            [1.0, habits, empty, lower, upper, rest @ ..] => {
-                let widths = (*lower as usize, *upper as usize);
-                if widths.0.max(widths.1) > self.n {
-                    return None;
-                }
-                let mut band = Band::new(self.n);
-                if *empty == 0.0 {
-                    band.widen(widths.0, widths.1);
-                }
-                self.storage = Storage::Band(band);
-                (*habits, rest)
-            }
-            [2.0, habits, count, rest @ ..] => {
-                let (others, rest) = rest.split_at_checked(*count as usize)?;
-                let mut places = Vec::with_capacity(others.len());
-                for place in others {
-                    let (i, j) = (*place as usize / self.n, *place as usize % self.n);
-                    if i >= self.n {
-                        return None;
-                    }
-                    places.push(index(i, j, 0.0));
-                }
-                if let Some(base) = base.and_then(Self::rows) {
-                    for i in 0..self.n {
-                        places.extend(base.row(i).map(|(j, _)| index(i, j, 0.0)));
-                    }
-                }
-                let mut known = Compressed::new(self.n);
-                known.absorb(&mut places);
-                self.storage = Storage::Rows(known);
-                (*habits, rest)
-            }
-            _ => return None,
-        };
-        self.factors.forget();
-        self.factors.take_habits(habits as u32);
-        self.pending.clear();
-        self.places = self.number_of_places();
-        self.changes = 2;
-        Some(rest)
     }
 
     /// Gives every entry its place.
@@ -249,34 +218,101 @@ impl Sparse {
             }
             return;
         }
-        let mut pending = std::mem::take(&mut self.pending);
-        self.factors.forget();
+        self.store_in_rows();
+    }
+
+    /// The storage with every entry in its place.
+    fn finished(&self) -> Cow<'_, Storage> {
+        if self.pending.is_empty() {
+            return Cow::Borrowed(&self.storage);
+        }
+        let mut copy = Self::new(self.n);
+        copy.storage.clone_from(&self.storage);
+        copy.pending.clone_from(&self.pending);
+        copy.finish();
+        Cow::Owned(copy.storage)
+    }
+
+    /// Stores the entries as their places alone command: in the narrowest band where that is narrow and full, in
+    /// compressed rows without an empty place elsewhere.
+    fn store_by_places(&mut self) {
+        self.finish();
+        let shape = self.storage.shape(self.n);
+        let widths = (shape.lower, shape.upper);
+        let is_full = (widths.0 + widths.1 + 1) * self.n <= 4 * shape.entries;
+        let in_band = shape.entries == 0 || is_full && widths.0.max(widths.1) <= WIDEST;
+        match &self.storage {
+            Storage::Band(band) if in_band && band.widths() == widths => {}
+            Storage::Rows(rows) if !in_band && rows.values().len() == shape.entries => {}
+            _ if in_band => self.store_in_band(widths),
+            _ => self.store_in_rows(),
+        }
+        self.finish();
+    }
+
+    /// Stores the entries, and nothing else, in compressed rows.
+    fn store_in_rows(&mut self) {
+        if let Storage::Rows(rows) = &self.storage {
+            rows.merge(&mut self.pending, &mut self.merged);
+        } else {
+            let pending = &mut self.pending;
+            self.storage.for_each(self.n, |i, j, value| {
+                pending.push(Pending::new(i, j, value, pending.len()));
+            });
+            Compressed::new(self.n).merge(pending, &mut self.merged);
+        }
+        let merged = &self.merged;
+        let known = (self.earlier.iter()).position(
+            |(storage, _)| matches!(storage, Storage::Rows(rows) if rows.is_like(merged)),
+        );
+        self.exchange(known);
         match &mut self.storage {
-            Storage::Rows(rows) => rows.absorb(&mut pending),
-            Storage::Band(_) => {
-                self.storage
-                    .for_each(self.n, |i, j, v| pending.push(index(i, j, v)));
-                let mut rows = Compressed::new(self.n);
-                rows.absorb(&mut pending);
-                self.storage = Storage::Rows(rows);
+            Storage::Rows(rows) if known.is_some() => {
+                rows.values_mut().copy_from_slice(self.merged.values());
             }
+            storage => *storage = Storage::Rows(self.merged.clone()),
+        }
+    }
+
+    /// Stores the entries in a band of the given widths, which holds them all.
+    fn store_in_band(&mut self, widths: (usize, usize)) {
+        let known = (self.earlier.iter()).position(
+            |(storage, _)| matches!(storage, Storage::Band(band) if band.widths() == widths),
+        );
+        let mut entries = std::mem::take(&mut self.terms);
+        entries.clear();
+        (self.storage).for_each(self.n, |i, j, value| entries.push((i, j, value)));
+        self.exchange(known);
+        if let Storage::Band(band) = &mut self.storage {
+            band.clear();
+            band.widen(widths.0, widths.1);
+        }
+        for &(i, j, value) in &entries {
+            self.entry(i, j, value);
+        }
+        self.terms = entries;
+    }
+
+    /// Keeps the places of the present filling, and takes those of the earlier one with number `known`, or none.
+    fn exchange(&mut self, known: Option<usize>) {
+        let (storage, factors) = match known {
+            Some(k) => self.earlier.remove(k),
+            None => (Storage::Band(Band::new(self.n)), Factors::default()),
+        };
+        let storage = std::mem::replace(&mut self.storage, storage);
+        let factors = std::mem::replace(&mut self.factors, factors);
+        // The first band of a matrix of any pattern is wide, and nothing was factorised in it.
+        if !factors.is_empty() {
+            self.earlier.push((storage, factors));
+        }
+        let most = if self.n <= MANY { MOST_EARLIER } else { 1 };
+        if self.earlier.len() > most {
+            self.earlier.remove(0);
         }
     }
 
     pub(crate) fn factorise(&mut self) -> Result<(), LinearError> {
-        self.finish();
-        if let Storage::Band(band) = &self.storage
-            && 4 * band.filled() < band.values().len()
-        {
-            // A wide band of mostly nothing.
-            let mut pending = Vec::new();
-            self.storage
-                .for_each(self.n, |i, j, v| pending.push(index(i, j, v)));
-            let mut rows = Compressed::new(self.n);
-            rows.absorb(&mut pending);
-            self.storage = Storage::Rows(rows);
-            self.factors.forget();
-        }
+        self.store_by_places();
         self.factors.factorise(self.n, &self.storage)
     }
 
@@ -313,20 +349,11 @@ impl Sparse {
 
     /// Hands over `A x`, some rows at a time: `take(first row, values)`.
     #[inline]
-    pub(crate) fn product(&self, x: &[f64], mut take: impl FnMut(usize, &[f64])) {
+    pub(crate) fn product(&self, x: &[f64], take: impl FnMut(usize, &[f64])) {
         if self.pending.is_empty() {
             return self.storage.product(x, take);
         }
-        let mut y = vec![0.0; self.n];
-        self.storage.product(x, |first, line| {
-            y[first..first + line.len()].copy_from_slice(line);
-        });
-        for &(i, j, value) in &self.pending {
-            y[i as usize] += value * x[j as usize];
-        }
-        for (k, line) in y.chunks(BLOCK).enumerate() {
-            take(k * BLOCK, line);
-        }
+        self.finished().product(x, take);
     }
 
     /// Hands over `A x` and `A y`, some rows at a time, where every entry has its place.
@@ -346,79 +373,54 @@ impl Sparse {
     /// Whether every entry is zero.
     pub(crate) fn is_zero(&self) -> bool {
         let zero = |v: &f64| *v == 0.0;
-        self.storage.values().iter().all(zero) && self.pending.iter().all(|e| zero(&e.2))
+        self.finished().values().iter().all(zero)
     }
 
     /// `A ← A + factor B`.
     pub(crate) fn add_scaled(&mut self, factor: f64, other: &Self) {
-        match (&mut self.storage, &other.storage) {
+        let other = other.finished();
+        match (&mut self.storage, &*other) {
             (Storage::Band(a), Storage::Band(b)) => a.add_scaled(factor, b),
             (Storage::Rows(a), Storage::Rows(b)) if a.is_like(b) => {
-                crate::vector::axpy(factor, b.values(), a.values_mut());
+                add_filled(factor, b.values(), a.values_mut());
             }
-            _ => other
-                .storage
-                .for_each(self.n, |i, j, v| self.entry(i, j, factor * v)),
-        }
-        for &(i, j, v) in &other.pending {
-            self.entry(i as usize, j as usize, factor * v);
+            _ => other.for_each(self.n, |i, j, v| self.entry(i, j, factor * v)),
         }
     }
 
     /// `A ← A B`.
     pub(crate) fn multiply_right(&mut self, other: &Self) {
         self.finish();
-        let mut finished;
-        let other = if other.pending.is_empty() {
-            other
-        } else {
-            finished = other.clone();
-            finished.finish();
-            &finished
-        };
+        let other = other.finished();
         let mut terms = std::mem::take(&mut self.terms);
         terms.clear();
         self.storage.for_each(self.n, |i, k, a| {
-            let mut take = |(j, b): (usize, f64)| terms.push(index(i, j, a * b));
-            match &other.storage {
+            let mut take = |(j, b): (usize, f64)| terms.push((i, j, a * b));
+            match &*other {
                 Storage::Band(band) => band.row(k).for_each(&mut take),
                 Storage::Rows(rows) => rows.row(k).for_each(&mut take),
             }
         });
         self.clear();
         for &(i, j, value) in &terms {
-            self.entry(i as usize, j as usize, value);
+            self.entry(i, j, value);
         }
         self.terms = terms;
     }
 
     /// `d ← diag(A)`.
     pub(crate) fn diagonal(&self, d: &mut [f64]) {
-        match &self.storage {
+        match &*self.finished() {
             Storage::Band(band) if band.is_empty() => d.fill(0.0),
             Storage::Band(band) => d.copy_from_slice(band.diagonal(0)),
             Storage::Rows(rows) => rows.diagonal(d),
         }
-        for &(i, j, value) in &self.pending {
-            if i == j {
-                d[i as usize] += value;
-            }
-        }
     }
 
-    /// Row, column and value of every entry; those not yet in their place come last and may repeat.
-    pub(crate) fn for_each(&self, mut take: impl FnMut(usize, usize, f64)) {
-        self.storage.for_each(self.n, &mut take);
-        for &(i, j, value) in &self.pending {
-            take(i as usize, j as usize, value);
-        }
+    /// Row, column and value of every entry.
+    pub(crate) fn for_each(&self, take: impl FnMut(usize, usize, f64)) {
+        self.finished().for_each(self.n, take);
     }
-}
-
-/// Rows and columns are numbered in 32 bits.
-#[allow(clippy::cast_possible_truncation)]
-fn index(row: usize, col: usize, value: f64) -> (u32, u32, f64) {
-    (row as u32, col as u32, value)
 }
 
 impl MatrixSink for Sparse {
@@ -440,12 +442,15 @@ impl MatrixSink for Sparse {
         match &mut self.storage {
             Storage::Band(band) => {
                 if !band.entry(row, col, value) {
-                    self.pending.push(index(row, col, value));
+                    self.pending
+                        .push(Pending::new(row, col, value, self.pending.len()));
                 }
             }
             Storage::Rows(rows) => match rows.place(row, col) {
-                Some(place) => rows.values_mut()[place] += value,
-                None => self.pending.push(index(row, col, value)),
+                Some(place) => rows.values_mut()[place] += value + 0.0,
+                None => self
+                    .pending
+                    .push(Pending::new(row, col, value, self.pending.len())),
             },
         }
     }

@@ -3,10 +3,10 @@
 use crate::LinearError;
 use crate::band_sweep::Sweep;
 use crate::dense::Dense;
-use crate::halves::Forward;
+use crate::forward_solves::Forward;
 use crate::lu::Lu;
 use crate::sink::MatrixSink;
-use crate::sparse::Sparse;
+use crate::sparse::{EMPTY, Sparse, add_filled, is_filled};
 use crate::vector::{axpy, dot};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,8 +19,8 @@ pub const DENSE_LIMIT: usize = 60;
 /// Above [`DENSE_LIMIT`] unknowns the structure decides how: entries near the diagonal (40 places at most) are
 /// stored as a band, others in compressed rows; a band, or what becomes a narrow one in reverse Cuthill–McKee order,
 /// is factorised as `L D Lᵀ` where it is symmetric positive definite and by LU with row pivoting elsewhere; any other
-/// pattern by a sparse symmetric indefinite or an LU factorisation. The pattern grows when an entry arrives that it
-/// lacks, and refilling or factorising again with the same pattern allocates nothing.
+/// pattern by a sparse symmetric indefinite or an LU factorisation. The pattern is that of the filling, zeros that
+/// were sent included; refilling or factorising again with the same pattern allocates nothing.
 #[derive(Debug, Clone)]
 pub struct SquareMatrix {
     kind: Kind,
@@ -46,8 +46,10 @@ impl SquareMatrix {
     #[must_use]
     pub fn new(n: usize) -> Self {
         let kind = if n <= DENSE_LIMIT {
+            let mut matrix = Dense::zeros(n, n);
+            matrix.as_mut_slice().fill(EMPTY);
             Kind::Dense {
-                matrix: Dense::zeros(n, n),
+                matrix,
                 lu: Box::default(),
                 scratch: Vec::new(),
             }
@@ -66,10 +68,10 @@ impl SquareMatrix {
         }
     }
 
-    /// Zeroes every entry, to be filled again.
+    /// Empties every entry, to be filled again.
     pub fn clear(&mut self) {
         match &mut self.kind {
-            Kind::Dense { matrix, .. } => matrix.clear(),
+            Kind::Dense { matrix, .. } => matrix.as_mut_slice().fill(EMPTY),
             Kind::Sparse(sparse) => sparse.clear(),
         }
     }
@@ -79,30 +81,6 @@ impl SquareMatrix {
     pub fn finish(&mut self) {
         if let Kind::Sparse(sparse) = &mut self.kind {
             sparse.finish();
-        }
-    }
-
-    /// Appends what decides how the next filling is factorised, for a run that goes on bit for bit. The pattern of
-    /// `base`, of the same size, is understood. Unless `always`, a pattern that came with one filling is left out.
-    pub fn remember(&self, base: Option<&Self>, always: bool, memory: &mut Vec<f64>) {
-        if let Kind::Sparse(sparse) = &self.kind {
-            sparse.remember(base.and_then(Self::sparse), always, memory);
-        }
-    }
-
-    /// Takes up what [`remember`](Self::remember) gave of a matrix of the same size with the same `base`, and returns what
-    /// follows it; `None` where it is something else. The matrix is to be filled anew.
-    pub fn recall<'a>(&mut self, base: Option<&Self>, memory: &'a [f64]) -> Option<&'a [f64]> {
-        match &mut self.kind {
-            Kind::Dense { .. } => Some(memory),
-            Kind::Sparse(sparse) => sparse.recall(base.and_then(Self::sparse), memory),
-        }
-    }
-
-    fn sparse(&self) -> Option<&Sparse> {
-        match &self.kind {
-            Kind::Dense { .. } => None,
-            Kind::Sparse(sparse) => Some(sparse),
         }
     }
 
@@ -308,7 +286,7 @@ impl SquareMatrix {
     pub fn add_scaled(&mut self, factor: f64, other: &Self) {
         match (&mut self.kind, &other.kind) {
             (Kind::Dense { matrix, .. }, Kind::Dense { matrix: other, .. }) => {
-                axpy(factor, other.as_slice(), matrix.as_mut_slice());
+                add_filled(factor, other.as_slice(), matrix.as_mut_slice());
             }
             (Kind::Sparse(a), Kind::Sparse(b)) => a.add_scaled(factor, b),
             _ => other.send(factor, self),
@@ -350,12 +328,13 @@ impl SquareMatrix {
         }
     }
 
-    /// Sends every stored entry, times `factor`, to `sink`.
+    /// Sends every entry that was filled in, times `factor`, to `sink`.
     pub fn send(&self, factor: f64, sink: &mut dyn MatrixSink) {
         match &self.kind {
             Kind::Dense { matrix, .. } => {
                 for i in 0..matrix.rows() {
-                    for (j, value) in matrix.row(i).iter().enumerate() {
+                    let entries = matrix.row(i).iter().enumerate();
+                    for (j, value) in entries.filter(|(_, value)| is_filled(**value)) {
                         sink.entry(i, j, factor * value);
                     }
                 }
@@ -381,168 +360,6 @@ impl MatrixSink for SquareMatrix {
         match &mut self.kind {
             Kind::Dense { matrix, .. } => matrix.entry(row, col, value),
             Kind::Sparse(sparse) => sparse.entry(row, col, value),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::vector::max_abs;
-
-    /// Tridiagonal matrix plus a far corner, unsymmetric.
-    fn fill(a: &mut SquareMatrix, scale: f64) {
-        let n = a.size();
-        a.clear();
-        for i in 0..n {
-            a.entry(i, i, 2.5 * scale);
-            if i > 0 {
-                a.entry(i, i - 1, -scale);
-                a.entry(i - 1, i, -1.1 * scale);
-            }
-        }
-        a.entry(0, n - 1, 0.3 * scale);
-    }
-
-    #[test]
-    fn solves_in_both_storages_and_after_refilling() {
-        for n in [1, 2, 7, DENSE_LIMIT, DENSE_LIMIT + 1, 300] {
-            let mut a = SquareMatrix::new(n);
-            for scale in [1.0, 7.0] {
-                fill(&mut a, scale);
-                a.factorise().unwrap();
-                let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
-                let mut b = vec![0.0; n];
-                a.apply_add(1.0, &x, &mut b);
-                a.solve(&mut b);
-                let error: Vec<f64> = b.iter().zip(&x).map(|(a, b)| a - b).collect();
-                assert!(max_abs(&error) < 1e-13, "n = {n}: {}", max_abs(&error));
-            }
-        }
-    }
-
-    #[test]
-    fn singular_is_an_error() {
-        for n in [3, DENSE_LIMIT + 5] {
-            let mut a = SquareMatrix::new(n);
-            for i in 0..n {
-                for j in [0, 1] {
-                    a.entry(i, j, 1.0 + i as f64);
-                }
-                if i > 1 {
-                    a.entry(i, i, 1.0);
-                }
-            }
-            assert!(a.factorise().is_err(), "n = {n}");
-        }
-    }
-
-    #[test]
-    fn many_vectors_are_solved_as_one_by_one() {
-        let n = 101;
-        // Half-bandwidth, and whether the order of the unknowns hides it.
-        for (width, hidden) in [(0, false), (1, false), (3, false), (3, true)] {
-            let mut a = SquareMatrix::new(n);
-            let place = |i: usize| if hidden { 37 * i % n } else { i };
-            for i in 0..n {
-                a.entry(place(i), place(i), 4.0 + width as f64);
-                for k in 1..=width.min(i) {
-                    a.entry(place(i), place(i - k), -1.0);
-                    a.entry(place(i - k), place(i), -1.0);
-                }
-            }
-            a.factorise().unwrap();
-            assert!(a.method().contains("LDL"), "{}", a.method());
-            for count in [1, 2, 8, 19] {
-                let mut x = vec![0.0; count * n];
-                for (k, x) in x.chunks_exact_mut(n).enumerate() {
-                    x[5 * k + 3] = 1.0 + k as f64;
-                    x[(11 * k + 60) % n] -= 0.5;
-                }
-                let mut expected = x.clone();
-                a.solve_many(&mut x);
-                expected.chunks_exact_mut(n).for_each(|x| a.solve(x));
-                axpy(-1.0, &expected, &mut x);
-                assert!(max_abs(&x) < 1e-14, "{width} {hidden}: {}", max_abs(&x));
-            }
-        }
-    }
-
-    #[test]
-    fn a_matrix_that_grew_is_recalled_bit_for_bit() {
-        let n = 150;
-        // A ring whose corners come late, then go; near entries keep it a band, far ones make rows of it.
-        for far in [2, 100] {
-            let fill = |a: &mut SquareMatrix, corner: f64| {
-                a.clear();
-                for i in 0..n {
-                    a.entry(i, i, 3.0 + 0.1 * (i as f64).sin());
-                    a.entry(i, (i + 1) % n, -1.0);
-                    a.entry((i + 1) % n, i, -1.0 - 0.1 * corner);
-                    if corner != 0.0 && i + far < n {
-                        a.entry(i, i + far, corner);
-                    }
-                }
-            };
-            let solution = |a: &mut SquareMatrix, corner: f64| {
-                fill(a, corner);
-                a.factorise().unwrap();
-                let mut x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
-                a.solve(&mut x);
-                x
-            };
-            let mut whole = SquareMatrix::new(n);
-            let mut memory = Vec::new();
-            solution(&mut whole, 0.0);
-            whole.remember(None, false, &mut memory);
-            assert_eq!(memory, [0.0]);
-            for corner in [0.3, 0.0] {
-                solution(&mut whole, corner);
-            }
-            memory.clear();
-            whole.remember(None, false, &mut memory);
-            memory.push(7.0);
-            let mut resumed = SquareMatrix::new(n);
-            assert_eq!(resumed.recall(None, &memory), Some(&[7.0][..]));
-            for corner in [0.0, 0.2, 0.0] {
-                let (a, b) = (solution(&mut whole, corner), solution(&mut resumed, corner));
-                assert_eq!(a, b, "{far} {corner} {}", whole.method());
-            }
-            assert_eq!(resumed.recall(None, &[2.0, 0.0, 5.0]), None);
-        }
-    }
-
-    #[test]
-    fn what_round_off_leaves_of_symmetry_does_not_matter() {
-        let n = 300;
-        // A band and a ring; the corner of the ring is far from the diagonal.
-        for corner in [false, true] {
-            let mut a = SquareMatrix::new(n);
-            let ends = if corner { n } else { n - 1 };
-            for skew in [3e-16, 1e-10] {
-                a.clear();
-                for i in 0..n {
-                    a.entry(i, i, 2.5);
-                    // More entries than a narrow band holds.
-                    if corner {
-                        a.entry(i, (i + n / 3) % n, -0.01);
-                        a.entry((i + n / 3) % n, i, -0.01 - skew);
-                        a.entry(i, (i + n / 2) % n, skew);
-                    }
-                }
-                for i in 0..ends {
-                    a.entry((i + 1) % n, i, -1.0);
-                    a.entry(i, (i + 1) % n, -1.0 + skew);
-                }
-                a.factorise().unwrap();
-                assert_eq!(a.is_symmetric(), skew < 1e-15, "{}", a.method());
-                let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
-                let mut b = vec![0.0; n];
-                a.apply(&x, &mut b);
-                a.solve(&mut b);
-                axpy(-1.0, &x, &mut b);
-                assert!(max_abs(&b) < 1e-13, "{}", max_abs(&b));
-            }
         }
     }
 }

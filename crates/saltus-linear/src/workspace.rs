@@ -4,7 +4,7 @@ use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// Room that grows to the largest need seen, usable behind a shared reference; another thread that comes meanwhile
+/// Memory that grows to the largest need seen, usable behind a shared reference; another thread that comes meanwhile
 /// brings its own.
 #[derive(Default)]
 pub(crate) struct Workspace(Mutex<Option<MemBuffer>>);

@@ -174,12 +174,8 @@ fn bound(system: &Assembly, state: &State, h: f64) -> (Duration, Duration) {
 fn force_round_off(system: &Assembly, state: &State) -> f64 {
     struct Sizes<'a>(Vec<f64>, &'a [f64]);
     impl MatrixSink for Sizes<'_> {
-        fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-            for i in 0..rows {
-                for j in 0..cols {
-                    self.0[row + i] += (block[i * cols + j] * self.1[col + j]).abs();
-                }
-            }
+        fn entry(&mut self, row: usize, col: usize, value: f64) {
+            self.0[row] += (value * self.1[col]).abs();
         }
     }
     let mut sizes = Sizes(vec![0.0; system.dims().nv], &state.q);

@@ -123,14 +123,6 @@ pub fn modes(system: &dyn System, state: &State, count: usize) -> Result<Modes, 
 struct Symmetric<'a>(&'a mut SquareMatrix);
 
 impl MatrixSink for Symmetric<'_> {
-    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-        for i in 0..rows {
-            for j in 0..cols {
-                self.entry(row + i, col + j, block[i * cols + j]);
-            }
-        }
-    }
-
     fn entry(&mut self, row: usize, col: usize, value: f64) {
         self.0.entry(row, col, 0.5 * value);
         self.0.entry(col, row, 0.5 * value);

@@ -27,7 +27,7 @@ pub(crate) struct Findings<'a> {
     /// What is right by itself, but not solved by the scheme.
     pub refusals: Vec<Diagnostic>,
     /// Who wants to know the size of the parts before they are built.
-    told: Option<&'a dyn Fn(Size)>,
+    on_size: Option<&'a dyn Fn(Size)>,
 }
 
 impl<'a> Findings<'a> {
@@ -54,19 +54,19 @@ impl<'a> Findings<'a> {
             places: HashSet::new(),
             diagnostics,
             refusals: Vec::new(),
-            told: None,
+            on_size: None,
         }
     }
 
-    /// Tells `told` the size of the parts before they are built.
-    pub fn telling(self, told: Option<&'a dyn Fn(Size)>) -> Self {
-        Self { told, ..self }
+    /// Tells the callback the size of the parts before they are built.
+    pub fn on_size(self, on_size: Option<&'a dyn Fn(Size)>) -> Self {
+        Self { on_size, ..self }
     }
 
     /// Tells the size of the parts to who wants to know it.
     pub fn tell(&self, size: Size) {
-        if let Some(told) = self.told {
-            told(size);
+        if let Some(on_size) = self.on_size {
+            on_size(size);
         }
     }
 

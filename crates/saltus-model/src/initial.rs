@@ -506,16 +506,12 @@ struct Entries {
 }
 
 impl MatrixSink for Entries {
-    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-        for i in 0..rows {
-            for j in 0..cols {
-                if row + i == col + j {
-                    self.diagonal[row + i] += block[i * cols + j];
-                }
-            }
+    fn entry(&mut self, row: usize, col: usize, value: f64) {
+        if row == col {
+            self.diagonal[row] += value;
         }
         if let Some(matrix) = &mut self.matrix {
-            matrix.add(row, col, rows, cols, block);
+            matrix.entry(row, col, value);
         }
     }
 }

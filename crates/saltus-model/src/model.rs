@@ -94,24 +94,24 @@ impl Model {
         Self::load_from(path.as_ref(), overrides, None)
     }
 
-    /// As [`load`](Self::load); calls `told` with the size of flexible parts before they are built.
+    /// As [`load`](Self::load); calls `on_size` with the size of flexible parts before they are built.
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn load_telling(
+    pub fn load_with_size(
         path: impl AsRef<FilePath>,
         overrides: &[Override],
-        told: &dyn Fn(Size),
+        on_size: &dyn Fn(Size),
     ) -> Result<Self, ModelErrors> {
-        Self::load_from(path.as_ref(), overrides, Some(told))
+        Self::load_from(path.as_ref(), overrides, Some(on_size))
     }
 
     fn load_from(
         path: &FilePath,
         overrides: &[Override],
-        told: Option<&dyn Fn(Size)>,
+        on_size: Option<&dyn Fn(Size)>,
     ) -> Result<Self, ModelErrors> {
-        Template::read(path)?.assemble(overrides, told)
+        Template::read(path)?.assemble(overrides, on_size)
     }
 
     /// Checks and assembles the model written in `text`; `source` is what messages call the text. Files that it

@@ -103,7 +103,7 @@ impl Template {
     pub(crate) fn assemble(
         &self,
         overrides: &[Override],
-        told: Option<&dyn Fn(Size)>,
+        on_size: Option<&dyn Fn(Size)>,
     ) -> Result<Model, ModelErrors> {
         let (mut root, mut diagnostics) = (self.root.clone(), self.diagnostics.clone());
         let mut sources = vec![self.source.clone()];
@@ -128,7 +128,7 @@ impl Template {
                 return Err(ModelErrors::new(sources, diagnostics));
             }
         };
-        let mut findings = Findings::new(&tree, &sources, mended, diagnostics).telling(told);
+        let mut findings = Findings::new(&tree, &sources, mended, diagnostics).on_size(on_size);
         let parts = Parts::of(&document, &self.folder, &mut findings).map(|mut parts| {
             parts.read_quantities(&document, &mut findings);
             parts

@@ -1,8 +1,8 @@
 //! Inertia and smooth forces, `M(q) v̇ = f(t, q, v)`.
 
-use crate::by_rows::ByRows;
 use crate::kinematics::Kinematics;
 use crate::state::Point;
+use crate::streamed::StreamedDynamics;
 use saltus_linear::{MatrixSink, QuadraticForm};
 
 /// How the mass matrix varies.
@@ -150,7 +150,7 @@ pub trait Dynamics: Kinematics {
     }
 
     /// The forces a few rows at a time, where the system can tell them.
-    fn by_rows(&self) -> Option<&dyn ByRows> {
+    fn streamed(&self) -> Option<&dyn StreamedDynamics> {
         None
     }
 

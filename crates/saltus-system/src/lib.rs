@@ -15,21 +15,21 @@
 //! Derivatives default to zero, which is right for whatever is linear; [`check`](check::check)
 //! compares every one of them with finite differences and names the wrong one.
 
-mod by_rows;
 pub mod check;
 mod constraints;
 mod contacts;
 mod dynamics;
 mod kinematics;
 mod state;
+mod streamed;
 
-pub use by_rows::{ByRows, Window};
 pub use constraints::{ConstraintKind, Constraints, FrictionBound, JointFriction, friction_rows};
 pub use contacts::{ContactId, ContactLaw, ContactSet, Contacts, Reach};
 pub use dynamics::{Dynamics, DynamicsParts, ForceKind, MassKind, Structure, Tangents};
 pub use kinematics::{Dims, Kinematics};
 pub use saltus_linear::{MatrixSink, SparseRows};
 pub use state::{Names, Point, State};
+pub use streamed::{StreamedDynamics, Window};
 
 /// All that an integrator may ask.
 pub trait System: Dynamics + Constraints + Contacts + Send + Sync {

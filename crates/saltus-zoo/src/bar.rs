@@ -1,8 +1,8 @@
 //! An elastic bar with a force of one pass over its elements.
 
 use saltus_system::{
-    ByRows, Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
-    MatrixSink, Point, Reach, Structure, System, Window,
+    Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
+    MatrixSink, Point, Reach, StreamedDynamics, Structure, System, Window,
 };
 use std::ops::Range;
 
@@ -89,7 +89,7 @@ impl Dynamics for ElasticBar {
         self.potential_rows(at, 0..self.nodes)
     }
 
-    fn by_rows(&self) -> Option<&dyn ByRows> {
+    fn streamed(&self) -> Option<&dyn StreamedDynamics> {
         Some(self)
     }
 
@@ -102,7 +102,7 @@ impl Dynamics for ElasticBar {
     }
 }
 
-impl ByRows for ElasticBar {
+impl StreamedDynamics for ElasticBar {
     fn reach(&self) -> usize {
         1
     }

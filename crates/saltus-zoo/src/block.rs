@@ -1,8 +1,8 @@
 //! A rigid block that rocks on its two lower corners.
 
+use crate::planar::planar_body;
 use saltus_system::{
-    Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, ForceKind,
-    Kinematics, MassKind, MatrixSink, Point, Reach, Structure, System,
+    Constraints, ContactId, ContactLaw, ContactSet, Contacts, MatrixSink, Point, Reach, System,
 };
 
 /// A homogeneous block over a frictionless floor: centre of mass `x, y` and angle `θ` (Brüls, Acary, Cardona
@@ -49,44 +49,7 @@ impl RockingBlock {
     }
 }
 
-impl Kinematics for RockingBlock {
-    fn dims(&self) -> Dims {
-        Dims {
-            nq: 3,
-            nv: 3,
-            ng: 0,
-        }
-    }
-}
-
-impl Dynamics for RockingBlock {
-    fn structure(&self) -> Structure {
-        Structure {
-            mass: MassKind::Constant,
-            force: ForceKind::Affine,
-            linear_constraints: true,
-            linear_contacts: false,
-        }
-    }
-
-    fn mass(&self, _: &[f64], mass: &mut dyn MatrixSink) {
-        mass.entry(0, 0, self.mass);
-        mass.entry(1, 1, self.mass);
-        mass.entry(2, 2, self.inertia);
-    }
-
-    fn force(&self, _: Point<'_>, force: &mut [f64]) {
-        force.copy_from_slice(&[0.0, -self.mass * self.gravity, 0.0]);
-    }
-
-    fn potential_energy(&self, _: f64, q: &[f64]) -> f64 {
-        self.mass * self.gravity * q[1]
-    }
-
-    fn active_force(&self, _: Point<'_>, active: &mut [f64]) {
-        active.fill(0.0);
-    }
-}
+planar_body!(RockingBlock, ng: 0, linear_constraints: true, linear_contacts: false);
 
 impl Constraints for RockingBlock {}
 

@@ -8,6 +8,7 @@ mod block;
 mod jointed;
 mod linear;
 mod pendulum;
+mod planar;
 mod ring;
 mod slider_crank;
 mod spinning;

@@ -1,8 +1,9 @@
 //! Pendulums: one in redundant coordinates that hits a wall, and a double one.
 
+use crate::planar::planar_body;
 use saltus_system::{
-    Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, ForceKind,
-    Kinematics, MassKind, MatrixSink, Point, Reach, Structure, System,
+    Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
+    MatrixSink, Point, Reach, System,
 };
 
 /// A rigid rod on a pin at the origin, in the coordinates `x, y, θ` of its far end, that hits the wall
@@ -47,44 +48,7 @@ impl BouncingPendulum {
     }
 }
 
-impl Kinematics for BouncingPendulum {
-    fn dims(&self) -> Dims {
-        Dims {
-            nq: 3,
-            nv: 3,
-            ng: 2,
-        }
-    }
-}
-
-impl Dynamics for BouncingPendulum {
-    fn structure(&self) -> Structure {
-        Structure {
-            mass: MassKind::Constant,
-            force: ForceKind::Affine,
-            linear_constraints: false,
-            linear_contacts: true,
-        }
-    }
-
-    fn mass(&self, _: &[f64], mass: &mut dyn MatrixSink) {
-        mass.entry(0, 0, self.mass);
-        mass.entry(1, 1, self.mass);
-        mass.entry(2, 2, self.inertia);
-    }
-
-    fn force(&self, _: Point<'_>, force: &mut [f64]) {
-        force.copy_from_slice(&[0.0, -self.mass * self.gravity, 0.0]);
-    }
-
-    fn potential_energy(&self, _: f64, q: &[f64]) -> f64 {
-        self.mass * self.gravity * q[1]
-    }
-
-    fn active_force(&self, _: Point<'_>, active: &mut [f64]) {
-        active.fill(0.0);
-    }
-}
+planar_body!(BouncingPendulum, ng: 2, linear_constraints: false, linear_contacts: true);
 
 impl Constraints for BouncingPendulum {
     fn g(&self, _: f64, q: &[f64], g: &mut [f64]) {

@@ -1,8 +1,8 @@
 //! A pendulum whose pin has clearance in its ring.
 
+use crate::planar::planar_body;
 use saltus_system::{
-    Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, ForceKind,
-    Kinematics, MassKind, MatrixSink, Point, Reach, Structure, System,
+    Constraints, ContactId, ContactLaw, ContactSet, Contacts, MatrixSink, Point, Reach, System,
 };
 
 /// A rigid rod, centre of mass `x, y` and angle `θ`, whose pin `p = (x − l sin θ, y + l cos θ)` moves freely inside a
@@ -111,44 +111,7 @@ impl Pin {
 
 const UNIT: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-impl Kinematics for RingPendulum {
-    fn dims(&self) -> Dims {
-        Dims {
-            nq: 3,
-            nv: 3,
-            ng: 0,
-        }
-    }
-}
-
-impl Dynamics for RingPendulum {
-    fn structure(&self) -> Structure {
-        Structure {
-            mass: MassKind::Constant,
-            force: ForceKind::Affine,
-            linear_constraints: true,
-            linear_contacts: false,
-        }
-    }
-
-    fn mass(&self, _: &[f64], mass: &mut dyn MatrixSink) {
-        mass.entry(0, 0, self.mass);
-        mass.entry(1, 1, self.mass);
-        mass.entry(2, 2, self.inertia);
-    }
-
-    fn force(&self, _: Point<'_>, force: &mut [f64]) {
-        force.copy_from_slice(&[0.0, -self.mass * self.gravity, 0.0]);
-    }
-
-    fn potential_energy(&self, _: f64, q: &[f64]) -> f64 {
-        self.mass * self.gravity * q[1]
-    }
-
-    fn active_force(&self, _: Point<'_>, active: &mut [f64]) {
-        active.fill(0.0);
-    }
-}
+planar_body!(RingPendulum, ng: 0, linear_constraints: true, linear_contacts: false);
 
 impl Constraints for RingPendulum {}
 

@@ -1,7 +1,7 @@
 //! What a sweep collects of each run: by default the last positions and velocities, certificate, counts and energies.
 
 use crate::columns::{selection, stop_when};
-use saltus::observe::{Audit, ExtremesWatch, Outcome, StopFlag};
+use saltus::observe::{Audit, ExtremesRecorder, Outcome, StopFlag};
 use saltus::output::{RunCard, summary};
 use saltus::{Column, Entry, Observer, Quantity, RunError, Selection, Simulation, Stop};
 use saltus_model::{Model, did_you_mean};
@@ -128,7 +128,7 @@ impl Collection {
     /// Runs a model and collects.
     pub fn run(&self, model: &Model, stop: &StopFlag) -> Collected {
         let mut audit = Audit::new();
-        let mut columns = watch(model);
+        let mut columns = extremes(model);
         if let Err(errors) = model.permitted() {
             return self.refused(first_line(&errors.to_string()));
         }
@@ -146,7 +146,7 @@ impl Collection {
             Err(error @ RunError::Step { .. }) => ("step-failed", error.to_string()),
             Err(error) => return self.refused(error.to_string()),
         };
-        let summary = audit.outcome().map(|outcome| told(model, &outcome));
+        let summary = audit.outcome().map(|outcome| summary_of(model, &outcome));
         Collected {
             stop,
             values: self.values(&columns, &summary.unwrap_or_default()),
@@ -163,7 +163,7 @@ impl Collection {
         }
     }
 
-    fn values(&self, columns: &ExtremesWatch, summary: &Value) -> Vec<Option<Number>> {
+    fn values(&self, columns: &ExtremesRecorder, summary: &Value) -> Vec<Option<Number>> {
         let value = |source: &Source| {
             let number = match source {
                 Source::Last(name) => columns.of(name)?.last,
@@ -183,13 +183,13 @@ impl Collection {
     }
 }
 
-fn told(model: &Model, outcome: &Outcome) -> Value {
+fn summary_of(model: &Model, outcome: &Outcome) -> Value {
     summary(&RunCard::new(&model.name, &model.scheme), outcome, &[])
 }
 
 /// Follows all coordinates, and what else is a column of a run.
-fn watch(model: &Model) -> ExtremesWatch {
-    ExtremesWatch::new().select(Selection {
+fn extremes(model: &Model) -> ExtremesRecorder {
+    ExtremesRecorder::new().select(Selection {
         positions: None,
         velocities: None,
         ..selection(model)
@@ -198,14 +198,14 @@ fn watch(model: &Model) -> ExtremesWatch {
 
 /// The columns of a run, and its summary before the first step.
 fn begun(model: &Model) -> Result<(Vec<Column>, Value), String> {
-    let (mut audit, mut columns) = (Audit::new(), watch(model));
+    let (mut audit, mut columns) = (Audit::new(), extremes(model));
     Simulation::new(&*model.system, model.scheme.clone())
         .start(model.initial.clone())
         .step(model.plan.step)
         .until(model.initial.t)
         .run(&mut [&mut audit, &mut columns])
         .map_err(|error| error.to_string())?;
-    let summary = audit.outcome().map(|outcome| told(model, &outcome));
+    let summary = audit.outcome().map(|outcome| summary_of(model, &outcome));
     Ok((columns.columns().to_vec(), summary.unwrap_or_default()))
 }
 

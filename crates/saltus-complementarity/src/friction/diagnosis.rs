@@ -122,8 +122,8 @@ pub(crate) fn frictionless_proof(
     let inequalities = Inequalities {
         matrix: &m,
         constant: &q,
-        equation: |_| false,
-        free: |_| true,
+        equation: &|_| false,
+        free: &|_| true,
     };
     match inequalities.phase_one() {
         PhaseOne::Proof(y) => vanishes(&m, &y, d).then_some(y),

@@ -50,7 +50,7 @@ pub(crate) fn sweeps<const D: usize>(
         solved: None,
     };
     if r.iter().any(|v| *v != 0.0) {
-        let residual = measure.residual_by_rows::<D>(problem, r);
+        let residual = measure.residual_of_dimension::<D>(problem, r);
         done.work += product;
         if residual.eta <= limits.tolerance {
             done.solved = Some(residual);
@@ -74,7 +74,7 @@ pub(crate) fn sweeps<const D: usize>(
         if !(change <= threshold || due) {
             continue;
         }
-        let residual = measure.residual_by_rows::<D>(problem, r);
+        let residual = measure.residual_of_dimension::<D>(problem, r);
         done.work += product;
         if residual.eta <= limits.tolerance {
             done.solved = Some(residual);

@@ -116,9 +116,9 @@ impl Measure {
             return self.residual(problem, r, &u);
         }
         match problem.dimension() {
-            2 => self.residual_by_rows::<2>(problem, r),
-            3 => self.residual_by_rows::<3>(problem, r),
-            _ => self.residual_by_rows::<5>(problem, r),
+            2 => self.residual_of_dimension::<2>(problem, r),
+            3 => self.residual_of_dimension::<3>(problem, r),
+            _ => self.residual_of_dimension::<5>(problem, r),
         }
     }
 
@@ -133,7 +133,7 @@ impl Measure {
     }
 
     /// The residual with `u = W r + q` formed block row by block row, without storage for `u`.
-    pub(crate) fn residual_by_rows<const D: usize>(
+    pub(crate) fn residual_of_dimension<const D: usize>(
         &self,
         problem: &FrictionContact,
         r: &[f64],

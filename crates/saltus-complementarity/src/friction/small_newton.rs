@@ -95,7 +95,7 @@ fn run<const D: usize>(
             for (i, r) in points.iter_mut().enumerate() {
                 *r = project(r, mu[i], problem.rolling_of(i)).0;
             }
-            let residual = measure.residual_by_rows::<D>(problem, r);
+            let residual = measure.residual_of_dimension::<D>(problem, r);
             return ((residual.eta <= tolerance).then_some(residual), step);
         }
         // The merit may increase while modes change, up to a bound.
@@ -119,7 +119,7 @@ fn run<const D: usize>(
 mod tests {
     use super::*;
     use crate::block::BlockMatrix;
-    use crate::friction::{FrictionSolver, Limits, Order};
+    use crate::friction::nsgs::Contacts;
 
     /// `n` contacts of a chain, in the plane.
     fn chain(n: usize, q: [f64; 2], mu: f64) -> FrictionContact {
@@ -163,16 +163,16 @@ mod tests {
             let p = chain(6, q, mu);
             let (mut newton, mut sweeps) = (vec![0.0; 12], vec![0.0; 12]);
             run(&p, &mut newton).unwrap();
-            let nsgs = FrictionSolver::Nsgs {
-                omega: 1.0,
-                order: Order::Forward,
+            let rows = Contacts::<2> {
+                w: p.delassus(),
+                q: p.free_velocity().as_chunks().0,
+                mu: p.friction(),
+                rolling: p.rolling(),
             };
-            let limits = Limits {
-                tolerance: 1e-12,
-                ..Limits::default()
-            };
-            let end = crate::friction::solve(&p, nsgs, limits, &mut sweeps);
-            assert!(end.outcome.is_solved());
+            let (impulses, _) = sweeps.as_chunks_mut();
+            for contact in (0..200).flat_map(|_| 0..6) {
+                rows.solve_contact(impulses, contact, 1.0, &mut 0.0);
+            }
             let gap = newton.iter().zip(&sweeps).map(|(a, b)| (a - b).abs());
             assert!(gap.fold(0.0, f64::max) < 1e-9, "{newton:?} {sweeps:?}");
         }

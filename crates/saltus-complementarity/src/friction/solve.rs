@@ -205,7 +205,7 @@ fn solve_sized<const D: usize>(
             }
             // Uncoupled parts start from the given guess, which the joint sweeps may have made worse.
             let has_parts = !problem.is_matrix_free() && problem.delassus().components().len() > 1;
-            let eta = |r: &[f64]| measure.residual_by_rows::<D>(problem, r).eta;
+            let eta = |r: &[f64]| measure.residual_of_dimension::<D>(problem, r).eta;
             match given {
                 Some(given) if has_parts || eta(&given) <= eta(r) => r.copy_from_slice(&given),
                 None if has_parts => r.fill(0.0),

@@ -5,15 +5,15 @@ use super::ScaledLcp;
 use saltus_linear::{Dense, MinimumNorm, dot, is_zero, max_abs};
 
 /// `A x + b ≥ 0` in the rows that are no equations, `= 0` in those that are; `x ≥ 0` but for the free unknowns.
-pub(crate) struct Inequalities<'a, E, F> {
+pub(crate) struct Inequalities<'a> {
     /// `A` (m × n), entries of the order of 1.
     pub matrix: &'a Dense,
     /// `b` (m).
     pub constant: &'a [f64],
     /// Which rows are equations.
-    pub equation: E,
+    pub equation: &'a dyn Fn(usize) -> bool,
     /// Which unknowns are free.
-    pub free: F,
+    pub free: &'a dyn Fn(usize) -> bool,
 }
 
 /// What phase one says.
@@ -40,7 +40,7 @@ const NEARLY: f64 = 1e-8;
 /// How much of its terms `b·y` has to keep, so that it is negative beyond round-off.
 const CLEAR: f64 = 1e-9;
 
-impl<E: Fn(usize) -> bool, F: Fn(usize) -> bool> Inequalities<'_, E, F> {
+impl Inequalities<'_> {
     pub fn phase_one(&self) -> PhaseOne {
         let (m, n) = (self.matrix.rows(), self.matrix.cols());
         // Columns: x (n), the negative parts of free unknowns (n), slacks (m), artificials (m), right-hand side.
@@ -234,8 +234,8 @@ pub(super) fn certificate(p: &ScaledLcp) -> Option<Vec<f64>> {
     let inequalities = Inequalities {
         matrix: &p.m,
         constant: &p.q,
-        equation: |i| i < p.e,
-        free: |j| j < p.e,
+        equation: &|i| i < p.e,
+        free: &|j| j < p.e,
     };
     match inequalities.phase_one() {
         PhaseOne::Proof(y) => Some(y),

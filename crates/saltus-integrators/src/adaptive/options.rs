@@ -3,11 +3,10 @@
 use crate::moreau_jean::{Forecast, MoreauJeanOptions};
 use crate::scheme::OptionsError;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The order `p` that the estimate of the local error assumes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(from = "WrittenOrder")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum ErrorOrder {
     /// 0 in a step with an impact, else that of the scheme: 2 for `theta = 1/2`, 1 for others.
     #[default]
@@ -31,46 +30,17 @@ enum WrittenOrder {
     /// A number.
     Number(#[schemars(range(min = 0, max = 2))] u8),
     /// A word.
-    Word(OrderWord),
+    Word(ErrorOrder),
 }
 
-#[derive(Deserialize, JsonSchema)]
-enum OrderWord {
-    /// 0 in a step with an impact, else that of the scheme: 2 for `theta = 1/2`, 1 for others.
-    #[serde(rename = "variable")]
-    Variable,
-    /// The error estimate is twice the difference of both solutions (Acary, eq. 127).
-    #[serde(rename = "0")]
-    Zero,
-    /// The difference.
-    #[serde(rename = "1")]
-    One,
-    /// A third of the difference.
-    #[serde(rename = "2")]
-    Two,
-}
-
-impl From<WrittenOrder> for ErrorOrder {
-    fn from(written: WrittenOrder) -> Self {
-        use {OrderWord as Word, WrittenOrder as Written};
-        match written {
-            Written::Number(0) | Written::Word(Word::Zero) => Self::Zero,
-            Written::Number(1) | Written::Word(Word::One) => Self::One,
-            // The schema lets nothing else through.
-            Written::Number(_) | Written::Word(Word::Two) => Self::Two,
-            Written::Word(Word::Variable) => Self::Variable,
-        }
-    }
-}
-
-impl JsonSchema for ErrorOrder {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ErrorOrder".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        WrittenOrder::json_schema(generator)
-    }
+fn read_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ErrorOrder, D::Error> {
+    Ok(match WrittenOrder::deserialize(deserializer)? {
+        WrittenOrder::Word(order) => order,
+        WrittenOrder::Number(0) => ErrorOrder::Zero,
+        WrittenOrder::Number(1) => ErrorOrder::One,
+        // The schema lets nothing else through.
+        WrittenOrder::Number(_) => ErrorOrder::Two,
+    })
 }
 
 /// Parameters of [`AdaptiveMoreauJean`](super::AdaptiveMoreauJean).
@@ -84,6 +54,8 @@ pub struct AdaptiveMoreauJeanOptions {
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub atol: f64,
     /// The order that the error estimate assumes: `"variable"`, 0, 1 or 2.
+    #[serde(deserialize_with = "read_order")]
+    #[schemars(with = "WrittenOrder")]
     pub order: ErrorOrder,
     /// Whether a step may deepen a penetration by no more than `violation_tolerance`. Without it impacts are missed alike by both
     /// solutions that are compared, and nothing controls the error.

@@ -77,35 +77,6 @@ impl Radau {
         }
     }
 
-    /// What a run that goes on bit for bit needs.
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        let Tangents {
-            mass,
-            stiffness,
-            damping,
-        } = &self.tangents;
-        for matrix in [mass, stiffness, damping] {
-            matrix.remember(None, true, memory);
-        }
-        self.newton.save(memory);
-        self.filter.save(memory);
-    }
-
-    /// Takes up what [`save`](Self::save) gave; what follows it is returned.
-    pub(super) fn load<'a>(&mut self, memory: &'a [f64]) -> Option<&'a [f64]> {
-        let Tangents {
-            mass,
-            stiffness,
-            damping,
-        } = &mut self.tangents;
-        let mut rest = memory;
-        for matrix in [mass, stiffness, damping] {
-            rest = matrix.recall(None, rest)?;
-        }
-        rest = self.newton.load(rest)?;
-        self.filter.load(rest)
-    }
-
     /// The polynomial of collocation in the form of the dense output.
     pub(super) fn interpolate(&self, polynomial: &mut Dense) {
         let (c1, c2) = (self.tableau.c(0), self.tableau.c(1));

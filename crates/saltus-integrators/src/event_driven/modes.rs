@@ -1,7 +1,7 @@
 //! What a contact does along a smooth arc, kept by its identity.
 
 use crate::integrator::ContactState;
-use crate::kit::{Row, Stage, halves, whole};
+use crate::kit::{Row, Stage, id_as_numbers, id_from_numbers};
 use saltus_system::{ContactId, ContactSet};
 
 /// A direction in the tangent plane of a contact, or a vector along it; with one tangent the second component is 0.
@@ -159,7 +159,7 @@ impl Memory {
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
         memory.push(self.0.len() as f64);
         for (id, mode) in &self.0 {
-            memory.extend(halves(*id));
+            memory.extend(id_as_numbers(*id));
             memory.extend(mode.save());
         }
     }
@@ -176,7 +176,7 @@ impl Memory {
             return &[];
         }
         for entry in rest[..numbers].chunks_exact(5) {
-            let id = whole([entry[0], entry[1]]);
+            let id = id_from_numbers([entry[0], entry[1]]);
             let mode = Mode::load([entry[2], entry[3], entry[4]]);
             self.0.push((id, mode));
         }

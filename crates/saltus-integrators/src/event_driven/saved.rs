@@ -20,7 +20,6 @@ impl Own {
             self.arc.suggestion[1],
         ]);
         self.memory.save(memory);
-        self.arc.radau.save(memory);
         let stepping = self.time_stepping.as_ref();
         memory.push(f64::from(u8::from(stepping.is_some())));
         if let Some(stepping) = stepping {
@@ -61,7 +60,7 @@ impl Own {
         let rest = self.memory.load(rest);
         self.is_loaded = true;
         self.time_stepping = None;
-        if let Some([1.0, rest @ ..]) = self.arc.radau.load(rest) {
+        if let [1.0, rest @ ..] = rest {
             self.time_stepping = TimeStepping::load(rest);
         }
     }

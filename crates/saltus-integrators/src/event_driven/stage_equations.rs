@@ -180,14 +180,4 @@ impl StageEquations {
         x.copy_from_slice(load);
         self.one_step.add_response(0..m, &self.mu, x);
     }
-
-    /// Which places of the matrix ever had an entry, which decides in what order a large one is eliminated.
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        self.matrix.remember(None, true, memory);
-    }
-
-    /// Takes up what [`save`](Self::save) gave; what follows it is returned.
-    pub(super) fn load<'a>(&mut self, memory: &'a [f64]) -> Option<&'a [f64]> {
-        self.matrix.recall(None, memory)
-    }
 }

@@ -222,7 +222,7 @@ impl Engine {
         let gradient = self.rows.gradient();
         let mass = self.response.mass_factors();
         let list = rows.map(|j| (j, j));
-        self.compliances.mass.know_all(mass, gradient, list);
+        self.compliances.mass.add_all(mass, gradient, list);
     }
 
     /// Computes the compliances of the active rows.
@@ -248,10 +248,10 @@ impl Engine {
         let (mass, smooth) = (self.response.mass_factors(), self.response.smooth_factors());
         let jumps = form == Form::Triangular;
         if jumps || self.response.smooth_is_mass() {
-            c.mass.know_all(mass, gradient, active());
+            c.mass.add_all(mass, gradient, active());
         }
         if !self.response.smooth_is_mass() {
-            c.smooth.know_all(smooth, gradient, active());
+            c.smooth.add_all(smooth, gradient, active());
         }
         if jumps && self.tangent.damped {
             let (damping, n) = (&self.tangent.damping, self.dims.nv);
@@ -265,7 +265,7 @@ impl Engine {
                 smooth.solve_many(x);
             };
             c.damped
-                .know_through((smooth.stamp(), n), &mut solve, gradient, active());
+                .add_through((smooth.stamp(), n), &mut solve, gradient, active());
         }
     }
 

@@ -88,15 +88,11 @@ impl Engine {
         if !self.contacts_are_fixed {
             memory.extend(self.rows.set.feature.iter().map(|f| f64::from(*f)));
         }
-        // Matrices that are filled once are so again.
-        let always = !(self.contacts_are_fixed && self.is_time_invariant());
-        self.tangent.remember(always, memory);
-        let base = &self.tangent.stiffness;
-        self.response.remember(base, always, memory);
-        self.monolithic.remember(memory);
+        memory.push(self.monolithic.capacity as f64);
     }
 
     /// Restores what [`save`](Self::save) wrote; the state of that time is given with the next step.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // written as whole numbers
     pub(super) fn load(&mut self, memory: &[f64]) {
         let memory = self.captured.load(memory);
         let [
@@ -113,7 +109,6 @@ impl Engine {
             return;
         };
         let (n, ng) = (self.dims.nv, self.dims.ng);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let m = *count as usize;
         if m < ng {
             return;
@@ -161,13 +156,10 @@ impl Engine {
         s.t = f64::NAN;
         self.saved_filter.is_loaded = true;
         self.restored_features.clear();
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         self.restored_features
             .extend(features.iter().map(|f| *f as u32));
-        let rest = self.tangent.recall(rest);
-        let base = &self.tangent.stiffness;
-        if let Some(rest) = rest.and_then(|rest| self.response.recall(base, rest)) {
-            self.monolithic.recall(n, rest);
+        if let [capacity] = rest {
+            self.monolithic.capacity = *capacity as usize;
         }
     }
 }

@@ -186,7 +186,7 @@ impl Engine {
         if list.is_empty() {
             return true;
         }
-        schur.know_all(matrix, gradient, list.iter().map(|&j| (j, j)));
+        schur.add_all(matrix, gradient, list.iter().map(|&j| (j, j)));
         problem.take(list.len(), |i, j| schur.product(list[i], list[j]));
         for ((q, &j), c) in problem.q_mut().iter_mut().zip(&*list).zip(&*constant) {
             *q = gradient.dot(j, x) + c;

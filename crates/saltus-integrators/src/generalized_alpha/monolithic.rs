@@ -18,7 +18,7 @@ const DENSE_FALLBACK: usize = 400;
 pub(super) struct Monolithic {
     matrix: Option<SquareMatrix>,
     /// Largest number of rows so far, for which the matrix is sized, so that its pattern does not depend on the contacts.
-    capacity: usize,
+    pub(super) capacity: usize,
     dense: Dense,
     minimum: MinimumNorm,
     rhs: Vec<f64>,
@@ -34,47 +34,9 @@ struct Equilibrated<'a> {
 }
 
 impl MatrixSink for Equilibrated<'_> {
-    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-        for i in 0..rows {
-            for j in 0..cols {
-                self.entry(row + i, col + j, block[i * cols + j]);
-            }
-        }
-    }
     fn entry(&mut self, row: usize, col: usize, value: f64) {
         let scale = self.scale[row] * self.scale[col];
         self.sink.entry(row, col, scale * value);
-    }
-}
-
-impl Monolithic {
-    /// Appends what the next correction depends on.
-    #[allow(clippy::cast_precision_loss)]
-    pub(super) fn remember(&self, memory: &mut Vec<f64>) {
-        memory.push(self.capacity as f64);
-        memory.push(self.matrix.as_ref().map_or(0, SquareMatrix::size) as f64);
-        if let Some(matrix) = &self.matrix {
-            matrix.remember(None, true, memory);
-        }
-    }
-
-    /// Takes up what [`remember`](Self::remember) gave and returns what follows it.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // written as whole numbers
-    pub(super) fn recall<'a>(&mut self, n: usize, memory: &'a [f64]) -> Option<&'a [f64]> {
-        let [capacity, size, rest @ ..] = memory else {
-            return None;
-        };
-        let (capacity, size) = (*capacity as usize, *size as usize);
-        if size == 0 {
-            return Some(rest);
-        }
-        if size != n + capacity && size != 3 * (n + capacity) {
-            return None;
-        }
-        self.capacity = capacity;
-        self.matrix
-            .insert(SquareMatrix::new(size))
-            .recall(None, rest)
     }
 }
 
@@ -115,13 +77,6 @@ struct Transposed<'a> {
 }
 
 impl MatrixSink for Transposed<'_> {
-    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-        for i in 0..rows {
-            for j in 0..cols {
-                self.entry(row + i, col + j, block[i * cols + j]);
-            }
-        }
-    }
     fn entry(&mut self, row: usize, col: usize, value: f64) {
         self.y[col] += value * self.g[row];
     }
@@ -151,7 +106,7 @@ impl Engine {
         };
         self.add_balances(layout, h, &mut sink);
         self.add_rows(layout, h, &mut sink);
-        let mut y = std::mem::take(&mut self.condensed.whole);
+        let mut y = std::mem::take(&mut self.condensed.all_unknowns);
         y.clear();
         y.resize(size, 0.0);
         self.right_hand_side(layout, h, &mut y);
@@ -172,7 +127,7 @@ impl Engine {
             rescale(&mut y);
             self.add_solution(layout, h, &y);
         }
-        self.condensed.whole = y;
+        self.condensed.all_unknowns = y;
         self.monolithic.scale = scale;
         self.monolithic.matrix = Some(matrix);
         outcome
@@ -266,22 +221,25 @@ impl Engine {
                 matrix.sink.entry(first + j, first + j, 1.0);
             }
             for j in 0..m {
-                let active = match level {
-                    Level::Smooth => self.sets.smooth[j],
-                    Level::Position => self.sets.position[j],
-                    Level::Velocity => self.sets.velocity[j],
-                };
-                if active {
-                    self.add_row(layout, (level, j), h, matrix);
-                } else {
-                    // Both unknowns of an open row have the same scale.
-                    matrix.sink.entry(first + j, first + j, 1.0);
-                    if level == Level::Position && self.settings.modified && j >= self.dims.ng {
-                        let other = layout.multipliers(Level::Velocity) + j;
-                        matrix.sink.entry(first + j, other, -1.0);
-                    }
+                // An open row says that its multiplier is zero. It keeps the places of its entries, so that the structure does not
+                // change with the active sets; both its unknowns have the same scale.
+                let active = self.is_active((level, j));
+                let open = if active { 0.0 } else { 1.0 };
+                self.add_row(layout, (level, j), h, matrix);
+                matrix.sink.entry(first + j, first + j, open);
+                if level == Level::Position && self.settings.modified && j >= self.dims.ng {
+                    let other = layout.multipliers(Level::Velocity) + j;
+                    matrix.sink.entry(first + j, other, -open);
                 }
             }
+        }
+    }
+
+    fn is_active(&self, (level, j): (Level, usize)) -> bool {
+        match level {
+            Level::Smooth => self.sets.smooth[j],
+            Level::Position => self.sets.position[j],
+            Level::Velocity => self.sets.velocity[j],
         }
     }
 
@@ -303,7 +261,10 @@ impl Engine {
     ) {
         let (n, full) = (layout.n, layout.full);
         let row = layout.multipliers(level) + j;
-        let scale = self.row_scale(level, h);
+        let scale = match self.is_active((level, j)) {
+            true => self.row_scale(level, h),
+            false => 0.0,
+        };
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let (rows, d) = (&self.rows, &self.tangent);
         let work = &mut self.trial.work;
@@ -312,14 +273,19 @@ impl Engine {
             add_sparse_row(part, j, row, 0, factor * scale / h, matrix);
         };
         let mut along_chi = |part: &SparseRows, matrix: &mut Equilibrated<'_>| {
+            if d.is_flat {
+                add_sparse_row(part, j, row, 0, scale * kappa / h, matrix);
+                if full {
+                    add_sparse_row(part, j, row, n, scale * h, matrix);
+                }
+                return;
+            }
             g.fill(0.0);
             part.axpy(j, 1.0, g);
-            if !d.is_flat {
-                work.fill(0.0);
-                d.retraction_tangent
-                    .send(1.0, &mut Transposed { g, y: work });
-                g.copy_from_slice(work);
-            }
+            work.fill(0.0);
+            d.retraction_tangent
+                .send(1.0, &mut Transposed { g, y: work });
+            g.copy_from_slice(work);
             for (k, value) in g.iter().enumerate().filter(|(_, v)| **v != 0.0) {
                 matrix.entry(row, k, scale * kappa / h * value);
                 if full {
@@ -368,12 +334,7 @@ impl Engine {
             }
             let first = layout.multipliers(level);
             for j in 0..layout.m {
-                let active = match level {
-                    Level::Smooth => self.sets.smooth[j],
-                    Level::Position => self.sets.position[j],
-                    Level::Velocity => self.sets.velocity[j],
-                };
-                if active {
+                if self.is_active((level, j)) {
                     y[first + j] = -self.row_scale(level, h) * self.residual_of((level, j));
                 }
             }

@@ -25,7 +25,7 @@ pub(super) struct Condensed {
     pub(super) increment: Vec<f64>,
     pub(super) momenta: Momenta,
     /// Unknowns of the simultaneous solve.
-    pub(super) whole: Vec<f64>,
+    pub(super) all_unknowns: Vec<f64>,
     /// Whether columns are not stored but recomputed; `columns` and `inverse` then hold one.
     recomputes_columns: bool,
     /// `M⁻¹ Gᵀ`, one row (nv) per row of `G`, and which of them are computed in this correction.

@@ -154,24 +154,6 @@ impl Response {
         }
     }
 
-    /// Appends the sparsity patterns of the factored matrices, relative to the pattern of `base`.
-    pub(super) fn remember(&self, base: &SquareMatrix, always: bool, memory: &mut Vec<f64>) {
-        self.smooth.remember(Some(base), always, memory);
-        self.position.remember(Some(base), always, memory);
-        self.pair.remember(None, always, memory);
-    }
-
-    /// Takes up what [`remember`](Self::remember) gave and returns what follows it.
-    pub(super) fn recall<'a>(
-        &mut self,
-        base: &SquareMatrix,
-        memory: &'a [f64],
-    ) -> Option<&'a [f64]> {
-        let memory = self.smooth.recall(Some(base), memory)?;
-        let memory = self.position.recall(Some(base), memory)?;
-        self.pair.recall(None, memory)
-    }
-
     /// Factors `M`.
     pub(super) fn factor_mass(&mut self, mass: &SquareMatrix) -> Result<(), LinearError> {
         if self.mass_is_constant && self.mass_is_factored {

@@ -48,14 +48,6 @@ struct Normals<'a> {
 }
 
 impl MatrixSink for Normals<'_> {
-    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-        for i in 0..rows {
-            for j in 0..cols {
-                self.entry(row + i, col + j, block[i * cols + j]);
-            }
-        }
-    }
-
     fn entry(&mut self, row: usize, col: usize, value: f64) {
         let row = self.row_of[row];
         if row != NONE && value != 0.0 {

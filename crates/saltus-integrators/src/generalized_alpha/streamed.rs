@@ -18,7 +18,7 @@ use crate::integrator::{StepError, StepReport};
 use crate::kit::{Convergence, Location, check_kinetic};
 use crate::streaming::{Fingerprint, PIECE, StepInputs, energy_of_rows, reach_of, room};
 use saltus_linear::{DENSE_LIMIT, Runs, max_abs};
-use saltus_system::{ByRows, Point, State, System};
+use saltus_system::{Point, State, StreamedDynamics, System};
 use std::ops::Range;
 
 /// Buffers, and the results of the last step.
@@ -58,7 +58,7 @@ pub(super) struct Streaming {
 
 impl Engine {
     /// The system with forces by ranges of DOFs, if its steps can be streamed.
-    fn streamable<'a>(&self, system: &'a dyn System) -> Option<&'a dyn ByRows> {
+    fn streamable<'a>(&self, system: &'a dyn System) -> Option<&'a dyn StreamedDynamics> {
         let direct = !matches!(
             self.settings.linear_solve,
             LinearSolve::Sequential | LinearSolve::Monolithic
@@ -68,7 +68,7 @@ impl Engine {
         if !(direct && few && linear) {
             return None;
         }
-        system.by_rows()
+        system.streamed()
     }
 
     /// One step; `None`, with the state unchanged, where it needs the general method.
@@ -238,11 +238,11 @@ impl Engine {
         let mass = self.response.mass_factors();
         let jumps = self.settings.formulation.has_jumps();
         if jumps || self.response.smooth_is_mass() {
-            c.mass.know_all(mass, gradient, all());
+            c.mass.add_all(mass, gradient, all());
         }
         if !self.response.smooth_is_mass() {
             let smooth = self.response.smooth_factors();
-            c.smooth.know_all(smooth, gradient, all());
+            c.smooth.add_all(smooth, gradient, all());
         }
         let kept = |j: &usize| {
             c.smooth(&self.response).column(*j).is_some() && (!jumps || c.mass.column(*j).is_some())

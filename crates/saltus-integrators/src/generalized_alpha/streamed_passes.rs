@@ -4,7 +4,7 @@ use super::coefficients::{Coefficients, HistoryWeights};
 use super::engine::Engine;
 use crate::streaming::{
     BackwardPass, Fingerprint, ForwardPass, PIECE, Slices, StepInputs, Sums, Weights, add_columns,
-    backward_pass, whole, widened,
+    backward_pass, full_window, widened,
 };
 use saltus_linear::Sweep;
 use saltus_system::Window;
@@ -335,7 +335,7 @@ impl BackwardPass for Backward<'_> {
         mass.rows_times(rows.clone(), (0, &end.v_dot), mx);
         engine.subtract_reactions(&engine.trial.lambda, &rows, mx);
         mass.rows_times(rows.clone(), (0, &end.v), mv);
-        let at = whole(inputs.end, &end.q, &end.v);
+        let at = full_window(inputs.end, &end.q, &end.v);
         let force = &mut self.force[..count];
         inputs.local.force_rows(at, rows.clone(), force);
         let slices = Slices {

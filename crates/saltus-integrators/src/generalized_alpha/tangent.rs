@@ -46,35 +46,6 @@ impl Tangent {
         }
     }
 
-    /// Appends the sparsity patterns, which determine the elimination order of later factorisations.
-    pub(super) fn remember(&self, always: bool, memory: &mut Vec<f64>) {
-        let base = Some(&self.constant_stiffness);
-        self.stiffness.remember(base, always, memory);
-        for matrix in [
-            &self.damping,
-            &self.correction,
-            &self.jump,
-            &self.retraction_tangent,
-        ] {
-            matrix.remember(Some(&self.stiffness), always, memory);
-        }
-    }
-
-    /// Takes up what [`remember`](Self::remember) gave and returns what follows it.
-    pub(super) fn recall<'a>(&mut self, memory: &'a [f64]) -> Option<&'a [f64]> {
-        let base = Some(&self.constant_stiffness);
-        let mut memory = self.stiffness.recall(base, memory)?;
-        for matrix in [
-            &mut self.damping,
-            &mut self.correction,
-            &mut self.jump,
-            &mut self.retraction_tangent,
-        ] {
-            memory = matrix.recall(Some(&self.stiffness), memory)?;
-        }
-        Some(memory)
-    }
-
     /// Prepares products and solves for a constant `mass`, which is filled before.
     pub(super) fn set_constant_mass(&mut self, response: &mut Response) {
         self.diagonal = diagonal_of(&self.mass).unwrap_or_default();
@@ -128,13 +99,6 @@ impl Tangent {
 fn diagonal_of(matrix: &SquareMatrix) -> Option<Vec<f64>> {
     struct Others(bool);
     impl MatrixSink for Others {
-        fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-            for i in 0..rows {
-                for j in 0..cols {
-                    self.entry(row + i, col + j, block[i * cols + j]);
-                }
-            }
-        }
         fn entry(&mut self, row: usize, col: usize, value: f64) {
             self.0 |= row != col && value != 0.0;
         }
@@ -156,13 +120,6 @@ struct Largest<'a> {
 }
 
 impl MatrixSink for Largest<'_> {
-    fn add(&mut self, row: usize, col: usize, rows: usize, cols: usize, block: &[f64]) {
-        for i in 0..rows {
-            for j in 0..cols {
-                self.entry(row + i, col + j, block[i * cols + j]);
-            }
-        }
-    }
     fn entry(&mut self, row: usize, col: usize, value: f64) {
         let value = value.abs() * self.weights[row] * self.weights[col];
         self.value = self.value.max(value);

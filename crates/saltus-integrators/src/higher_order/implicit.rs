@@ -512,25 +512,4 @@ impl Implicit {
             problem: Box::new(self.one_step.failed(ng, rows)),
         }
     }
-
-    /// Which places of the matrices ever had an entry, which decides in what order large ones are eliminated.
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        self.stiffness.remember(None, true, memory);
-        for matrix in [&self.damping, &self.mass_gradient, &self.mass] {
-            matrix.remember(Some(&self.stiffness), true, memory);
-        }
-        self.iteration.remember(None, true, memory);
-    }
-
-    /// Takes up what [`save`](Self::save) gave.
-    pub(super) fn load(&mut self, memory: &[f64]) {
-        let mut rest = self.stiffness.recall(None, memory);
-        for matrix in [&mut self.damping, &mut self.mass_gradient, &mut self.mass] {
-            rest = rest.and_then(|rest| matrix.recall(Some(&self.stiffness), rest));
-        }
-        if let Some(rest) = rest {
-            self.iteration.recall(None, rest);
-        }
-        self.factored_for = f64::NAN;
-    }
 }

@@ -35,10 +35,10 @@ use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{
     Counts, Event, Integrator, Reactions, StepError, StepReport, refuse_laws_of_joints,
 };
-use crate::kit::{Step, refuse_friction};
+use crate::kit::{Step, id_as_numbers, id_from_numbers, refuse_friction};
 use crate::scheme::OptionsError;
 use event_loop::EventLoop;
-use saltus_system::{ContactId, State, System};
+use saltus_system::{State, System};
 
 const NAME: &str = "higher-order";
 
@@ -176,11 +176,7 @@ impl Integrator for HigherOrder {
         memory.extend_from_slice(&event_loop.guess);
         memory.push(event_loop.closed_ids.len() as f64);
         for id in &event_loop.closed_ids {
-            // Two halves of the number, each exact.
-            memory.extend([(id.0 >> 32) as f64, (id.0 & 0xffff_ffff) as f64]);
-        }
-        if let Some(implicit) = &event_loop.implicit {
-            implicit.save(memory);
+            memory.extend(id_as_numbers(*id));
         }
     }
 
@@ -201,14 +197,12 @@ impl Integrator for HigherOrder {
         event_loop.closed_ids.clear();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let numbers = 2 * (*count as usize);
-        let Some((ids, rest)) = rest.split_at_checked(numbers) else {
+        let Some(ids) = rest.get(..numbers) else {
             return;
         };
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let whole = |pair: &[f64]| ContactId((pair[0] as u64) << 32 | pair[1] as u64);
-        event_loop.closed_ids.extend(ids.chunks_exact(2).map(whole));
-        if let Some(implicit) = &mut event_loop.implicit {
-            implicit.load(rest);
-        }
+        let ids = ids.chunks_exact(2);
+        event_loop
+            .closed_ids
+            .extend(ids.map(|id| id_from_numbers([id[0], id[1]])));
     }
 }

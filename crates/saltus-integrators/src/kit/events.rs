@@ -1,7 +1,7 @@
 //! What contacts do from one step to the next: impacts, and changes between open, closed, stick and slip, told from velocities and
 //! impulses at the ends of a step.
 
-use super::{halves, whole};
+use super::{id_as_numbers, id_from_numbers};
 use crate::integrator::{ContactState, Event, EventKind};
 use saltus_linear::max_abs;
 use saltus_system::{ContactId, ContactSet, State};
@@ -263,7 +263,7 @@ impl ContactHistory {
         let initial = f64::from(u8::from(self.is_initial));
         memory.extend([self.fastest, initial, self.carried.len() as f64]);
         for (id, state) in &self.carried {
-            memory.extend(halves(*id));
+            memory.extend(id_as_numbers(*id));
             memory.push(match state {
                 ContactState::Open => 0.0,
                 ContactState::Closed => 1.0,
@@ -293,7 +293,8 @@ impl ContactHistory {
                 3.0 => ContactState::Slip,
                 _ => ContactState::Open,
             };
-            self.carried.push((whole([entry[0], entry[1]]), state));
+            self.carried
+                .push((id_from_numbers([entry[0], entry[1]]), state));
         }
         &rest[numbers..]
     }

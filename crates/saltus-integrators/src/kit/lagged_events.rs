@@ -1,7 +1,7 @@
 //! Events of schemes with laws on positions, whose impacts take the impulses of two steps.
 
 use super::events::normal_event;
-use super::{halves, whole};
+use super::{id_as_numbers, id_from_numbers};
 use crate::integrator::{Event, EventKind};
 use saltus_linear::max_abs;
 use saltus_system::{ContactId, ContactSet, State};
@@ -130,7 +130,7 @@ impl LaggedEvents {
         let initial = f64::from(u8::from(self.is_initial));
         memory.extend([self.fastest, initial, self.phases.len() as f64]);
         for (id, phase) in &self.phases {
-            memory.extend(halves(*id));
+            memory.extend(id_as_numbers(*id));
             match phase {
                 Phase::Hits(numbers) => {
                     memory.push(1.0);
@@ -158,7 +158,8 @@ impl LaggedEvents {
                 0.0 => Phase::Closed,
                 _ => Phase::Hits([entry[3], entry[4], entry[5]]),
             };
-            self.phases.push((whole([entry[0], entry[1]]), phase));
+            self.phases
+                .push((id_from_numbers([entry[0], entry[1]]), phase));
         }
         rest
     }

@@ -42,7 +42,7 @@ pub(crate) use runge_kutta::{TangentRate, combine};
 pub(crate) use stability::{Mode, largest_step};
 pub(crate) use stage::{Stage, check_force};
 pub(crate) use start::{augment_force, augment_matrix, length_scale};
-pub(crate) use step::{Step, energy_at, halves, not_finite, whole};
+pub(crate) use step::{Step, energy_at, id_as_numbers, id_from_numbers, not_finite};
 pub(crate) use step_events::StepEvents;
 pub(crate) use theta::{ThetaDynamics, ThetaRule};
 pub(crate) use tolerance::{Convergence, MomentumScale, row_reach};

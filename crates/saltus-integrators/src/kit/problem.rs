@@ -79,9 +79,9 @@ impl StepProblem {
         self.one_step.save_guess(memory);
     }
 
-    /// Takes up what [`save_guess`](Self::save_guess) appended and returns the rest.
-    pub(crate) fn load_guess<'a>(&mut self, memory: &'a [f64]) -> Option<&'a [f64]> {
-        self.one_step.load_guess(memory)
+    /// Takes up what [`save_guess`](Self::save_guess) appended.
+    pub(crate) fn load_guess(&mut self, memory: &[f64]) {
+        self.one_step.load_guess(memory);
     }
 
     /// Poses the problem of the contacts `active` with all bilateral constraints and friction in joints.

@@ -143,23 +143,6 @@ impl Projection {
             .any(|(row, tau)| matches!(row, Row::Normal(contact, _) if *contact == i) && *tau > 0.0)
     }
 
-    /// Appends the sparsity patterns of the matrices, which determine the elimination order of later factorisations.
-    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
-        if !self.is_linear {
-            self.curvature.remember(None, true, memory);
-            self.matrix.remember(Some(&self.curvature), true, memory);
-        }
-    }
-
-    /// Takes up what [`save`](Self::save) gave.
-    pub(crate) fn load(&mut self, memory: &[f64]) {
-        if !self.is_linear
-            && let Some(rest) = self.curvature.recall(None, memory)
-        {
-            self.matrix.recall(Some(&self.curvature), rest);
-        }
-    }
-
     fn list(&mut self, system: &dyn System, at: &Stage, law: impl Fn(usize) -> Gap) {
         self.rows.clear();
         let bilateral = 0..self.gap.len();

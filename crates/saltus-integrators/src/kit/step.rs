@@ -551,12 +551,12 @@ pub(crate) fn not_finite(system: &dyn System, at: &Stage) -> StepError {
 }
 
 /// A contact by two numbers, each exact.
-pub(crate) fn halves(id: ContactId) -> [f64; 2] {
+pub(crate) fn id_as_numbers(id: ContactId) -> [f64; 2] {
     [(id.0 >> 32) as f64, (id.0 & 0xffff_ffff) as f64]
 }
 
-/// The contact that [`halves`] wrote.
+/// The contact that [`id_as_numbers`] wrote.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-pub(crate) fn whole([high, low]: [f64; 2]) -> ContactId {
+pub(crate) fn id_from_numbers([high, low]: [f64; 2]) -> ContactId {
     ContactId((high as u64) << 32 | low as u64)
 }

@@ -342,41 +342,4 @@ impl ThetaDynamics {
         start.evaluate_power(system);
         rule.theta * now + (1.0 - rule.theta) * rule.h * dot(&start.power, &self.mean)
     }
-
-    /// Which places of the matrices ever had an entry decides the order in which later ones are eliminated.
-    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
-        if self.is_linear {
-            return;
-        }
-        self.stiffness.remember(None, true, memory);
-        for matrix in [
-            &self.mass,
-            &self.damping,
-            &self.mass_gradient,
-            &self.gradient,
-            &self.tangent,
-            &self.iteration,
-        ] {
-            matrix.remember(Some(&self.stiffness), true, memory);
-        }
-    }
-
-    /// Takes up what [`save`](Self::save) gave; what follows it is returned.
-    pub(crate) fn load<'a>(&mut self, memory: &'a [f64]) -> Option<&'a [f64]> {
-        if self.is_linear {
-            return Some(memory);
-        }
-        let mut rest = self.stiffness.recall(None, memory);
-        for matrix in [
-            &mut self.mass,
-            &mut self.damping,
-            &mut self.mass_gradient,
-            &mut self.gradient,
-            &mut self.tangent,
-            &mut self.iteration,
-        ] {
-            rest = rest.and_then(|rest| matrix.recall(Some(&self.stiffness), rest));
-        }
-        rest
-    }
 }

@@ -159,7 +159,6 @@ impl CorridorScheme for ThetaScheme {
         memory.extend_from_slice(&self.increment);
         memory.extend_from_slice(&self.guess);
         self.problem.save_guess(memory);
-        self.dynamics.save(memory);
     }
 
     fn load(&mut self, memory: &[f64]) {
@@ -182,9 +181,7 @@ impl CorridorScheme for ThetaScheme {
             own.copy_from_slice(value);
             rest = left;
         }
-        if let Some(rest) = self.problem.load_guess(rest) {
-            self.dynamics.load(rest);
-        }
+        self.problem.load_guess(rest);
     }
 }
 

@@ -214,10 +214,8 @@ impl CorridorScheme for ProjectedMoreauJean {
         let count = self.earlier.len() as f64;
         memory.extend([self.scale.get(), self.tolerance, count]);
         for id in &self.earlier {
-            memory.extend(crate::kit::halves(*id));
+            memory.extend(crate::kit::id_as_numbers(*id));
         }
-        self.smooth.save(memory);
-        self.projection.save(memory);
     }
 
     fn load(&mut self, memory: &[f64]) {
@@ -227,16 +225,13 @@ impl CorridorScheme for ProjectedMoreauJean {
         self.scale.set(*scale);
         self.tolerance = *tolerance;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let Some((ids, rest)) = rest.split_at_checked(2 * *count as usize) else {
+        let Some(ids) = rest.get(..2 * *count as usize) else {
             return;
         };
         self.earlier.clear();
         let ids = ids.chunks_exact(2);
         self.earlier
-            .extend(ids.map(|id| crate::kit::whole([id[0], id[1]])));
-        if let Some(rest) = self.smooth.load(rest) {
-            self.projection.load(rest);
-        }
+            .extend(ids.map(|id| crate::kit::id_from_numbers([id[0], id[1]])));
     }
 }
 

@@ -203,7 +203,7 @@ impl CorridorScheme for Splitting {
         memory.extend([self.next, self.size, self.length, self.scale.get()]);
         memory.extend_from_slice(&self.moved);
         for id in &self.closed {
-            memory.extend(crate::kit::halves(*id));
+            memory.extend(crate::kit::id_as_numbers(*id));
         }
     }
 
@@ -218,7 +218,7 @@ impl CorridorScheme for Splitting {
             self.closed.clear();
             let ids = closed.chunks_exact(2);
             self.closed
-                .extend(ids.map(|id| crate::kit::whole([id[0], id[1]])));
+                .extend(ids.map(|id| crate::kit::id_from_numbers([id[0], id[1]])));
         }
     }
 }

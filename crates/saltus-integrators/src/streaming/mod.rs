@@ -14,7 +14,7 @@ mod sums;
 pub(crate) use columns::add_columns;
 pub(crate) use fingerprint::Fingerprint;
 pub(crate) use passes::{
-    BackwardPass, ForwardPass, StepInputs, backward_pass, energy_of_rows, whole,
+    BackwardPass, ForwardPass, StepInputs, backward_pass, energy_of_rows, full_window,
 };
 pub(crate) use rows::{PIECE, reach_of, room, widened};
 pub(crate) use sums::{Slices, Sums, Weights};

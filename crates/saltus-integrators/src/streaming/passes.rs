@@ -6,13 +6,13 @@ use super::rows::{CompletedRows, widened};
 use super::sums::{Slices, Sums, Weights};
 use crate::integrator::Energy;
 use saltus_linear::{Runs, Schur, SquareMatrix, Sweep};
-use saltus_system::{ByRows, Window};
+use saltus_system::{StreamedDynamics, Window};
 use std::ops::Range;
 
 /// What a step starts from.
 #[derive(Clone, Copy)]
 pub(crate) struct StepInputs<'a> {
-    pub(crate) local: &'a dyn ByRows,
+    pub(crate) local: &'a dyn StreamedDynamics,
     pub(crate) q: &'a [f64],
     pub(crate) v: &'a [f64],
     /// Length of the step \[s\].
@@ -115,7 +115,7 @@ pub(crate) fn energy_of_rows(
                 v: &inputs.v[rows.clone()],
             };
             sums.include::<false>(&slices, Weights::of(runs, weights, &rows), 0.0);
-            let at = whole(inputs.t_eval, inputs.q, inputs.v);
+            let at = full_window(inputs.t_eval, inputs.q, inputs.v);
             sums.potential += inputs.local.potential_rows(at, rows);
         }
     }
@@ -123,6 +123,6 @@ pub(crate) fn energy_of_rows(
 }
 
 /// All positions and velocities.
-pub(crate) fn whole<'a>(t: f64, q: &'a [f64], v: &'a [f64]) -> Window<'a> {
+pub(crate) fn full_window<'a>(t: f64, q: &'a [f64], v: &'a [f64]) -> Window<'a> {
     Window { t, first: 0, q, v }
 }

@@ -1,7 +1,7 @@
 //! Rows of a long vector in pieces that stay in the cache.
 
 use saltus_linear::SquareMatrix;
-use saltus_system::ByRows;
+use saltus_system::StreamedDynamics;
 use std::ops::Range;
 
 /// Most rows of a piece.
@@ -15,7 +15,7 @@ pub(crate) fn room(reach: usize) -> usize {
 
 /// How far a row reaches: through forces, mass and stiffness; `None` where the matrices are no bands.
 pub(crate) fn reach_of(
-    local: &dyn ByRows,
+    local: &dyn StreamedDynamics,
     mass: &SquareMatrix,
     stiffness: &SquareMatrix,
 ) -> Option<usize> {

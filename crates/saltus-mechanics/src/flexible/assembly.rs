@@ -5,7 +5,7 @@
 use super::builder::{Ingredients, Motion, NodeId, Tie};
 use super::contacts::ContactPair;
 use super::element::{Cell, NodeKind};
-use super::group::{Part, View};
+use super::group::{Group, View};
 use super::loads::Load;
 use super::places::{HELD, Places};
 use super::pressure::Pressure;
@@ -14,8 +14,8 @@ use crate::rotation;
 use saltus_linear::{MatrixSink, axpy, dot};
 
 use saltus_system::{
-    ByRows, Dims, Dynamics, DynamicsParts, ForceKind, Kinematics, MassKind, Names, Point, State,
-    Structure, System,
+    Dims, Dynamics, DynamicsParts, ForceKind, Kinematics, MassKind, Names, Point, State,
+    StreamedDynamics, Structure, System,
 };
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub struct Assembly {
     names: Vec<String>,
     reference: Vec<f64>,
     start: Vec<usize>,
-    pub(super) parts: Vec<Box<dyn Part>>,
+    pub(super) parts: Vec<Group>,
     /// Gravity and constant loads with a potential (nv).
     pub(super) weight: Vec<f64>,
     is_weightless: bool,
@@ -255,7 +255,7 @@ impl Assembly {
             .iter()
             .map(|part| GroupView {
                 assembly: self,
-                part: part.as_ref(),
+                part,
             })
             .collect()
     }
@@ -266,7 +266,7 @@ impl Assembly {
         let part = self.parts.get(g)?;
         Some(GroupView {
             assembly: self,
-            part: part.as_ref(),
+            part,
         })
     }
 
@@ -293,7 +293,7 @@ impl Assembly {
 #[derive(Clone, Copy)]
 pub struct GroupView<'a> {
     assembly: &'a Assembly,
-    part: &'a dyn Part,
+    part: &'a Group,
 }
 
 impl fmt::Debug for GroupView<'_> {
@@ -523,8 +523,8 @@ impl Dynamics for Assembly {
         self.loads(at.t, view, active);
     }
 
-    fn by_rows(&self) -> Option<&dyn ByRows> {
-        self.reach.map(|_| self as &dyn ByRows)
+    fn streamed(&self) -> Option<&dyn StreamedDynamics> {
+        self.reach.map(|_| self as &dyn StreamedDynamics)
     }
 
     fn is_conservative(&self) -> bool {

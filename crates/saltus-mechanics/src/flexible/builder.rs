@@ -2,8 +2,9 @@
 
 use super::assembly::Assembly;
 use super::contacts::{ContactPair, Geometry};
-use super::element::{Element, NodeKind};
-use super::group::{Group, Part};
+use super::element::NodeKind;
+use super::element_list::Listed;
+use super::group::Group;
 use super::loads::Load;
 use super::places::Places;
 use super::pressure::Pressure;
@@ -129,7 +130,7 @@ pub struct Builder {
     start: Vec<usize>,
     reference: Vec<f64>,
     held: Vec<u8>,
-    parts: Vec<Box<dyn Part>>,
+    parts: Vec<Group>,
     gravity: [f64; 3],
     loads: Vec<Load>,
     pressures: Vec<Pressure>,
@@ -239,7 +240,7 @@ impl Builder {
     ///
     /// # Errors
     /// [`AssemblyError`] where a node has the wrong kind or the numbers do not match.
-    pub fn elements<E: Element + 'static>(
+    pub fn elements<E: Listed>(
         &mut self,
         name: impl Into<String>,
         elements: Vec<E>,
@@ -260,7 +261,7 @@ impl Builder {
             self.massive[node.index()] = true;
         }
         let nodes = nodes.iter().map(|n| n.0).collect();
-        self.parts.push(Box::new(Group::new(name, elements, nodes)));
+        self.parts.push(Group::new(name, E::list(elements), nodes));
         Ok(())
     }
 
@@ -508,7 +509,7 @@ pub(super) struct Ingredients {
     pub names: Vec<String>,
     pub reference: Vec<f64>,
     pub start: Vec<usize>,
-    pub parts: Vec<Box<dyn Part>>,
+    pub parts: Vec<Group>,
     pub gravity: [f64; 3],
     pub loads: Vec<Load>,
     pub pressures: Vec<Pressure>,

@@ -7,7 +7,7 @@ use super::element::{Cell, Element, NodeKind};
 use crate::rotation::{Scalar, apply, compose, cross, hat};
 use num_dual::{Dual64, HyperDual64};
 
-/// Room for local positions, velocities and the sides of local matrices.
+/// Size of local positions, velocities and the sides of local matrices.
 const MOST: usize = 24;
 
 /// A strain energy and an inertia: what an element is, before anything is differentiated.

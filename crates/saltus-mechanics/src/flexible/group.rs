@@ -1,14 +1,15 @@
 //! Elements of one type, with their places in the system: the loops that every evaluation runs through.
 
-mod by_rows;
+mod streamed;
 
-use super::element::{Cell, Element};
+use super::element::Cell;
+use super::element_list::{ElementList, Elements};
 use super::places::Places;
 use super::runs::{Run, Table, runs};
-use by_rows::Order;
-pub(crate) use by_rows::RowsView;
 use saltus_linear::MatrixSink;
 use std::ops::Range;
+use streamed::Order;
+pub(crate) use streamed::RowsView;
 
 /// The largest element: eight nodes with three coordinates each.
 const MOST: usize = 24;
@@ -40,75 +41,18 @@ impl View<'_> {
     }
 }
 
-/// What the assembly asks of a group, whatever its elements are.
-pub(crate) trait Part: Send + Sync {
-    fn name(&self) -> &str;
-    fn len(&self) -> usize;
-    fn cell(&self) -> Cell;
-    /// Nodes of element `e`.
-    fn nodes(&self, e: usize) -> &[u32];
-    fn field_names(&self) -> &'static [&'static str];
-    fn is_linear(&self) -> bool;
-    fn is_damped(&self) -> bool;
-    fn mass(&self, sink: &mut dyn MatrixSink);
-    /// `½ vᵀ M v`.
-    fn kinetic_energy(&self, v: &[f64]) -> f64;
-    fn strain_energy(&self, view: View<'_>) -> f64;
-    /// `f ← f − force`.
-    fn subtract_force(&self, view: View<'_>, f: &mut [f64]);
-    /// `f ← f − damping_force`.
-    fn subtract_damping(&self, view: View<'_>, f: &mut [f64]);
-    fn stiffness(&self, view: View<'_>, sink: &mut dyn MatrixSink);
-    fn damping(&self, view: View<'_>, sink: &mut dyn MatrixSink);
-    /// Force and both tangents from one evaluation of each element's geometry.
-    fn tangents(
-        &self,
-        view: View<'_>,
-        stiffness: &mut dyn MatrixSink,
-        damping: &mut dyn MatrixSink,
-    );
-    /// Fields of every element, element by element.
-    fn fields(&self, view: View<'_>, values: &mut Vec<f64>);
-    /// Fields of element `e`, one value per name.
-    fn field(&self, e: usize, view: View<'_>, values: &mut [f64]);
-    /// The same at a node of it.
-    fn field_at(&self, e: usize, node: u32, view: View<'_>, values: &mut [f64]);
-    /// Mass of all elements \[kg\].
-    fn total_mass(&self) -> f64;
-    /// Adds what element `e` makes its node number `node` bear: its force, and its mass times the accelerations of `rates` less
-    /// those of gravity.
-    fn bear(
-        &self,
-        e: usize,
-        node: usize,
-        view: View<'_>,
-        rates: View<'_>,
-        gravity: &[f64; 3],
-        force: &mut [f64],
-    );
-    /// Adds `M a` of an acceleration field that is `acceleration[c]` on translational component `c` of
-    /// every node, held ones included.
-    fn body_force(&self, acceleration: &[f64; 3], f: &mut [f64]);
-    /// Gives the places in the system once the held coordinates are known.
-    fn place(&mut self, places: &Places);
-    /// Largest distance between two rows of an element, where the elements are in the order of their rows.
-    fn reach(&self) -> Option<usize>;
-    /// `f ← f − force` in some rows; `f` begins with the first of them.
-    fn subtract_force_rows(&self, view: RowsView<'_>, rows: Range<usize>, f: &mut [f64]);
-    /// `f ← f − damping_force` likewise.
-    fn subtract_damping_rows(&self, view: RowsView<'_>, rows: Range<usize>, f: &mut [f64]);
-    /// Energy of the elements whose highest row is one of these.
-    fn strain_energy_rows(&self, view: RowsView<'_>, rows: Range<usize>) -> f64;
-}
-
-/// Elements of type `E`: one for all, or one each.
-pub(crate) struct Group<E> {
+/// Elements of one type: one for all, or one each.
+pub(crate) struct Group {
     name: String,
-    elements: Vec<E>,
+    list: ElementList,
     /// Whether any element is damped.
     damped: bool,
     /// Whether the force of any element depends on the velocity.
     moved: bool,
+    /// Whether all elements are linear.
+    linear: bool,
+    /// Whether one element stands for all.
+    shared: bool,
     /// Node numbers, element by element.
     nodes: Vec<u32>,
     /// Place of each local position, element by element.
@@ -123,14 +67,17 @@ pub(crate) struct Group<E> {
     order: Option<Order>,
 }
 
-impl<E: Element> Group<E> {
-    /// Elements with the given nodes (NODES numbers each); a single element stands for all of them.
-    pub(crate) fn new(name: String, elements: Vec<E>, nodes: Vec<u32>) -> Self {
+impl Group {
+    /// Elements with the given nodes; a single element stands for all of them.
+    pub(crate) fn new(name: String, list: ElementList, nodes: Vec<u32>) -> Self {
+        let (elements, all) = (&list.elements, 0..list.elements.len());
         Self {
             name,
-            damped: elements.iter().any(Element::is_damped),
-            moved: elements.iter().any(Element::has_velocity_forces),
-            elements,
+            damped: all.clone().any(|e| elements.is_damped(e)),
+            moved: all.clone().any(|e| elements.has_velocity_forces(e)),
+            linear: all.clone().all(|e| elements.is_linear(e)),
+            shared: all.len() == 1,
+            list,
             nodes,
             positions: Vec::new(),
             velocities: Vec::new(),
@@ -140,27 +87,32 @@ impl<E: Element> Group<E> {
         }
     }
 
+    /// The elements.
     #[inline]
-    fn element(&self, e: usize) -> &E {
-        if self.elements.len() == 1 {
-            &self.elements[0]
-        } else {
-            &self.elements[e]
-        }
+    fn elements(&self) -> &dyn Elements {
+        &*self.list.elements
+    }
+
+    /// Number of element `e` in the list.
+    #[inline]
+    fn index(&self, e: usize) -> usize {
+        if self.shared { 0 } else { e }
     }
 
     fn count(&self) -> usize {
-        self.nodes.len() / E::NODES
+        self.nodes.len() / self.list.nodes
     }
 
     #[inline]
     fn position_places(&self, e: usize) -> &[u32] {
-        &self.positions[e * E::NQ..(e + 1) * E::NQ]
+        let nq = self.list.nq;
+        &self.positions[e * nq..(e + 1) * nq]
     }
 
     #[inline]
     fn velocity_places(&self, e: usize) -> &[u32] {
-        &self.velocities[e * E::NV..(e + 1) * E::NV]
+        let nv = self.list.nv;
+        &self.velocities[e * nv..(e + 1) * nv]
     }
 
     #[inline]
@@ -193,14 +145,15 @@ impl<E: Element> Group<E> {
         run: &Run,
         view: &View<'_>,
         f: &mut [f64],
-        evaluate: impl Fn(&E, &[f64], &[f64], &mut [f64]),
+        evaluate: impl Fn(usize, &[f64], &[f64], &mut [f64]),
     ) {
+        let (nq, nv) = (self.list.nq, self.list.nv);
         let (mut q, mut v, mut force) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
         let Some((by_q, by_v)) = run.steps else {
             for e in run.elements.clone() {
                 self.gather(e, view, &mut q, &mut v);
-                let (q, v, force) = (&q[..E::NQ], &v[..E::NV], &mut force[..E::NV]);
-                evaluate(self.element(e), q, v, force);
+                let (q, v, force) = (&q[..nq], &v[..nv], &mut force[..nv]);
+                evaluate(self.index(e), q, v, force);
                 self.scatter(e, -1.0, force, f);
             }
             return;
@@ -210,16 +163,16 @@ impl<E: Element> Group<E> {
         let velocities = begin(self.velocity_places(first));
         for (k, e) in run.elements.clone().enumerate() {
             let (at_q, at_v) = (k * by_q, k * by_v);
-            for (x, place) in q[..E::NQ].iter_mut().zip(&positions) {
+            for (x, place) in q[..nq].iter_mut().zip(&positions) {
                 *x = view.q[place + at_q];
             }
             if self.moved {
-                for (x, place) in v[..E::NV].iter_mut().zip(&velocities) {
+                for (x, place) in v[..nv].iter_mut().zip(&velocities) {
                     *x = view.v[place + at_v];
                 }
             }
-            let (q, v, force) = (&q[..E::NQ], &v[..E::NV], &mut force[..E::NV]);
-            evaluate(self.element(e), q, v, force);
+            let (q, v, force) = (&q[..nq], &v[..nv], &mut force[..nv]);
+            evaluate(self.index(e), q, v, force);
             for (x, place) in force.iter().zip(&velocities) {
                 f[place + at_v] -= x;
             }
@@ -228,7 +181,8 @@ impl<E: Element> Group<E> {
 
     /// The positions and velocities of a run of equal elements that share one of each with the next.
     fn line(&self, run: &Run) -> Option<(Range<usize>, Range<usize>)> {
-        if self.elements.len() > 1 || (E::NQ, E::NV, run.steps) != (2, 2, Some((1, 1))) {
+        let sizes = (self.list.nq, self.list.nv);
+        if !self.shared || (sizes, run.steps) != ((2, 2), Some((1, 1))) {
             return None;
         }
         let range = |places: &[u32]| {
@@ -255,7 +209,7 @@ impl<E: Element> Group<E> {
     #[inline]
     fn send(&self, e: usize, matrix: &[f64], sink: &mut dyn MatrixSink) {
         let places = self.velocity_places(e);
-        let n = E::NV;
+        let n = self.list.nv;
         for (i, &row) in places.iter().enumerate() {
             if row as usize >= self.free {
                 continue;
@@ -271,10 +225,11 @@ impl<E: Element> Group<E> {
     /// Runs `visit` over the elements with the mass of each; a shared mass is evaluated once.
     fn with_mass(&self, mut visit: impl FnMut(usize, &[f64])) {
         let mut mass = [0.0; MOST * MOST];
-        let mass = &mut mass[..E::NV * E::NV];
+        let nv = self.list.nv;
+        let mass = &mut mass[..nv * nv];
         for e in 0..self.count() {
-            if e == 0 || self.elements.len() > 1 {
-                self.element(e).mass(mass);
+            if e == 0 || !self.shared {
+                self.elements().mass(self.index(e), mass);
             }
             visit(e, mass);
         }
@@ -284,66 +239,69 @@ impl<E: Element> Group<E> {
 /// Local positions or velocities; the largest element has 24 of either.
 type Local = [f64; MOST];
 
-impl<E: Element> Part for Group<E> {
-    fn name(&self) -> &str {
+impl Group {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.count()
     }
 
-    fn cell(&self) -> Cell {
-        E::CELL
+    pub(crate) fn cell(&self) -> Cell {
+        self.list.cell
     }
 
-    fn nodes(&self, e: usize) -> &[u32] {
-        &self.nodes[e * E::NODES..(e + 1) * E::NODES]
+    /// Nodes of element `e`.
+    pub(crate) fn nodes(&self, e: usize) -> &[u32] {
+        let nodes = self.list.nodes;
+        &self.nodes[e * nodes..(e + 1) * nodes]
     }
 
-    fn field_names(&self) -> &'static [&'static str] {
-        E::FIELDS
+    pub(crate) fn field_names(&self) -> &'static [&'static str] {
+        self.list.fields
     }
 
-    fn is_linear(&self) -> bool {
-        self.elements.iter().all(Element::is_linear)
+    pub(crate) fn is_linear(&self) -> bool {
+        self.linear
     }
 
-    fn is_damped(&self) -> bool {
+    pub(crate) fn is_damped(&self) -> bool {
         self.damped
     }
 
-    fn mass(&self, sink: &mut dyn MatrixSink) {
+    pub(crate) fn mass(&self, sink: &mut dyn MatrixSink) {
         self.with_mass(|e, mass| self.send(e, mass, sink));
     }
 
-    fn kinetic_energy(&self, v: &[f64]) -> f64 {
+    /// `½ vᵀ M v`.
+    pub(crate) fn kinetic_energy(&self, v: &[f64]) -> f64 {
         let view = View {
             q: &[],
             v,
             held: &[],
         };
         let mut local: Local = [0.0; MOST];
-        let mut sum = 0.0;
+        let (mut sum, nv) = (0.0, self.list.nv);
         self.with_mass(|e, mass| {
             for (x, &place) in local.iter_mut().zip(self.velocity_places(e)) {
                 *x = view.velocity(place);
             }
-            let local = &local[..E::NV];
+            let local = &local[..nv];
             for (i, x) in local.iter().enumerate() {
-                let row = &mass[i * E::NV..(i + 1) * E::NV];
+                let row = &mass[i * nv..(i + 1) * nv];
                 sum += x * row.iter().zip(local).map(|(m, y)| m * y).sum::<f64>();
             }
         });
         0.5 * sum
     }
 
-    fn strain_energy(&self, view: View<'_>) -> f64 {
+    pub(crate) fn strain_energy(&self, view: View<'_>) -> f64 {
         let mut q: Local = [0.0; MOST];
-        let mut sum = 0.0;
+        let (mut sum, nq) = (0.0, self.list.nq);
         for run in &self.runs {
             let line = self.line(run);
-            let whole = line.and_then(|(q, _)| self.elements[0].line_energy(&view.q[q]));
+            let whole = line.and_then(|(q, _)| self.elements().line_energy(0, &view.q[q]));
             if let Some(energy) = whole {
                 sum += energy;
                 continue;
@@ -351,50 +309,57 @@ impl<E: Element> Part for Group<E> {
             let Some((step, _)) = run.steps else {
                 for e in run.elements.clone() {
                     self.gather_positions(e, &view, &mut q);
-                    sum += self.element(e).energy(&q[..E::NQ]);
+                    sum += self.elements().energy(self.index(e), &q[..nq]);
                 }
                 continue;
             };
             let places = begin(self.position_places(run.elements.start));
             for (k, e) in run.elements.clone().enumerate() {
-                for (x, place) in q[..E::NQ].iter_mut().zip(&places) {
+                for (x, place) in q[..nq].iter_mut().zip(&places) {
                     *x = view.q[place + k * step];
                 }
-                sum += self.element(e).energy(&q[..E::NQ]);
+                sum += self.elements().energy(self.index(e), &q[..nq]);
             }
         }
         sum
     }
 
-    fn subtract_force(&self, view: View<'_>, f: &mut [f64]) {
+    /// `f ← f − force`.
+    pub(crate) fn subtract_force(&self, view: View<'_>, f: &mut [f64]) {
         for run in &self.runs {
             let line = self.line(run).filter(|_| !self.moved);
             let is_done =
-                line.is_some_and(|(q, v)| self.elements[0].subtract_line(&view.q[q], &mut f[v]));
+                line.is_some_and(|(q, v)| self.elements().subtract_line(0, &view.q[q], &mut f[v]));
             if !is_done {
-                self.subtract(run, &view, f, E::force);
+                self.subtract(run, &view, f, |e, q, v, force| {
+                    self.elements().force(e, q, v, force);
+                });
             }
         }
     }
 
-    fn subtract_damping(&self, view: View<'_>, f: &mut [f64]) {
+    /// `f ← f − damping_force`.
+    pub(crate) fn subtract_damping(&self, view: View<'_>, f: &mut [f64]) {
         if !self.damped {
             return;
         }
         for run in &self.runs {
-            self.subtract(run, &view, f, E::damping_force);
+            self.subtract(run, &view, f, |e, q, v, force| {
+                self.elements().damping_force(e, q, v, force);
+            });
         }
     }
 
-    fn stiffness(&self, view: View<'_>, sink: &mut dyn MatrixSink) {
+    pub(crate) fn stiffness(&self, view: View<'_>, sink: &mut dyn MatrixSink) {
         self.tangents(view, sink, &mut Nowhere);
     }
 
-    fn damping(&self, view: View<'_>, sink: &mut dyn MatrixSink) {
+    pub(crate) fn damping(&self, view: View<'_>, sink: &mut dyn MatrixSink) {
         self.tangents(view, &mut Nowhere, sink);
     }
 
-    fn tangents(
+    /// Force and both tangents from one evaluation of each element's geometry.
+    pub(crate) fn tangents(
         &self,
         view: View<'_>,
         stiffness: &mut dyn MatrixSink,
@@ -402,61 +367,72 @@ impl<E: Element> Part for Group<E> {
     ) {
         let (mut q, mut v) = ([0.0; MOST], [0.0; MOST]);
         let (mut k, mut c) = ([0.0; MOST * MOST], [0.0; MOST * MOST]);
-        let size = E::NV * E::NV;
-        let shared = self.elements.len() == 1 && self.is_linear();
+        let (nq, nv) = (self.list.nq, self.list.nv);
+        let size = nv * nv;
+        let shared = self.shared && self.linear;
         for e in 0..self.count() {
             if e == 0 || !shared {
                 self.gather(e, &view, &mut q, &mut v);
-                self.element(e)
-                    .tangent(&q[..E::NQ], &v[..E::NV], &mut k[..size], &mut c[..size]);
+                let (q, v) = (&q[..nq], &v[..nv]);
+                self.elements()
+                    .tangent(self.index(e), q, v, &mut k[..size], &mut c[..size]);
             }
             self.send(e, &k[..size], stiffness);
-            if self.element(e).has_velocity_forces() {
+            if self.elements().has_velocity_forces(self.index(e)) {
                 self.send(e, &c[..size], damping);
             }
         }
     }
 
-    fn fields(&self, view: View<'_>, values: &mut Vec<f64>) {
+    /// Fields of every element, element by element.
+    pub(crate) fn fields(&self, view: View<'_>, values: &mut Vec<f64>) {
         let mut q: Local = [0.0; MOST];
-        let width = E::FIELDS.len();
+        let (width, nq) = (self.list.fields.len(), self.list.nq);
         for e in 0..self.count() {
             self.gather_positions(e, &view, &mut q);
             let start = values.len();
             values.resize(start + width, 0.0);
-            self.element(e).fields(&q[..E::NQ], &mut values[start..]);
+            self.elements()
+                .fields(self.index(e), &q[..nq], &mut values[start..]);
         }
     }
 
-    fn field(&self, e: usize, view: View<'_>, values: &mut [f64]) {
+    /// Fields of element `e`, one value per name.
+    pub(crate) fn field(&self, e: usize, view: View<'_>, values: &mut [f64]) {
         let mut q: Local = [0.0; MOST];
         self.gather_positions(e, &view, &mut q);
-        self.element(e).fields(&q[..E::NQ], values);
+        self.elements()
+            .fields(self.index(e), &q[..self.list.nq], values);
     }
 
-    fn field_at(&self, e: usize, node: u32, view: View<'_>, values: &mut [f64]) {
+    /// The same at a node of it.
+    pub(crate) fn field_at(&self, e: usize, node: u32, view: View<'_>, values: &mut [f64]) {
         let mut q: Local = [0.0; MOST];
         self.gather_positions(e, &view, &mut q);
         let local = self.nodes(e).iter().position(|own| *own == node);
-        let element = self.element(e);
+        let (elements, e, q) = (self.elements(), self.index(e), &q[..self.list.nq]);
         match local {
-            Some(local) => element.fields_at(&q[..E::NQ], local, values),
-            None => element.fields(&q[..E::NQ], values),
+            Some(local) => elements.fields_at(e, q, local, values),
+            None => elements.fields(e, q, values),
         }
     }
 
-    fn total_mass(&self) -> f64 {
-        let (width, mut sum) = (E::NODE.velocities(), 0.0);
+    /// Mass of all elements \[kg\].
+    pub(crate) fn total_mass(&self) -> f64 {
+        let (width, nv) = (self.list.node.velocities(), self.list.nv);
+        let mut sum = 0.0;
         self.with_mass(|_, mass| {
-            for row in (0..E::NV).step_by(width) {
-                let entries = mass[row * E::NV..(row + 1) * E::NV].iter();
+            for row in (0..nv).step_by(width) {
+                let entries = mass[row * nv..(row + 1) * nv].iter();
                 sum += entries.step_by(width).sum::<f64>();
             }
         });
         sum
     }
 
-    fn bear(
+    /// Adds what element `e` makes its node number `node` bear: its force, and its mass times the accelerations of `rates` less
+    /// those of gravity.
+    pub(crate) fn bear(
         &self,
         e: usize,
         node: usize,
@@ -465,31 +441,35 @@ impl<E: Element> Part for Group<E> {
         gravity: &[f64; 3],
         force: &mut [f64],
     ) {
-        let (width, dimension) = (E::NODE.velocities(), E::NODE.dimension());
+        let (width, dimension) = (self.list.node.velocities(), self.list.node.dimension());
+        let nv = self.list.nv;
         let (mut q, mut v, mut a) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
         self.gather_positions(e, &view, &mut q);
         self.gather_velocities(e, &view, &mut v);
         self.gather_velocities(e, &rates, &mut a);
-        for (i, a) in a[..E::NV].iter_mut().enumerate() {
+        for (i, a) in a[..nv].iter_mut().enumerate() {
             if i % width < dimension {
                 *a -= gravity[i % width];
             }
         }
         let (mut mass, mut own) = ([0.0; MOST * MOST], [0.0; MOST]);
-        let element = self.element(e);
-        element.mass(&mut mass[..E::NV * E::NV]);
-        element.force(&q[..E::NQ], &v[..E::NV], &mut own[..E::NV]);
+        let (elements, e) = (self.elements(), self.index(e));
+        elements.mass(e, &mut mass[..nv * nv]);
+        elements.force(e, &q[..self.list.nq], &v[..nv], &mut own[..nv]);
         for (c, force) in force.iter_mut().enumerate().take(width) {
             let row = node * width + c;
-            let line = &mass[row * E::NV..(row + 1) * E::NV];
+            let line = &mass[row * nv..(row + 1) * nv];
             *force += own[row] + line.iter().zip(&a).map(|(m, a)| m * a).sum::<f64>();
         }
     }
 
-    fn body_force(&self, acceleration: &[f64; 3], f: &mut [f64]) {
-        let (width, dimension) = (E::NODE.velocities(), E::NODE.dimension());
+    /// Adds `M a` of an acceleration field that is `acceleration[c]` on translational component `c` of
+    /// every node, held ones included.
+    pub(crate) fn body_force(&self, acceleration: &[f64; 3], f: &mut [f64]) {
+        let (width, dimension) = (self.list.node.velocities(), self.list.node.dimension());
+        let nv = self.list.nv;
         let mut a: Local = [0.0; MOST];
-        for (i, a) in a[..E::NV].iter_mut().enumerate() {
+        for (i, a) in a[..nv].iter_mut().enumerate() {
             *a = if i % width < dimension {
                 acceleration[i % width]
             } else {
@@ -498,15 +478,16 @@ impl<E: Element> Part for Group<E> {
         }
         let mut force: Local = [0.0; MOST];
         self.with_mass(|e, mass| {
-            for i in 0..E::NV {
-                let row = &mass[i * E::NV..(i + 1) * E::NV];
+            for i in 0..nv {
+                let row = &mass[i * nv..(i + 1) * nv];
                 force[i] = row.iter().zip(&a).map(|(m, a)| m * a).sum();
             }
-            self.scatter(e, 1.0, &force[..E::NV], f);
+            self.scatter(e, 1.0, &force[..nv], f);
         });
     }
 
-    fn place(&mut self, places: &Places) {
+    /// Gives the places in the system once the held coordinates are known.
+    pub(crate) fn place(&mut self, places: &Places) {
         let nodes = || self.nodes.iter().map(|&node| node as usize);
         self.positions = nodes().flat_map(|n| places.positions(n)).copied().collect();
         self.velocities = nodes()
@@ -516,34 +497,50 @@ impl<E: Element> Part for Group<E> {
         self.free = places.nv;
         let positions = Table {
             places: &self.positions,
-            width: E::NQ,
+            width: self.list.nq,
             free: places.nq,
         };
         let velocities = Table {
             places: &self.velocities,
-            width: E::NV,
+            width: self.list.nv,
             free: places.nv,
         };
         self.runs = runs(self.count(), positions, velocities);
         self.put_in_order();
     }
 
-    fn reach(&self) -> Option<usize> {
+    /// Largest distance between two rows of an element, where the elements are in the order of their rows.
+    pub(crate) fn reach(&self) -> Option<usize> {
         self.order.as_ref().map(|order| order.reach)
     }
 
-    fn subtract_force_rows(&self, view: RowsView<'_>, rows: Range<usize>, f: &mut [f64]) {
+    /// `f ← f − force` in some rows; `f` begins with the first of them.
+    pub(crate) fn subtract_force_rows(
+        &self,
+        view: RowsView<'_>,
+        rows: Range<usize>,
+        f: &mut [f64],
+    ) {
         self.force_on(view, &rows, f);
     }
 
-    fn subtract_damping_rows(&self, view: RowsView<'_>, rows: Range<usize>, f: &mut [f64]) {
+    /// `f ← f − damping_force` likewise.
+    pub(crate) fn subtract_damping_rows(
+        &self,
+        view: RowsView<'_>,
+        rows: Range<usize>,
+        f: &mut [f64],
+    ) {
         if self.damped {
             let elements = self.meeting(&rows);
-            self.subtract_some(view, elements, rows.start, f, E::damping_force);
+            self.subtract_some(view, elements, rows.start, f, |e, q, v, force| {
+                self.elements().damping_force(e, q, v, force);
+            });
         }
     }
 
-    fn strain_energy_rows(&self, view: RowsView<'_>, rows: Range<usize>) -> f64 {
+    /// Energy of the elements whose highest row is one of these.
+    pub(crate) fn strain_energy_rows(&self, view: RowsView<'_>, rows: Range<usize>) -> f64 {
         self.energy_on(view, &rows)
     }
 }
@@ -562,5 +559,7 @@ fn begin(places: &[u32]) -> [usize; MOST] {
 struct Nowhere;
 
 impl MatrixSink for Nowhere {
+    fn entry(&mut self, _: usize, _: usize, _: f64) {}
+
     fn add(&mut self, _: usize, _: usize, _: usize, _: usize, _: &[f64]) {}
 }

@@ -445,7 +445,7 @@ impl Work<'_, '_> {
     }
 
     /// Adds elements with their nodes; a single one stands for all cells of its kind.
-    fn elements<E: saltus_mechanics::flexible::Element + 'static>(
+    fn elements<E: saltus_mechanics::flexible::Listed>(
         &mut self,
         solid: &Solid,
         elements: Vec<E>,

@@ -5,7 +5,7 @@ mod laws;
 use super::constraints::{ConstraintTapes, FrictionTapes};
 use super::contacts::ContactTapes;
 use super::dynamics::{Motion, MotionTapes, Parts};
-use super::mass::defects;
+use super::mass::mass_errors;
 use super::matrix::Symbolic;
 use super::{FormulaSystem, Structure};
 use crate::definition::{Definition, Formula, FormulaError, MassDefinition, Scope};
@@ -277,10 +277,10 @@ impl Builder<'_> {
 
     fn check_mass(&mut self, mass: &Symbolic) {
         let help = "a mass matrix is symmetric and positive semidefinite, with a positive diagonal";
-        for defect in defects(&self.graph, mass, &self.names) {
-            let error = match self.mass_entry(defect.row, defect.col) {
-                Some(formula) => formula.error(defect.message, help),
-                None => FormulaError::at("system.mass", defect.message, help),
+        for mass_error in mass_errors(&self.graph, mass, &self.names) {
+            let error = match self.mass_entry(mass_error.row, mass_error.col) {
+                Some(formula) => formula.error(mass_error.message, help),
+                None => FormulaError::at("system.mass", mass_error.message, help),
             };
             self.errors.push(error);
         }
@@ -325,11 +325,11 @@ impl Builder<'_> {
         }
         if self.errors.len() == errors {
             let help = "kinetic energies are positive for every motion";
-            let defects = defects(&self.graph, mass, &self.names);
+            let mass_errors = mass_errors(&self.graph, mass, &self.names);
             self.errors.extend(
-                defects
+                mass_errors
                     .into_iter()
-                    .map(|defect| formula.error(defect.message, help)),
+                    .map(|mass_error| formula.error(mass_error.message, help)),
             );
         }
     }

@@ -6,9 +6,9 @@ use crate::expression::{Graph, Inputs, Tape};
 /// Relative size of an entry or pivot that counts as round-off.
 const ROUND_OFF: f64 = 1e-12;
 
-/// A defect, at a row and column.
+/// What is wrong with an entry, at a row and column.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Defect {
+pub(super) struct MassError {
     pub row: usize,
     pub col: usize,
     pub message: String,
@@ -18,29 +18,29 @@ pub(super) struct Defect {
 ///
 /// Diagonal entries are judged where they are constant, definiteness where all entries are, and
 /// symmetry always: where entries differ in form, at a few points.
-pub(super) fn defects(graph: &Graph, mass: &Symbolic, names: &[String]) -> Vec<Defect> {
+pub(super) fn mass_errors(graph: &Graph, mass: &Symbolic, names: &[String]) -> Vec<MassError> {
     let n = names.len();
-    let mut defects = Vec::new();
+    let mut mass_errors = Vec::new();
     for (i, name) in names.iter().enumerate() {
         let value = mass.get(i, i).map_or(Some(0.0), |id| graph.value(id));
         if let Some(value) = value.filter(|&m| m <= 0.0) {
             let message =
                 format!("the mass of `{name}` (entry {i}, {i} of the mass matrix) is {value}");
-            defects.push(Defect {
+            mass_errors.push(MassError {
                 row: i,
                 col: i,
                 message,
             });
         }
     }
-    defects.extend(asymmetries(graph, mass, n));
-    if defects.is_empty() && mass.is_constant(graph) {
-        defects.extend(indefinite(graph, mass, names));
+    mass_errors.extend(asymmetries(graph, mass, n));
+    if mass_errors.is_empty() && mass.is_constant(graph) {
+        mass_errors.extend(indefinite(graph, mass, names));
     }
-    defects
+    mass_errors
 }
 
-fn asymmetries(graph: &Graph, mass: &Symbolic, n: usize) -> Vec<Defect> {
+fn asymmetries(graph: &Graph, mass: &Symbolic, n: usize) -> Vec<MassError> {
     let mut pairs = Vec::new();
     let mut outputs = Vec::new();
     for &(i, j, a) in mass.entries() {
@@ -52,7 +52,7 @@ fn asymmetries(graph: &Graph, mass: &Symbolic, n: usize) -> Vec<Defect> {
             }
             Some(_) => {}
             None => {
-                return vec![Defect {
+                return vec![MassError {
                     row: i,
                     col: j,
                     message: asymmetry(i, j, graph.value(a), Some(0.0)),
@@ -61,7 +61,7 @@ fn asymmetries(graph: &Graph, mass: &Symbolic, n: usize) -> Vec<Defect> {
         }
     }
     let tape = Tape::compile(graph, &outputs);
-    let mut defects: Vec<Defect> = Vec::new();
+    let mut mass_errors: Vec<MassError> = Vec::new();
     for probe in 0..5 {
         let q: Vec<f64> = (0..n)
             .map(|i| (1.7 * i as f64 + 2.3 * f64::from(probe) + 0.4).sin())
@@ -78,7 +78,7 @@ fn asymmetries(graph: &Graph, mass: &Symbolic, n: usize) -> Vec<Defect> {
                     let (a, b) = (values[2 * k], values[2 * k + 1]);
                     // Where one is not finite, nothing can be said.
                     if (a - b).abs() > 1e-9 * a.abs().max(b.abs())
-                        && !defects.iter().any(|d| d.row == row && d.col == col)
+                        && !mass_errors.iter().any(|d| d.row == row && d.col == col)
                     {
                         let constant = |id| graph.value(id);
                         let message = asymmetry(
@@ -87,13 +87,13 @@ fn asymmetries(graph: &Graph, mass: &Symbolic, n: usize) -> Vec<Defect> {
                             constant(outputs[2 * k]),
                             constant(outputs[2 * k + 1]),
                         );
-                        defects.push(Defect { row, col, message });
+                        mass_errors.push(MassError { row, col, message });
                     }
                 }
             },
         );
     }
-    defects
+    mass_errors
 }
 
 fn asymmetry(i: usize, j: usize, a: Option<f64>, b: Option<f64>) -> String {
@@ -108,7 +108,7 @@ fn asymmetry(i: usize, j: usize, a: Option<f64>, b: Option<f64>) -> String {
 }
 
 /// `L D Lᵀ` within the profile of a constant symmetric matrix, to see the signs of `D`.
-fn indefinite(graph: &Graph, mass: &Symbolic, names: &[String]) -> Option<Defect> {
+fn indefinite(graph: &Graph, mass: &Symbolic, names: &[String]) -> Option<MassError> {
     let n = names.len();
     // Row i holds the columns first[i]..=i.
     let first: Vec<usize> = (0..n)
@@ -119,7 +119,7 @@ fn indefinite(graph: &Graph, mass: &Symbolic, names: &[String]) -> Option<Defect
         lower[i][j - first[i]] = graph.value(id).unwrap_or(f64::NAN);
     }
     let diagonal: Vec<f64> = (0..n).map(|i| lower[i][i - first[i]]).collect();
-    let defect = |row: usize, pivot: f64| Defect {
+    let error_at = |row: usize, pivot: f64| MassError {
         row,
         col: row,
         message: format!(
@@ -145,13 +145,13 @@ fn indefinite(graph: &Graph, mass: &Symbolic, names: &[String]) -> Option<Defect
             let tolerance = ROUND_OFF * (diagonal[i] * diagonal[j]).sqrt();
             if j == i {
                 if sum < -tolerance {
-                    return Some(defect(i, sum));
+                    return Some(error_at(i, sum));
                 }
                 row[j - first[i]] = if sum <= tolerance { 0.0 } else { sum };
             } else {
                 let pivot = before[j][j - first[j]];
                 if pivot == 0.0 && sum.abs() > tolerance {
-                    return Some(Defect {
+                    return Some(MassError {
                         row: i,
                         col: j,
                         message: format!(

@@ -233,7 +233,7 @@ pub struct Audit {
     /// Steps since the last impact.
     quiet: Option<u64>,
     #[serde(with = "crate::exact")]
-    liveliest: f64,
+    max_kinetic: f64,
     /// Largest gain of a step away from impacts \[J\].
     #[serde(with = "crate::exact")]
     smooth_gain: f64,
@@ -367,7 +367,7 @@ impl Audit {
         let size = size.iter().fold(moved, |size, work| size.max(work.abs()));
         let size = size.max(energy.initial.potential.abs());
         self.smooth_gain
-            .max(NOTICED * self.liveliest)
+            .max(NOTICED * self.max_kinetic)
             .max(ROUND_OFF * size)
     }
 
@@ -476,7 +476,7 @@ impl Observer for Audit {
             ..EnergyAudit::default()
         };
         self.total = energy.total();
-        self.liveliest = energy.kinetic;
+        self.max_kinetic = energy.kinetic;
         self.t = first.state.t;
         self.started = Some(Instant::now());
         Ok(())
@@ -522,7 +522,7 @@ impl Observer for Audit {
             _ if self.impact => Some(0),
             quiet => quiet.map(|steps| steps + 1),
         };
-        self.liveliest = self.liveliest.max(report.energy.kinetic);
+        self.max_kinetic = self.max_kinetic.max(report.energy.kinetic);
         if self.quiet.is_none_or(|steps| steps > RINGING) {
             self.smooth_gain = self.smooth_gain.max(gain);
             self.owed = 0.0;

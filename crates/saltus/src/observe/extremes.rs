@@ -17,7 +17,7 @@ pub struct Extremes {
 
 /// Follows every column of a run in constant memory.
 #[derive(Debug, Clone, Default)]
-pub struct ExtremesWatch {
+pub struct ExtremesRecorder {
     selection: Selection,
     layout: Layout,
     columns: Vec<Column>,
@@ -26,7 +26,7 @@ pub struct ExtremesWatch {
     max: Vec<f64>,
 }
 
-impl ExtremesWatch {
+impl ExtremesRecorder {
     /// For a run to come.
     #[must_use]
     pub fn new() -> Self {
@@ -58,7 +58,7 @@ impl ExtremesWatch {
     }
 }
 
-impl Observer for ExtremesWatch {
+impl Observer for ExtremesRecorder {
     fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
         let (layout, columns) = Layout::new(info, &self.selection)?;
         let width = layout.width();

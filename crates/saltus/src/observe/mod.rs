@@ -16,7 +16,7 @@ mod thinning;
 
 pub use audit::{Audit, EnergyAudit, Iterations, Outcome, StepRange};
 pub use events::{ContactStatistics, Event, EventLog, Events};
-pub use extremes::{Extremes, ExtremesWatch};
+pub use extremes::{Extremes, ExtremesRecorder};
 pub use recorder::Recorder;
 pub use rest::Rest;
 pub use saltus_integrators::EventKind;

@@ -186,7 +186,7 @@ impl LargeLinear {
         }
         let (iteration, schur) = (&self.smooth.iteration, &mut self.schur);
         for &i in &c.active.list {
-            schur.know(iteration, i, &c.law.directions, c.law.first_row[i]);
+            schur.add(iteration, i, &c.law.directions, c.law.first_row[i]);
         }
     }
 

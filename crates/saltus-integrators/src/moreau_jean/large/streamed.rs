@@ -12,10 +12,10 @@ use crate::integrator::{Energy, StepError, StepReport};
 use crate::moreau_jean::{Forecast, Variant};
 use crate::streaming::{
     BackwardPass, Fingerprint, ForwardPass, Slices, StepInputs, Sums, Weights, add_columns,
-    backward_pass, energy_of_rows, reach_of, room, whole, widened,
+    backward_pass, energy_of_rows, full_window, reach_of, room, widened,
 };
 use saltus_linear::{Sweep, dot};
-use saltus_system::{ByRows, State, System, Window};
+use saltus_system::{State, StreamedDynamics, System, Window};
 use std::ops::Range;
 
 /// Scratch for a range of DOFs and its neighbours.
@@ -68,8 +68,11 @@ struct Totals {
 
 impl LargeLinear {
     /// The system as one that evaluates ranges of DOFs, its half-bandwidth, and the staged solve, where these exist.
-    fn streamed<'a>(&self, system: &'a dyn System) -> Option<(&'a dyn ByRows, usize, Sweep<'_>)> {
-        let local = system.by_rows()?;
+    fn streamed<'a>(
+        &self,
+        system: &'a dyn System,
+    ) -> Option<(&'a dyn StreamedDynamics, usize, Sweep<'_>)> {
+        let local = system.streamed()?;
         let reach = reach_of(local, &self.smooth.mass, &self.smooth.stiffness)?;
         Some((local, reach, self.smooth.iteration.sweep()?))
     }
@@ -448,7 +451,7 @@ impl BackwardPass for Backward<'_> {
             totals.sums.include_change(mx, &x[inside]);
         }
         let potential = |window| inputs.local.potential_rows(window, rows.clone());
-        totals.sums.potential += potential(whole(inputs.end, q_end, &[]));
+        totals.sums.potential += potential(full_window(inputs.end, q_end, &[]));
         if theta != 0.5 {
             let middle = &mut buffers.q[..wide.len()];
             for ((m, a), b) in middle.iter_mut().zip(q0).zip(q1) {
@@ -460,7 +463,7 @@ impl BackwardPass for Backward<'_> {
                 q: middle,
                 v: &[],
             });
-            totals.start += potential(whole(inputs.end, inputs.q, &[]));
+            totals.start += potential(full_window(inputs.end, inputs.q, &[]));
         }
     }
 }

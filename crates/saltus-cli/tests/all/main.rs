@@ -1,0 +1,10 @@
+//! All tests of the crate in one program, which is linked once.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod errors;
+mod models;
+mod run;
+mod solve;
+mod solve_refused;
+mod solve_words;
+mod support;
