@@ -1,48 +1,18 @@
 //! Iterations allocate nothing: ten times as many make as many calls of the allocator.
 
-#![allow(unsafe_code, clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)]
 
+#[path = "support/counting.rs"]
+mod counting;
 mod support;
 
+use counting::CALLS;
 use saltus_complementarity::friction::{FrictionContact, FrictionSolver, Limits, solve};
 use saltus_complementarity::lcp::{self, LcpSolver};
 use saltus_complementarity::{BlockMatrix, Mlcp, Product, Tolerance};
 use saltus_linear::Dense;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 use support::Random;
-
-/// The system's allocator, counting the calls of each thread.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn calls(run: impl FnOnce()) -> u64 {
     let before = CALLS.get();

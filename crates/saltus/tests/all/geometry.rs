@@ -1,8 +1,8 @@
 //! Geometry for ParaView and stresses at nodes, read back.
 
-use crate::support::{folder, model};
+use crate::support::{folder, model, run};
 use saltus::output::{Format, ResultDirectory, RunCard, read_csv};
-use saltus::{Fields, Selection, Simulation};
+use saltus::{Fields, Selection};
 use std::collections::HashMap;
 use std::fs;
 
@@ -96,12 +96,7 @@ fn write(name: &str, fields: bool) -> std::path::PathBuf {
         .shapes(assembly)
         .open()
         .unwrap();
-    Simulation::new(&*model.system, model.scheme.clone())
-        .start(model.initial.clone())
-        .step(model.plan.step)
-        .until(model.plan.until)
-        .run(&mut [&mut files])
-        .unwrap();
+    run(&model, &mut files);
     path
 }
 

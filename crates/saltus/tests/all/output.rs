@@ -1,7 +1,7 @@
 //! Results on disk: every format reads back, and is complete however a run ends.
 
 use crate::support::exact_ball::ExactBall;
-use crate::support::{Failing, LECTURE, directory, folder, lecture, summary};
+use crate::support::{Failing, LECTURE, directory, folder, lecture, run, summary};
 use saltus::observe::{EventKind, StopFlag};
 use saltus::output::{Format, OutputError, ResultDirectory, RunCard, read_csv};
 use saltus::{
@@ -347,12 +347,7 @@ simulation = { scheme = "moreau-jean", step = 1e-3, until = 100 }
         .report(true)
         .open()
         .unwrap();
-    Simulation::new(&*model.system, model.scheme.clone())
-        .start(model.initial.clone())
-        .step(model.plan.step)
-        .until(model.plan.until)
-        .run(&mut [&mut files])
-        .unwrap();
+    run(&model, &mut files);
     let html = fs::read_to_string(path.join("report.html")).unwrap();
     assert!(html.len() < 500_000, "{} bytes", html.len());
     assert!(!html.contains("NaN") && !html.contains("points=\"\"") && !html.contains("inf"));
@@ -820,12 +815,7 @@ simulation = {{ scheme = "moreau-jean", step = 1e-3, until = 0.5 }}
             .report(true)
             .open()
             .unwrap();
-        Simulation::new(&*model.system, model.scheme.clone())
-            .start(model.initial.clone())
-            .step(model.plan.step)
-            .until(model.plan.until)
-            .run(&mut [&mut files])
-            .unwrap();
+        run(&model, &mut files);
         let html = fs::read_to_string(path.join("report.html")).unwrap();
         (html, summary(&path)["events"].clone())
     };

@@ -1,15 +1,12 @@
 //! Runs through the public door: record, go on, fail.
 
 use crate::support::exact_ball::ExactBall;
+use crate::support::stop_after::StopAfter;
 use crate::support::{Failing, LECTURE, lecture, scheme};
 use saltus::observe::EventKind;
-use saltus::{
-    Checkpoint, Frame, Observer, ObserverError, Reach, Recorder, RunError, RunInfo, Scheme,
-    Simulation, State, Stop,
-};
+use saltus::{Checkpoint, Reach, Recorder, RunError, Scheme, Simulation, State, Stop};
 use saltus_integrators::{HalfExplicitMethod, HalfExplicitOptions};
 use saltus_zoo::{SliderCrank, newtons_cradle};
-use std::ops::ControlFlow;
 
 #[test]
 fn the_lecture_ball_impacts_where_the_closed_form_says() {
@@ -223,27 +220,6 @@ fn a_persistent_contact_does_not_impact_again_when_a_run_goes_on() {
         .run(&mut [])
         .unwrap();
     assert_eq!(end.outcome.events.impacts, 0);
-}
-
-/// Raises its flag after a number of steps.
-struct StopAfter(u64);
-
-impl Observer for StopAfter {
-    fn begin(&mut self, _: &RunInfo<'_>, _: &Frame<'_>) -> Result<(), ObserverError> {
-        Ok(())
-    }
-
-    fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
-        Ok(if frame.step == self.0 {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        })
-    }
-
-    fn end(&mut self, _: &Stop) -> Result<(), ObserverError> {
-        Ok(())
-    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! After warm-up no step allocates.
-#![allow(unsafe_code)]
 
+use crate::counting::CALLS;
 use crate::subjects::{Examination, everyone, root};
 use saltus_integrators::{
     Integrator, MoreauJean, MoreauJeanOptions, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
@@ -9,38 +9,6 @@ use saltus_integrators::{
 use saltus_model::{Model, Override};
 use saltus_system::State;
 use saltus_zoo::ElasticBar;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// The system's allocator, counting the calls of each thread.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    // A thread that is being torn down has no counter any more.
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call is passed on unchanged to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn no_step_allocates_after_warm_up() {

@@ -5,12 +5,16 @@
 
 mod allocation;
 mod books;
+#[path = "../../../saltus-complementarity/tests/support/counting.rs"]
+mod counting;
 mod energy;
 mod invariance;
 mod order;
 mod rest;
 mod restart;
 mod solved;
+#[path = "../support/stop_after.rs"]
+mod stop_after;
 mod subjects;
 #[path = "../support/tiers.rs"]
 mod tiers;

@@ -1,30 +1,8 @@
 //! A run that was saved goes on bit for bit.
 
+use crate::stop_after::StopAfter;
 use crate::subjects::{Examination, everyone};
 use saltus::{Checkpoint, Simulation};
-use saltus_integrators::{Frame, Observer, ObserverError, RunInfo, Stop};
-use std::ops::ControlFlow;
-
-/// Ends a run after so many steps, whatever their length.
-struct StopAfter(u64);
-
-impl Observer for StopAfter {
-    fn begin(&mut self, _: &RunInfo<'_>, _: &Frame<'_>) -> Result<(), ObserverError> {
-        Ok(())
-    }
-
-    fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
-        Ok(if frame.step == self.0 {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        })
-    }
-
-    fn end(&mut self, _: &Stop) -> Result<(), ObserverError> {
-        Ok(())
-    }
-}
 
 #[test]
 fn a_saved_run_goes_on_bit_for_bit() {

@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 pub mod exact_ball;
+pub mod stop_after;
 
 use saltus::output::{ResultDirectory, RunCard};
 use saltus::{Integrator, Scheme, Simulation, State, System};
@@ -40,6 +41,16 @@ pub fn model(name: &str, text: &str) -> Model {
         &[],
     )
     .unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// Runs a model as its file says, with one observer.
+pub fn run(model: &Model, observer: &mut dyn saltus::Observer) {
+    Simulation::new(&*model.system, model.scheme.clone())
+        .start(model.initial.clone())
+        .step(model.plan.step)
+        .until(model.plan.until)
+        .run(&mut [observer])
+        .unwrap();
 }
 
 /// An empty folder of its own for a test.
