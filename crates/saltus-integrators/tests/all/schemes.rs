@@ -203,7 +203,7 @@ fn every_scheme_takes_the_same_tolerances_and_says_so_alike() {
                 Scheme::EventDriven(o) => o.tolerance = tolerance,
                 Scheme::MoreauJeanProjected(o) => o.tolerance = tolerance,
                 Scheme::Splitting(o) => o.tolerance = tolerance,
-                other => panic!("{other:?} has no tolerance"),
+                other => panic!("{} is not tested", other.name()),
             }
             assert_eq!(
                 scheme.validate().unwrap_err().to_string(),

@@ -1,6 +1,9 @@
 //! LU factorisation with row pivoting of a small dense matrix, reusing its storage.
 
-use saltus_linear::{Dense, LinearError, Lu};
+use saltus_linear::{Dense, LinearError, Lu, max_abs};
+
+/// From here on columns are eliminated in blocks.
+const BLOCKED: usize = 200;
 
 /// Without symmetry and without a large diagonal, so that rows are exchanged.
 fn matrix(n: usize) -> Dense {

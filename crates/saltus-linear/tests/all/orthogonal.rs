@@ -1,6 +1,6 @@
 //! Rank-revealing least squares: the minimum-norm solution of a possibly singular system.
 
-use saltus_linear::{Dense, MinimumNorm};
+use saltus_linear::{Dense, MinimumNorm, dot};
 
 fn dense(rows: usize, cols: usize, data: &[f64]) -> Dense {
     let mut a = Dense::zeros(rows, cols);

@@ -1,6 +1,6 @@
 //! The square matrix of a step: dense when small, sparse when large, one interface.
 
-use saltus_linear::{DENSE_LIMIT, LinearError, MatrixSink, SquareMatrix, max_abs};
+use saltus_linear::{DENSE_LIMIT, MatrixSink, SquareMatrix, axpy, max_abs};
 
 /// Tridiagonal matrix plus a far corner, unsymmetric.
 fn fill(a: &mut SquareMatrix, scale: f64) {
