@@ -158,7 +158,9 @@ impl CorridorScheme for ThetaScheme {
         memory.extend_from_slice(&self.earlier_increment);
         memory.extend_from_slice(&self.increment);
         memory.extend_from_slice(&self.guess);
-        self.problem.save_guess(memory);
+        if self.step.reactions.has_friction {
+            self.problem.save_guess(memory);
+        }
     }
 
     fn load(&mut self, memory: &[f64]) {
@@ -297,10 +299,12 @@ impl ThetaScheme {
             let nothing =
                 |rows: &SparseRows, i: usize| scale.velocity((rows, i), options.tolerance);
             step.reactions.find_sticking(start, nothing);
+            self.problem.begin_step_from_last();
+        } else {
+            self.problem.begin_step();
         }
         self.law.take_contacts(&step.start);
         self.active.probe.clone_from(&step.start.contacts);
-        self.problem.begin_step_from_last();
         self.is_posed = false;
         Ok(())
     }
