@@ -10,7 +10,7 @@ use crate::kit::{
 };
 use crate::round_off;
 use saltus_linear::{Shifted, SparseRows, axpy};
-use saltus_system::System;
+use saltus_system::{Structure, System};
 
 /// Number of corrections after which the round-off of the force is measured.
 const CHECK_ROUND_OFF_AFTER: u32 = 4;
@@ -37,7 +37,27 @@ struct Before<'a> {
     on_mean: bool,
 }
 
-impl Before<'_> {
+impl<'a> Before<'a> {
+    fn new(
+        options: &MoreauJeanOptions,
+        structure: Structure,
+        (start, law): (&'a Stage, &'a Stage),
+        on_mean: bool,
+    ) -> Self {
+        let predicted = options.forecast == Forecast::Predicted;
+        let own = options.evaluation == Evaluation::ThetaPoint || predicted;
+        Self {
+            at: if own && !structure.linear_contacts {
+                law
+            } else {
+                start
+            },
+            rates: if predicted { law } else { start },
+            v: &start.v,
+            on_mean,
+        }
+    }
+
     /// What the law of a row has beside `A v`, with the rows of `law`.
     fn constant(self, law: &Stage, row: Row) -> f64 {
         let rate = law.rate(row);
@@ -170,23 +190,6 @@ impl ThetaScheme {
         }
     }
 
-    /// Where the velocity before the impact is taken.
-    fn before(&self, options: &MoreauJeanOptions) -> Before<'_> {
-        let (start, law) = (&self.step.start, &self.law);
-        let predicted = options.forecast == Forecast::Predicted;
-        let own = options.evaluation == Evaluation::ThetaPoint || predicted;
-        Before {
-            at: if own && !self.structure.linear_contacts {
-                law
-            } else {
-                start
-            },
-            rates: if predicted { law } else { start },
-            v: &start.v,
-            on_mean: self.on_mean,
-        }
-    }
-
     /// The largest residual relative to its tolerance, which is round-off for the momentum of a prediction: that is accepted without a
     /// solve.
     fn residual(&mut self, options: &MoreauJeanOptions, system: &dyn System, h: f64) -> Residual {
@@ -220,14 +223,21 @@ impl ThetaScheme {
         system: &dyn System,
         h: f64,
     ) -> Convergence {
-        let mut problem = std::mem::take(&mut self.problem);
-        let before = self.before(options);
-        let (law, scale, v) = (&self.law, &self.scale, &self.v);
+        let Self {
+            step,
+            problem,
+            law,
+            scale,
+            v,
+            active,
+            ..
+        } = self;
+        let law = &*law;
+        let before = Before::new(options, self.structure, (&step.start, law), self.on_mean);
         let constant = |row: Row| before.constant(law, row);
         let nothing = |rows: &SparseRows, i: usize| scale.velocity((rows, i), options.tolerance);
-        let worst = if self.is_posed {
-            let reactions = &self.step.reactions;
-            problem.refresh_laws(system, reactions, law, Duration::Time(h));
+        if self.is_posed {
+            problem.refresh_laws(system, &step.reactions, law, Duration::Time(h));
             problem.set_offset(constant);
             problem.law_residual(law, v, nothing)
         } else {
@@ -239,17 +249,15 @@ impl ThetaScheme {
                 let residual = if is_equality { w.abs() } else { (-w).max(0.0) };
                 worst.include(residual, nothing(rows, i), location);
             };
-            for i in 0..self.step.dims.ng {
+            for i in 0..step.dims.ng {
                 include(Row::Bilateral(i), Location::Bilateral(i), true);
             }
-            for &i in &self.active.list {
+            for &i in &active.list {
                 let row = Row::Normal(i, law.contacts.first_row[i]);
                 include(row, Location::Contact(i), false);
             }
             worst
-        };
-        self.problem = problem;
-        worst
+        }
     }
 
     /// Whether the residual momentum of a step is small against the impulse of the forces, so that even with the same sign
@@ -272,52 +280,50 @@ impl ThetaScheme {
     ) -> Result<(), StepError> {
         self.turn(options, system, rule);
         let augmented = self.factorise(system, rule)?;
-        for (x, r) in self.delta.iter_mut().zip(&self.dynamics.residual) {
+        let Self {
+            step,
+            problem,
+            dynamics,
+            law,
+            turned,
+            v,
+            delta,
+            ..
+        } = self;
+        for (x, r) in delta.iter_mut().zip(&dynamics.residual) {
             *x = -r;
         }
-        let mut problem = std::mem::take(&mut self.problem);
-        let mut delta = std::mem::take(&mut self.delta);
-        let mut rates = std::mem::take(&mut self.constraint);
-        let before = self.before(options);
-        let (law, turned, v) = (&self.law, &self.turned, &self.v);
-        let constant = |row: Row| before.constant(law, row);
-        if augmented {
-            let bilateral = (0..self.step.dims.ng).map(Row::Bilateral);
-            let rate = |row: Row| {
-                let (rows, i) = law.row(row);
-                rows.dot(i, v) + constant(row)
-            };
-            rates.clear();
-            rates.extend(bilateral.map(rate));
-            let rows = law.row(Row::Bilateral(0)).0;
-            augment_force(rows, &rates, &self.scale.weights, &mut delta);
-        }
-        self.dynamics.iteration.solve(&mut delta);
+        let law = &*law;
+        let before = Before::new(options, self.structure, (&step.start, law), self.on_mean);
         // The problem is posed in the correction of the velocity.
         let offset = |row: Row| {
             let (rows, i) = law.row(row);
-            constant(row) + rows.dot(i, v)
+            before.constant(law, row) + rows.dot(i, v)
         };
+        if augmented {
+            let bilateral = (0..step.dims.ng).map(Row::Bilateral);
+            self.constraint.clear();
+            self.constraint.extend(bilateral.map(offset));
+            let rows = law.row(Row::Bilateral(0)).0;
+            augment_force(rows, &self.constraint, &self.scale.weights, delta);
+        }
+        dynamics.iteration.solve(delta);
         problem.pose_turned(
             system,
-            &self.step.reactions,
-            (&self.dynamics.iteration, law, law),
+            &step.reactions,
+            (&dynamics.iteration, law, law),
             &self.active.list,
             Duration::Time(rule.h),
-            &delta,
+            delta,
             &|row| turned.row(law, row),
             offset,
         );
-        self.step.reactions.clear();
-        let solved = problem.solve(system, &mut self.step.reactions, law, rule.end);
-        self.problem = problem;
-        self.delta = delta;
-        self.constraint = rates;
-        solved?;
-        self.redundant = self.problem.redundant;
-        self.step.reactions.add(&self.problem, 1.0);
-        self.problem.respond(&mut self.delta);
-        axpy(1.0, &self.delta, &mut self.v);
+        step.reactions.clear();
+        problem.solve(system, &mut step.reactions, law, rule.end)?;
+        self.redundant = problem.redundant;
+        step.reactions.add(problem, 1.0);
+        problem.respond(delta);
+        axpy(1.0, delta, v);
         Ok(())
     }
 
