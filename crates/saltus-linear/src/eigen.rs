@@ -1,6 +1,10 @@
-//! Eigenvalues and eigenvectors of a small symmetric matrix.
+//! Eigenvalues and eigenvectors of a small matrix.
 
 use crate::dense::Dense;
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, evd_real, evd_scratch};
+use faer::{MatMut, MatRef, Par, Spec};
 
 /// Rotations of a matrix stop after this many sweeps; six or so suffice.
 const SWEEPS: usize = 60;
@@ -40,6 +44,55 @@ pub fn symmetric_eigen(a: &Dense) -> (Vec<f64>, Dense) {
     (order.iter().map(|&i| a[(i, i)]).collect(), sorted)
 }
 
+/// Eigenvalues of the square matrix `a`, each as real and imaginary part, and the eigenvectors as the rows of a matrix; `None` where the
+/// iteration does not arrive. Of a conjugate pair the first has the positive imaginary part, the row of the first is the real part of
+/// its vector and the row of the second the imaginary part.
+///
+/// QR iterations on the Hessenberg form by `faer`.
+#[must_use]
+pub fn general_eigen(a: &Dense) -> Option<(Vec<[f64; 2]>, Dense)> {
+    let n = a.rows();
+    let mut vectors = Dense::zeros(n, n);
+    let (mut re, mut im) = (vec![0.0; n], vec![0.0; n]);
+    if n == 0 || !a.as_slice().iter().all(|x| x.is_finite()) {
+        return (n == 0).then_some((Vec::new(), vectors));
+    }
+    let (left, right) = (ComputeEigenvectors::No, ComputeEigenvectors::Yes);
+    let need = evd_scratch::<f64>(n, left, right, Par::Seq, Spec::default());
+    evd_real(
+        MatRef::from_row_major_slice(a.as_slice(), n, n),
+        DiagMut::from_slice_mut(&mut re),
+        DiagMut::from_slice_mut(&mut im),
+        None,
+        // The columns of the vectors are the rows here.
+        Some(MatMut::from_column_major_slice_mut(
+            vectors.as_mut_slice(),
+            n,
+            n,
+        )),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(need)),
+        Spec::default(),
+    )
+    .ok()?;
+    let mut k = 0;
+    while k + 1 < n {
+        if im[k] == 0.0 {
+            k += 1;
+            continue;
+        }
+        if im[k] < 0.0 {
+            (im[k], im[k + 1]) = (im[k + 1], im[k]);
+            vectors.row_mut(k + 1).iter_mut().for_each(|x| *x = -*x);
+        }
+        k += 2;
+    }
+    Some((
+        re.into_iter().zip(im).map(|(a, b)| [a, b]).collect(),
+        vectors,
+    ))
+}
+
 /// Makes the entry `(p, q)` zero; `false` where it is round-off already.
 fn rotate(a: &mut Dense, vectors: &mut Dense, p: usize, q: usize) -> bool {
     let (off, one, other) = (a[(p, q)], a[(p, p)], a[(q, q)]);
@@ -69,6 +122,7 @@ fn rotate(a: &mut Dense, vectors: &mut Dense, p: usize, q: usize) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::vector::dot;
@@ -96,6 +150,40 @@ mod tests {
                 assert!((found - expected).abs() < 1e-13, "{k} {l}: {found}");
             }
         }
+    }
+
+    #[test]
+    fn complex_pairs_and_real_values_of_a_matrix_solve_its_equation() {
+        let n = 7;
+        let mut a = Dense::zeros(n, n);
+        for i in 0..n {
+            for j in 0..n {
+                a[(i, j)] = ((3 * i + 5 * j * j + 1) % 7) as f64 - 3.0 + 0.1 * i as f64;
+            }
+        }
+        let (values, vectors) = general_eigen(&a).unwrap();
+        let product = |x: &[f64]| -> Vec<f64> { (0..n).map(|i| dot(a.row(i), x)).collect() };
+        let mut pairs = 0;
+        let mut k = 0;
+        while k < n {
+            let [re, im] = values[k];
+            let x = vectors.row(k);
+            let zero = vec![0.0; n];
+            let (y, next) = if im == 0.0 {
+                (zero.as_slice(), 1)
+            } else {
+                assert!(im > 0.0 && values[k + 1] == [re, -im]);
+                pairs += 1;
+                (vectors.row(k + 1), 2)
+            };
+            let (ax, ay) = (product(x), product(y));
+            for i in 0..n {
+                assert!((ax[i] - re * x[i] + im * y[i]).abs() < 1e-12);
+                assert!((ay[i] - re * y[i] - im * x[i]).abs() < 1e-12);
+            }
+            k += next;
+        }
+        assert!(pairs > 0 && pairs < 4, "{values:?}");
     }
 
     #[test]
