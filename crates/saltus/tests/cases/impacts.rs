@@ -293,10 +293,11 @@ fn outcome_of(text: &str) -> saltus::Outcome {
     recorded(text).outcome().unwrap().clone()
 }
 
-/// Steps in which contact `name` carries an impulse, but nothing in the step before.
+/// Steps in which contact `name` carries an impulse, but nothing in the step before; what touches at the start is closed.
 fn onsets(ran: &Ran, name: &str) -> Vec<usize> {
     let impulse = ran.column(&format!("impulse.{name}"));
-    (1..impulse.len())
+    let touches = ran.column(&format!("gap.{name}"))[0] <= 1e-12;
+    (1 + usize::from(touches)..impulse.len())
         .filter(|&k| impulse[k] > 0.0 && impulse[k - 1] <= 0.0)
         .collect()
 }
