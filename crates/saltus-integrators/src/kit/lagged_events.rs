@@ -18,6 +18,8 @@ enum Phase {
     Hits([f64; 3]),
     /// It stays closed.
     Closed,
+    /// Its impact is over, and it leaves with the rest of the impulse.
+    Leaves,
 }
 
 /// A step as far as its events depend on it.
@@ -103,13 +105,14 @@ impl LaggedEvents {
             let waits =
                 |after: f64, first: f64| begins(i) && (after > still || lasts && first >= -still);
             let phase = match (self.phase(id), p > 0.0) {
-                (None, true) if hits(i) || strikes && before <= still || after > still => {
+                (None, true) if hits(i) || strikes && before <= still => {
                     Some(Phase::Hits([before, p, lost]))
                 }
                 (Some(Phase::Hits([first, sum, taken])), true) => {
                     Some(Phase::Hits([first, sum + p, taken + lost]))
                 }
-                (None, true) => {
+                (Some(Phase::Leaves), true) if after > still => Some(Phase::Leaves),
+                (None | Some(Phase::Leaves), true) => {
                     note(EventKind::Close, [before, after], p, lost);
                     Some(Phase::Closed)
                 }
@@ -124,7 +127,7 @@ impl LaggedEvents {
                     None
                 }
                 (Some(Phase::Closed), true) => Some(Phase::Closed),
-                (None, false) => None,
+                (None | Some(Phase::Leaves), false) => None,
             };
             match phase {
                 Some(Phase::Hits([first, sum, taken]))
@@ -134,6 +137,8 @@ impl LaggedEvents {
                     if after <= still {
                         note(EventKind::Close, [first, after], 0.0, 0.0);
                         next.push((id, Phase::Closed));
+                    } else if p > 0.0 {
+                        next.push((id, Phase::Leaves));
                     }
                 }
                 Some(phase) => next.push((id, phase)),
@@ -156,6 +161,7 @@ impl LaggedEvents {
                     memory.extend_from_slice(numbers);
                 }
                 Phase::Closed => memory.extend([0.0; 4]),
+                Phase::Leaves => memory.extend([2.0, 0.0, 0.0, 0.0]),
             }
         }
     }
@@ -175,6 +181,7 @@ impl LaggedEvents {
         for entry in own.chunks_exact(6) {
             let phase = match entry[2] {
                 0.0 => Phase::Closed,
+                2.0 => Phase::Leaves,
                 _ => Phase::Hits([entry[3], entry[4], entry[5]]),
             };
             self.phases.push((whole([entry[0], entry[1]]), phase));
