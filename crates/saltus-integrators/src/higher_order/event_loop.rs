@@ -500,6 +500,7 @@ impl EventLoop {
                 // The impact has the impulse; what it left closes.
                 let (before, impulse) = match kind {
                     EventKind::Close | EventKind::Accumulation if has_hit => (b.after[i], 0.0),
+                    EventKind::Open => (b.before[i], 0.0),
                     _ => (b.before[i], b.impulse[i]),
                 };
                 let at = (kind, self.at.t);
