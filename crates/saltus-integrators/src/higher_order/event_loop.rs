@@ -6,12 +6,11 @@ use super::explicit;
 use super::implicit::Implicit;
 use super::options::HigherOrderOptions;
 use super::projection::Projection;
-use super::stages::{Piece, Stages, noise, note_opening, speed_noise};
+use super::stages::{Piece, Stages, noise, note_opening, pressed, speed_noise};
 use crate::certificate::Entry;
 use crate::integrator::{ContactState, Event, EventKind, StepError, StepReport};
 use crate::kit::{
-    Duration, MomentumScale, Row, Stage, Step, StepProblem, Works, energy_at, normal_event,
-    not_finite,
+    MomentumScale, Row, Stage, Step, StepProblem, Works, energy_at, normal_event, not_finite,
 };
 use saltus_linear::{axpy, max_abs};
 use saltus_system::{ContactId, State, System};
@@ -571,35 +570,4 @@ impl EventLoop {
             h: h.min(self.nominal),
         }
     }
-}
-
-/// The accelerations `free` without and `full` with the forces of the contacts `closed` and of the constraints, at a stage whose mass and
-/// rows are placed.
-fn pressed(
-    system: &dyn System,
-    (step, problem): (&mut Step, &mut StepProblem),
-    at: &mut Stage,
-    closed: &[usize],
-    (free, full): (&mut Vec<f64>, &mut Vec<f64>),
-) -> Result<(), StepError> {
-    at.evaluate_force(system)?;
-    at.evaluate_bias(system);
-    free.copy_from_slice(&at.force);
-    at.mass.solve(free);
-    let at = &*at;
-    let bias = |row: Row| at.bias(row);
-    let reactions = &mut step.reactions;
-    problem.pose(
-        system,
-        reactions,
-        (at, at),
-        closed,
-        Duration::Force,
-        free,
-        bias,
-    );
-    problem.solve(system, reactions, at, at.t)?;
-    full.copy_from_slice(free);
-    problem.respond(full);
-    Ok(())
 }

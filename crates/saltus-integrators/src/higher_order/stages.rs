@@ -3,7 +3,7 @@
 use super::NAME;
 use super::tableaux::Tableau;
 use crate::integrator::StepError;
-use crate::kit::{Row, Stage, Step, TangentRate, Works, combine};
+use crate::kit::{Duration, Row, Stage, Step, StepProblem, TangentRate, Works, combine};
 use saltus_linear::{Dense, axpy, dot, max_abs};
 use saltus_system::System;
 
@@ -210,4 +210,35 @@ pub(super) fn speed_noise(step: &Step, stage: &Stage, row: Row) -> f64 {
     let size: f64 = matrix.values(i).iter().map(|w| w.abs()).sum();
     let speed = max_abs(&stage.v).max(max_abs(&step.start.v));
     1e-12 * size * speed
+}
+
+/// The accelerations `free` without and `full` with the forces of the contacts `closed` and of the constraints, at a stage whose mass and
+/// rows are placed.
+pub(super) fn pressed(
+    system: &dyn System,
+    (step, problem): (&mut Step, &mut StepProblem),
+    at: &mut Stage,
+    closed: &[usize],
+    (free, full): (&mut Vec<f64>, &mut Vec<f64>),
+) -> Result<(), StepError> {
+    at.evaluate_force(system)?;
+    at.evaluate_bias(system);
+    free.copy_from_slice(&at.force);
+    at.mass.solve(free);
+    let at = &*at;
+    let bias = |row: Row| at.bias(row);
+    let reactions = &mut step.reactions;
+    problem.pose(
+        system,
+        reactions,
+        (at, at),
+        closed,
+        Duration::Force,
+        free,
+        bias,
+    );
+    problem.solve(system, reactions, at, at.t)?;
+    full.copy_from_slice(free);
+    problem.respond(full);
+    Ok(())
 }
