@@ -31,6 +31,9 @@ pub(crate) struct StepEnds<'a> {
     pub(crate) state: &'a [ContactState],
     /// Whether contacts that were open and carry an impulse may have just hit.
     pub(crate) is_impact: bool,
+    /// Whether the law takes the velocity at the start: a contact that does not approach there, and leaves, has hit in between. Where the
+    /// law takes the arrival, that is a flight shorter than the step, of a contact that comes to rest.
+    pub(crate) from_start: bool,
 }
 
 impl StepEnds<'_> {
@@ -197,8 +200,9 @@ impl ContactHistory {
                 return false;
             }
             let last = self.last(set.id[i]);
+            let turns = || step.from_start && last.is_none() && leaves(i);
             last.unwrap_or(ContactState::Open) == ContactState::Open
-                && (arrives(i) < -step.tolerance(i, fastest) || last.is_none() && leaves(i))
+                && (arrives(i) < -step.tolerance(i, fastest) || turns())
         };
         // An impact passes through contacts that only touch, and makes their velocities jump, too.
         let strikes = (0..set.len()).any(hits);
@@ -323,6 +327,7 @@ mod tests {
             row_impulse: &[],
             state: &[],
             is_impact: true,
+            from_start: true,
         };
         history.note(&ends, &mut list);
         list.iter().map(|e| (e.contact.0, e.kind)).collect()

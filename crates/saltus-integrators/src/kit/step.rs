@@ -397,6 +397,7 @@ impl Step {
             row_impulse: &reactions.row,
             state: &reactions.state,
             is_impact,
+            from_start: !self.has_arrival,
         };
         self.history.note(&ends, &mut self.events);
     }

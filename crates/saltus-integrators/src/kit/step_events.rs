@@ -46,6 +46,7 @@ impl RowVelocities {
             row_impulse: reactions.row_impulse,
             state: reactions.state,
             is_impact: true,
+            from_start: true,
         };
         history.note(&ends, events);
     }
