@@ -73,6 +73,12 @@ fn notes(model: &Model, found: &Modes) -> Vec<String> {
             "{contacts} of the start do not count: the modes are those of the open system"
         ));
     }
+    if found.asymmetry > 0.0 {
+        let share = general(digits(found.asymmetry));
+        notes.push(format!(
+            "forces that follow the motion make the stiffness unsymmetric, by {share} of its size: modes may flutter, and damping is not told"
+        ));
+    }
     if model.initial.v.iter().any(|v| *v != 0.0) {
         notes.push("velocities of the start do not count".to_owned());
     }
@@ -98,10 +104,16 @@ fn table(model: &Model, found: &Modes) -> String {
         let omega = mode.omega();
         let (period, ratio) = match mode.damping_ratio {
             Some(ratio) => (cell(TAU / omega), cell(ratio)),
-            None if mode.eigenvalue < 0.0 => {
-                let rate = cell((-mode.eigenvalue).sqrt());
-                (format!("grows by e^({rate} t)"), String::new())
+            None if mode.growth() > 0.0 => {
+                let flutters = if omega > 0.0 { "flutters, " } else { "" };
+                let rate = cell(mode.growth());
+                (format!("{flutters}grows by e^({rate} t)"), String::new())
             }
+            None if mode.growth() < 0.0 => {
+                let rate = cell(mode.growth());
+                (format!("flutters, decays by e^({rate} t)"), String::new())
+            }
+            None if omega > 0.0 => (cell(TAU / omega), String::new()),
             None => ("rigid".to_owned(), String::new()),
         };
         let line = format!(
@@ -141,7 +153,7 @@ fn write(folder: &Path, model: &Model, found: &Modes) -> Result<String, String> 
 }
 
 fn numbers(list: &[Mode]) -> String {
-    let mut text = String::from("mode,eigenvalue,omega,frequency,period,damping_ratio\n");
+    let mut text = String::from("mode,eigenvalue,omega,frequency,period,damping_ratio,growth\n");
     for (k, mode) in list.iter().enumerate() {
         let omega = mode.omega();
         let period = if omega > 0.0 {
@@ -152,11 +164,12 @@ fn numbers(list: &[Mode]) -> String {
         let ratio = mode.damping_ratio.map(|ratio| format!("{ratio}"));
         let _ = writeln!(
             text,
-            "{},{},{omega},{},{period},{}",
+            "{},{},{omega},{},{period},{},{}",
             k + 1,
             mode.eigenvalue,
             omega / TAU,
-            ratio.unwrap_or_default()
+            ratio.unwrap_or_default(),
+            mode.growth()
         );
     }
     text

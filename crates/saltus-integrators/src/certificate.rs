@@ -26,14 +26,12 @@ pub enum Entry {
     ImpactLaw,
     /// The same with `u⁻` along its own directions, as the columns have it, of schemes whose law takes it otherwise.
     ImpactLawColumns,
-    /// Distance of the reactions from their friction cones.
+    /// Distance of the reactions from their friction cones; without friction, by how much one pulls.
     Cone,
     /// Largest slip of a contact whose reaction is inside its friction cone: it should stick.
     StickVelocity,
     /// Work of friction where it is positive: friction only dissipates.
     FrictionWork,
-    /// Deepest penetration at the end of the step of a contact that the step did not look at.
-    MissedContact,
     /// `ΔE − W_ext − W_damping − W_impact`, the algorithmic dissipation of the scheme accounted for where it is known.
     EnergyBalance,
     /// `max |‖quaternion‖ − 1|`.
@@ -42,7 +40,7 @@ pub enum Entry {
 
 impl Entry {
     /// All entries, in the order of the report.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 14] = [
         Self::Dynamics,
         Self::BilateralPosition,
         Self::BilateralVelocity,
@@ -55,7 +53,6 @@ impl Entry {
         Self::Cone,
         Self::StickVelocity,
         Self::FrictionWork,
-        Self::MissedContact,
         Self::EnergyBalance,
         Self::QuaternionNorm,
     ];
@@ -76,7 +73,6 @@ impl Entry {
             Self::Cone => "cone",
             Self::StickVelocity => "stick_velocity",
             Self::FrictionWork => "friction_work",
-            Self::MissedContact => "missed_contact",
             Self::EnergyBalance => "energy_balance",
             Self::QuaternionNorm => "quaternion_norm",
         }
@@ -87,10 +83,7 @@ impl Entry {
     pub fn unit(self) -> &'static str {
         match self {
             Self::Dynamics | Self::Cone => "N·s",
-            Self::BilateralPosition
-            | Self::Penetration
-            | Self::ComplementarityPosition
-            | Self::MissedContact => "m",
+            Self::BilateralPosition | Self::Penetration | Self::ComplementarityPosition => "m",
             Self::BilateralVelocity
             | Self::ComplementarityVelocity
             | Self::ImpactLaw
@@ -120,7 +113,6 @@ impl Entry {
             Self::Cone => "distance of a reaction from its friction cone",
             Self::StickVelocity => "largest slip of a contact that sticks",
             Self::FrictionWork => "work that friction should not have done",
-            Self::MissedContact => "deepest penetration of a contact the step did not look at",
             Self::EnergyBalance => "energy that no force, damper or impact accounts for",
             Self::QuaternionNorm => "deviation of a quaternion from norm one",
         }

@@ -17,6 +17,8 @@
 //!
 //! References: Paoli, Schatzman (2002); Acary, *Numerical methods for nonsmooth mechanical systems*, eqs. 42, 43.
 
+mod obstacles;
+
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::refuse_laws_of_joints;
 use crate::integrator::{Integrator, StepError, StepReport};
@@ -26,6 +28,7 @@ use crate::kit::{
 };
 use crate::round_off;
 use crate::scheme::{OptionsError, check_tolerance};
+use obstacles::average_obstacles;
 use saltus_linear::{SquareMatrix, is_zero, max_abs};
 use saltus_system::{ContactSet, Point, State, System};
 use schemars::JsonSchema;
@@ -116,6 +119,8 @@ struct SchatzmanPaoli {
     part: ContactSet,
     /// The same with obstacles where they are at the end of the step and at the start of the last one.
     moved: ContactSet,
+    /// Mean rates of the rows of the set over the step before and over this one (rows).
+    rates: (Vec<f64>, Vec<f64>),
     y: Vec<f64>,   // (nq)
     gap: Vec<f64>, // g of the bilateral constraints at q_{k+1} (ng)
     stiffness: SquareMatrix,
@@ -179,6 +184,7 @@ impl CorridorScheme for SchatzmanPaoli {
             law: Stage::new(system),
             part: ContactSet::default(),
             moved: ContactSet::default(),
+            rates: Default::default(),
             y: vec![0.0; step.dims.nq],
             gap: vec![0.0; step.dims.ng],
             stiffness: matrix(),
@@ -487,43 +493,22 @@ impl SchatzmanPaoli {
         step.end.place(system, NAME)?;
         // Its velocity is that of the time of the impulses.
         step.mean.copy_from_slice(&step.end.v);
+        self.mean_rates(system);
+        let step = &mut self.step;
         let redundant = self.problem.redundant;
         let report = step.finish_with_mean(system, state, None, iterations, redundant)?;
         // The end of the step is the start of the next one by now.
-        let (before, now) = (&step.end.contacts, &step.start.contacts);
         let lagged = LaggedStep {
             t: end,
-            contacts: now,
+            contacts: &step.start.contacts,
             velocities: (&self.w_k, &self.w),
-            rates: (&before.rate, &now.rate),
+            rates: (&self.rates.0, &self.rates.1),
             impulse: &step.reactions.normal,
         };
         self.events.note(&lagged, &mut step.events);
         std::mem::swap(&mut self.w, &mut self.w_k);
         self.h_k = h;
         Ok(report)
-    }
-}
-
-/// Takes the mean of the gaps of `part` at `y` with obstacles where they are at the two times, weighted as the positions in `y` are: what
-/// stays closed on an obstacle that accelerates then rests on it. `moved` are the same contacts.
-fn average_obstacles(
-    system: &dyn System,
-    (part, moved): (&mut ContactSet, &mut ContactSet),
-    y: &[f64],
-    e: f64,
-    (before, after): (f64, f64),
-) {
-    moved.clone_from(part);
-    part.gap.fill(0.0);
-    for (t, weight) in [(before, e), (after, 1.0)] {
-        if weight == 0.0 {
-            continue;
-        }
-        system.evaluate_contacts(t, y, moved);
-        for (sum, gap) in part.gap.iter_mut().zip(&moved.gap) {
-            *sum += weight * gap / (1.0 + e);
-        }
     }
 }
 

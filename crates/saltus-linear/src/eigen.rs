@@ -1,6 +1,10 @@
-//! Eigenvalues and eigenvectors of a small symmetric matrix.
+//! Eigenvalues and eigenvectors of a small matrix.
 
 use crate::dense::Dense;
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, evd_real, evd_scratch};
+use faer::{MatMut, MatRef, Par, Spec};
 
 /// Rotations of a matrix stop after this many sweeps; six or so suffice.
 const SWEEPS: usize = 60;
@@ -38,6 +42,55 @@ pub fn symmetric_eigen(a: &Dense) -> (Vec<f64>, Dense) {
         sorted.row_mut(k).copy_from_slice(vectors.row(i));
     }
     (order.iter().map(|&i| a[(i, i)]).collect(), sorted)
+}
+
+/// Eigenvalues of the square matrix `a`, each as real and imaginary part, and the eigenvectors as the rows of a matrix; `None` where the
+/// iteration does not arrive. Of a conjugate pair the first has the positive imaginary part, the row of the first is the real part of
+/// its vector and the row of the second the imaginary part.
+///
+/// QR iterations on the Hessenberg form by `faer`.
+#[must_use]
+pub fn general_eigen(a: &Dense) -> Option<(Vec<[f64; 2]>, Dense)> {
+    let n = a.rows();
+    let mut vectors = Dense::zeros(n, n);
+    let (mut re, mut im) = (vec![0.0; n], vec![0.0; n]);
+    if n == 0 || !a.as_slice().iter().all(|x| x.is_finite()) {
+        return (n == 0).then_some((Vec::new(), vectors));
+    }
+    let (left, right) = (ComputeEigenvectors::No, ComputeEigenvectors::Yes);
+    let need = evd_scratch::<f64>(n, left, right, Par::Seq, Spec::default());
+    evd_real(
+        MatRef::from_row_major_slice(a.as_slice(), n, n),
+        DiagMut::from_slice_mut(&mut re),
+        DiagMut::from_slice_mut(&mut im),
+        None,
+        // The columns of the vectors are the rows here.
+        Some(MatMut::from_column_major_slice_mut(
+            vectors.as_mut_slice(),
+            n,
+            n,
+        )),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(need)),
+        Spec::default(),
+    )
+    .ok()?;
+    let mut k = 0;
+    while k + 1 < n {
+        if im[k] == 0.0 {
+            k += 1;
+            continue;
+        }
+        if im[k] < 0.0 {
+            (im[k], im[k + 1]) = (im[k + 1], im[k]);
+            vectors.row_mut(k + 1).iter_mut().for_each(|x| *x = -*x);
+        }
+        k += 2;
+    }
+    Some((
+        re.into_iter().zip(im).map(|(a, b)| [a, b]).collect(),
+        vectors,
+    ))
 }
 
 /// Makes the entry `(p, q)` zero; `false` where it is round-off already.

@@ -34,7 +34,7 @@ mod workspace;
 pub use band_sweep::Sweep;
 pub use cholesky::Cholesky;
 pub use dense::Dense;
-pub use eigen::symmetric_eigen;
+pub use eigen::{general_eigen, symmetric_eigen};
 pub use lu::Lu;
 pub use ordering::minimum_degree;
 pub use orthogonal::{MinimumNorm, RANK_TOLERANCE};

@@ -1,7 +1,7 @@
 //! Eigenfrequencies and mode shapes about a state: `K u + Gᵀ λ = ω² M u` with `G u = 0`.
 //!
-//! `K` is the symmetric part of the stiffness at rest, with what the forces of bilateral constraints add to it; contacts do
-//! not count. The block Lanczos method runs on the inverse of `K + s M` bordered by `G`, with the inner product of `M`
+//! `K` is the stiffness at rest, with what the forces of bilateral constraints add to it; contacts do
+//! not count. Where it is not symmetric, because a force follows the motion, eigenvalues may be complex (`unsymmetric.rs`). Else the block Lanczos method runs on the inverse of `K + s M` bordered by `G`, with the inner product of `M`
 //! (Grimes, Lewis, Simon 1994), orthogonalised in full; the shift `s` is brought to the size of the lowest elastic eigenvalue,
 //! so that rigid motions do no harm and low frequencies keep their digits.
 
@@ -10,6 +10,11 @@ use saltus_linear::{
     symmetric_eigen,
 };
 use saltus_system::{ContactSet, Point, Reach, State, System};
+
+mod unsymmetric;
+
+/// A skew part of the stiffness below this share of the whole is round-off.
+const SYMMETRIC: f64 = 1e-8;
 
 /// Vectors that are multiplied together: eigenvalues of up to this multiplicity are found at once.
 const BLOCK: usize = 6;
@@ -38,19 +43,37 @@ const SHIFTS: usize = 20;
 /// A mode of vibration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mode {
-    /// `ω²` [1/s²]; 0 for rigid motions, negative where the state is unstable.
+    /// `ω²` [1/s²], or its real part; 0 for rigid motions, negative where the state is unstable.
     pub eigenvalue: f64,
-    /// Shape (nv), with `uᵀ M u = 1`.
+    /// Imaginary part of `ω²` [1/s²], of one sign in each mode of a pair that flutters, else 0.
+    pub imaginary: f64,
+    /// Shape (nv), with `uᵀ M u = 1`; of a pair that flutters the real part in the first mode and the imaginary one in the second.
     pub shape: Vec<f64>,
-    /// `uᵀ C u / (2 ω)`: the damping ratio where damping does not couple modes; `None` where `ω` is not positive.
+    /// `uᵀ C u / (2 ω)`: the damping ratio where damping does not couple modes; `None` where `ω` is not positive or the stiffness not
+    /// symmetric.
     pub damping_ratio: Option<f64>,
 }
 
 impl Mode {
-    /// Circular frequency `ω` [rad/s]; 0 where the eigenvalue is not positive.
+    /// Circular frequency `ω` [rad/s]; 0 where the motion does not oscillate.
     #[must_use]
     pub fn omega(&self) -> f64 {
-        self.eigenvalue.max(0.0).sqrt()
+        if self.imaginary == 0.0 {
+            return self.eigenvalue.max(0.0).sqrt();
+        }
+        let size = self.eigenvalue.hypot(self.imaginary);
+        (0.5 * (size + self.eigenvalue)).max(0.0).sqrt()
+    }
+
+    /// Rate at which the motion grows [1/s], negative where it decays; damping does not count.
+    #[must_use]
+    pub fn growth(&self) -> f64 {
+        if self.imaginary == 0.0 {
+            return (-self.eigenvalue).max(0.0).sqrt();
+        }
+        let size = self.eigenvalue.hypot(self.imaginary);
+        let rate = (0.5 * (size - self.eigenvalue)).max(0.0).sqrt();
+        rate * self.imaginary.signum()
     }
 }
 
@@ -63,6 +86,8 @@ pub struct Modes {
     pub acceleration: f64,
     /// Contacts that are closed, which do not count.
     pub closed: usize,
+    /// Size of the skew part of the stiffness, relative to the whole; 0 where that is round-off.
+    pub asymmetry: f64,
 }
 
 /// Why there are no modes.
@@ -75,6 +100,19 @@ pub enum ModesError {
     /// Nothing can move.
     #[error("no modes: the constraints leave nothing that moves")]
     Rigid,
+    /// The stiffness of a large system is not symmetric.
+    #[error(
+        "no modes: forces that follow the motion make the stiffness unsymmetric, by {asymmetry:.1e} of its size, and {size} coordinates and \
+         constraints are more than the {most} for which such modes are found; a coarser mesh may do, or a load that keeps its direction"
+    )]
+    Unsymmetric {
+        /// Skew part, relative.
+        asymmetry: f64,
+        /// Unknowns.
+        size: usize,
+        /// Most unknowns.
+        most: usize,
+    },
     /// The iteration did not arrive.
     #[error("{found} of {wanted} modes were found with {vectors} vectors; ask for fewer")]
     NotConverged {
@@ -95,6 +133,9 @@ pub fn modes(system: &dyn System, state: &State, count: usize) -> Result<Modes, 
     let mut problem = Problem::new(system, state)?;
     let count = count.min(problem.nv);
     let shift = problem.shift()?;
+    if problem.asymmetry > 0.0 {
+        return problem.unsymmetric(system, state, shift, count);
+    }
     let (pairs, vectors) = problem.lanczos(count, 10 * count + 200, CONVERGED, ACCEPTED);
     let exhausted = vectors >= problem.freedom();
     if pairs.is_empty() && exhausted {
@@ -116,6 +157,7 @@ pub fn modes(system: &dyn System, state: &State, count: usize) -> Result<Modes, 
         list,
         acceleration: problem.acceleration,
         closed: problem.closed,
+        asymmetry: 0.0,
     })
 }
 
@@ -127,6 +169,18 @@ impl MatrixSink for Symmetric<'_> {
         self.0.entry(row, col, 0.5 * value);
         self.0.entry(col, row, 0.5 * value);
     }
+}
+
+/// Adds the stiffness with what the forces `lambda` of the constraints add to it.
+fn stiffness(system: &dyn System, at: Point<'_>, lambda: &[f64], sink: &mut dyn MatrixSink) {
+    system.stiffness(at, sink);
+    let mut opposing = Shifted {
+        sink,
+        factor: -1.0,
+        row: 0,
+        col: 0,
+    };
+    system.g_curvature(at.t, at.q, lambda, &mut opposing);
 }
 
 struct Problem {
@@ -142,6 +196,10 @@ struct Problem {
     largest: f64,
     acceleration: f64,
     closed: usize,
+    /// Forces of the constraints (ng) \[N\].
+    lambda: Vec<f64>,
+    /// Skew part of the stiffness, relative; 0 where it is round-off.
+    asymmetry: f64,
     seed: u64,
 }
 
@@ -166,22 +224,17 @@ impl Problem {
             largest: 0.0,
             acceleration: 0.0,
             closed: 0,
+            lambda: Vec::new(),
+            asymmetry: 0.0,
             seed: 1,
         };
         system.mass(&state.q, &mut Symmetric(&mut problem.mass));
         system.damping(at, &mut Symmetric(&mut problem.damping));
         system.g_jacobian(state.t, &state.q, &mut problem.jacobian);
         problem.jacobian.finish(ng);
-        let lambda = problem.reactions(system, at)?;
+        problem.lambda = problem.reactions(system, at)?;
         let mut symmetric = Symmetric(&mut problem.stiffness);
-        system.stiffness(at, &mut symmetric);
-        let mut opposing = Shifted {
-            sink: &mut symmetric,
-            factor: -1.0,
-            row: 0,
-            col: 0,
-        };
-        system.g_curvature(state.t, &state.q, &lambda, &mut opposing);
+        stiffness(system, at, &problem.lambda, &mut symmetric);
         for matrix in [
             &mut problem.mass,
             &mut problem.stiffness,
@@ -190,6 +243,7 @@ impl Problem {
             matrix.finish();
         }
         problem.largest = problem.largest();
+        problem.asymmetry = problem.asymmetry(system, at);
         let mut set = ContactSet::default();
         system.detect(state.t, &state.q, Reach::All, &mut set);
         let size = max_abs(&state.q);
@@ -314,6 +368,7 @@ impl Problem {
         let damping = self.damping.form(&shape, &shape);
         Mode {
             eigenvalue,
+            imaginary: 0.0,
             damping_ratio: (omega > 0.0).then(|| damping / (2.0 * omega)),
             shape,
         }
@@ -328,8 +383,16 @@ impl Problem {
         x
     }
 
-    /// A vector without a pattern, the same in every run.
+    /// A motion without a pattern that the constraints leave, the same in every run.
     fn any(&mut self) -> Vec<f64> {
+        let vector = self.direction();
+        let mut mx = vec![0.0; self.nv];
+        self.mass.apply(&vector, &mut mx);
+        self.apply(&mx)
+    }
+
+    /// A vector without a pattern, the same in every run (nv).
+    fn direction(&mut self) -> Vec<f64> {
         let mut next = || {
             // Xorshift (Marsaglia 2003).
             self.seed = self.seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -339,10 +402,7 @@ impl Problem {
             x ^= x >> 31;
             (x >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
         };
-        let vector: Vec<f64> = (0..self.nv).map(|_| next()).collect();
-        let mut mx = vec![0.0; self.nv];
-        self.mass.apply(&vector, &mut mx);
-        self.apply(&mx)
+        (0..self.nv).map(|_| next()).collect()
     }
 
     /// Up to `wanted` eigenvalues `1 / (ω² + s)` of largest size with their vectors, and the number of vectors used: until their

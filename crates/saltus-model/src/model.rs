@@ -360,7 +360,7 @@ impl Parts {
         let (scope, errors) = definition.survey();
         errors.iter().for_each(|error| findings.formula(error));
         let plan = plan(document, &scope, findings);
-        let flexible = flexible::assemble(document, folder, &scope, findings)?;
+        let flexible = flexible::assemble(document, folder, &scope, plan.start, findings)?;
         let mut initial = flexible::initial(&flexible, document, &scope, plan.start, findings);
         let mut start = Start::default();
         if findings.diagnostics.is_empty() {

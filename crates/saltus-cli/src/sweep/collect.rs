@@ -54,13 +54,23 @@ impl std::fmt::Display for Number {
 }
 
 impl Collection {
-    /// The numbers called `names`, or those that are collected unasked, of runs such as those of `model`.
-    pub fn of(names: &[String], model: &Model) -> Result<Self, String> {
-        let (columns, begun) = begun(model)?;
+    /// The numbers called `names`, or those that are collected unasked, of runs such as those of `model` and of `others`, which may have
+    /// other schemes.
+    pub fn of(
+        names: &[String],
+        model: &Model,
+        others: impl Iterator<Item = Model>,
+    ) -> Result<Self, String> {
+        let (columns, first) = begun(model)?;
         if names.is_empty() {
             return Ok(Self::unasked(&columns, model));
         }
-        let known: Vec<(String, Source)> = sources(&columns, &begun).collect();
+        let mut known: Vec<(String, Source)> = sources(&columns, &first).collect();
+        for (columns, summary) in others.filter_map(|other| begun(&other).ok()) {
+            let new = sources(&columns, &summary).filter(|number| !known.contains(number));
+            let new: Vec<_> = new.collect();
+            known.extend(new);
+        }
         let mut found: Vec<(String, Source)> = Vec::new();
         for pattern in names {
             let mut fitting = known.iter().filter(|(name, _)| matches(pattern, name));

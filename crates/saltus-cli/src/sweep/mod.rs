@@ -79,7 +79,12 @@ fn prepare(arguments: &SweepArguments) -> Result<Sweep, Refusal> {
     let formats = formats(&arguments.format)?;
     let template = Template::read(&arguments.model).map_err(Refusal::Model)?;
     let model = first_model(&template, &points)?;
-    let collection = Collection::of(&arguments.collect, &model)?;
+    let others = points.schemes();
+    let others = others.iter().filter_map(|&k| {
+        let other = template.model(&points.point(k).1).ok()?;
+        other.ready().is_ok().then_some(other)
+    });
+    let collection = Collection::of(&arguments.collect, &model, others)?;
     let header: Vec<String> = ["run"]
         .into_iter()
         .chain(points.paths())

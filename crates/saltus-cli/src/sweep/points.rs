@@ -63,6 +63,24 @@ impl Points {
         varied.map(|axis| axis.path.as_str())
     }
 
+    /// Points that between them have every value of what makes the scheme, each axis by itself; those drawn first where there is no grid.
+    pub fn schemes(&self) -> Vec<usize> {
+        const MOST: usize = 100;
+        let Some(counts) = &self.grid else {
+            return (0..self.total.min(MOST)).collect();
+        };
+        let mut points = vec![0];
+        let mut block = self.total;
+        for (axis, count) in self.axes.iter().zip(counts) {
+            block /= count;
+            if axis.path.starts_with("simulation.scheme") {
+                points.extend((1..*count).map(|value| value * block));
+            }
+        }
+        points.truncate(MOST);
+        points
+    }
+
     /// What varies at point `k`, in the order of [`paths`](Self::paths), and all changes of the model.
     pub fn point(&self, k: usize) -> (Vec<String>, Vec<Override>) {
         let mut changes = self.fixed.clone();

@@ -25,7 +25,7 @@ pub use options::{AdaptiveMoreauJeanOptions, ErrorOrder};
 
 use crate::certificate::Guarantees;
 use crate::integrator::{Counts, Event, Integrator, Reactions, StepError, StepReport};
-use crate::kit::{ContactHistory, StepEnds};
+use crate::kit::{ContactHistory, RowVelocities};
 use crate::moreau_jean::MoreauJean;
 use crate::scheme::OptionsError;
 use estimate::{Estimate, has_jump, violation_increment};
@@ -74,6 +74,8 @@ struct Own {
     /// What the contacts did at the start of the step, and at the end of the attempt.
     history: ContactHistory,
     attempted: ContactHistory,
+    /// Velocities along the contacts at the start of the step and in its middle.
+    rows: (RowVelocities, RowVelocities),
     scratch: ContactSet,
 }
 
@@ -140,6 +142,7 @@ impl Integrator for AdaptiveMoreauJean {
             events: Vec::new(),
             history,
             attempted,
+            rows: Default::default(),
             scratch: ContactSet::default(),
         });
         Ok(StepReport { h, ..report })
@@ -163,6 +166,7 @@ impl Integrator for AdaptiveMoreauJean {
         };
         copy(state, &mut own.start);
         half.save(&mut own.memory);
+        own.rows.0.take(half.reactions().contacts, &state.v);
         let most = h.min(own.h_max);
         let proposal = own.proposal;
         let mut length = proposal.min(most);
@@ -309,8 +313,11 @@ impl Own {
         self.half_steps.begin(&half.reactions());
         self.events.clear();
         self.attempted.copy_from(&self.history);
-        let first_half = ends(&half.reactions(), &self.start, &self.middle);
-        self.attempted.note(&first_half, &mut self.events);
+        let reactions = half.reactions();
+        let first_half = (self.start.v.as_slice(), &self.middle);
+        let (history, events) = (&mut self.attempted, &mut self.events);
+        self.rows.0.note(&reactions, first_half, history, events);
+        self.rows.1.take(reactions.contacts, &self.middle.v);
         for event in &mut self.events {
             event.energy = Some(first.energy);
         }
@@ -320,8 +327,9 @@ impl Own {
         jumps = jumps || has_jump(system, &half.reactions(), &self.middle, scratch);
         let reactions = half.reactions();
         self.half_steps.finish(&reactions);
-        let second_half = ends(&reactions, &self.middle, &self.end);
-        self.attempted.note(&second_half, &mut self.events);
+        let second_half = (self.middle.v.as_slice(), &self.end);
+        let (history, events) = (&mut self.attempted, &mut self.events);
+        self.rows.1.note(&reactions, second_half, history, events);
 
         let order = options.order_of_step(jumps);
         let mut error = options.error(order, &self.start.q, &self.end.q, &self.compared.q);
@@ -350,21 +358,6 @@ impl Own {
             next
         };
         self.proposal = next.clamp(self.h_min, self.h_max);
-    }
-}
-
-/// A half step as far as its events depend on it.
-fn ends<'a>(reactions: &Reactions<'a>, start: &'a State, end: &'a State) -> StepEnds<'a> {
-    StepEnds {
-        t: end.t,
-        contacts: reactions.contacts,
-        velocities: (&start.v, &end.v),
-        arrival: &start.v,
-        rates: &reactions.contacts.rate,
-        impulse: reactions.impulse,
-        row_impulse: reactions.row_impulse,
-        state: reactions.state,
-        is_impact: true,
     }
 }
 

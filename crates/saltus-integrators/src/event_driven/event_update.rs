@@ -264,9 +264,9 @@ impl Own {
     /// What happened to contact `i` at the end of the step, with the impulses of its rows [N·s].
     pub(super) fn event(&self, i: usize, kind: EventKind, impulse: impl Fn(usize) -> f64) -> Event {
         let end = &self.step.end;
-        let velocities = (self.v_before.as_slice(), end.v.as_slice());
         let set = &end.contacts;
-        contact_event(set, i, (kind, end.t), velocities, &set.rate, impulse)
+        let before = |row: usize| set.directions.dot(row, &self.v_before) + set.rate[row];
+        contact_event(set, i, (kind, end.t), (before, &end.v), impulse)
     }
 
     /// Whether an impact of contact `i` below the speed of accumulation, pressed together by `gamma` < 0, ends one.

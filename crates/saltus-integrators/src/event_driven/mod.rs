@@ -289,10 +289,13 @@ impl Integrator for EventDriven {
     }
 
     fn counts(&self) -> Counts {
-        let count = |kind: EventKind| {
-            let events = self.events().iter().filter(|event| event.kind == kind);
-            events.count() as u64
+        let times = |kind: EventKind| {
+            let events = self.events().iter().filter(move |event| event.kind == kind);
+            events.map(|event| event.t)
         };
+        // Contacts that hit together are one impact.
+        let mut last = f64::NAN;
+        let instants = times(EventKind::Impact).filter(|t| std::mem::replace(&mut last, *t) != *t);
         let undetermined = self.own.as_ref().map_or(0, |own| own.undetermined);
         Counts {
             names: &[
@@ -301,8 +304,8 @@ impl Integrator for EventDriven {
                 "undetermined_contacts",
             ],
             values: [
-                count(EventKind::Impact),
-                count(EventKind::Accumulation),
+                instants.count() as u64,
+                times(EventKind::Accumulation).count() as u64,
                 undetermined,
                 0,
                 0,

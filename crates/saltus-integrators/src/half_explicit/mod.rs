@@ -216,6 +216,9 @@ impl HalfExplicit {
         self.solve_at_end(system)?;
         self.problem.respond(&mut self.step.jump);
         self.step.arrive(&self.v_free);
+        let end = &self.step.end;
+        let rates = self.problem.impulses().map(|(row, p)| p * end.rate(row));
+        self.step.work_moving = Some(-rates.sum::<f64>());
         self.step
             .finish(system, state, true, 0, self.problem.redundant)
     }

@@ -7,7 +7,7 @@
 use super::NAME;
 use super::options::HigherOrderOptions;
 use crate::integrator::StepError;
-use crate::kit::{Duration, MomentumScale, Row, Stage, Step, StepProblem, restitution};
+use crate::kit::{Duration, MomentumScale, Row, Stage, Step, StepProblem, Works, restitution};
 use saltus_linear::{SquareMatrix, axpy, dot, max_abs};
 use saltus_system::{Point, System};
 
@@ -30,11 +30,10 @@ pub(super) struct Bracket {
     pub(super) impulse: Vec<f64>,
 }
 
-/// Works in a bracket \[J\], and the residual of its impact law [m/s].
+/// Works in a bracket, and the residual of its impact law [m/s].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BracketTotals {
-    pub(super) work_external: f64,
-    pub(super) work_contact: f64,
+    pub(super) works: Works,
     pub(super) law: f64,
     pub(super) iterations: u32,
 }
@@ -198,8 +197,7 @@ impl Bracket {
             list.resize(n, 0.0);
         }
         let mut passed = BracketTotals {
-            work_external: 0.0,
-            work_contact: 0.0,
+            works: Works::default(),
             law: 0.0,
             iterations,
         };
@@ -208,8 +206,7 @@ impl Bracket {
             self.after[i] = middle.contacts.normal_velocity(i, &self.v);
         }
         for (row, p) in problem.impulses() {
-            let (matrix, r) = middle.row(row);
-            passed.work_contact += p * matrix.dot(r, &middle.v);
+            passed.works.add(middle, row, p, &middle.v);
             if let Row::Normal(i, _) = row {
                 self.impulse[i] = p;
                 if p > 0.0 {
@@ -220,7 +217,7 @@ impl Bracket {
             }
         }
         middle.evaluate_power(system);
-        passed.work_external = eta * dot(&middle.power, &middle.v);
+        passed.works.external = eta * dot(&middle.power, &middle.v);
         for (xi, v) in self.xi.iter_mut().zip(&middle.v) {
             *xi = eta * v;
         }

@@ -6,14 +6,17 @@ use super::explicit;
 use super::implicit::Implicit;
 use super::options::HigherOrderOptions;
 use super::projection::Projection;
-use super::stages::{Piece, Stages, noise, note_opening, speed_noise};
+use super::stages::{Piece, Stages, noise, note_opening, pressed, speed_noise};
 use crate::certificate::Entry;
 use crate::integrator::{ContactState, Event, EventKind, StepError, StepReport};
 use crate::kit::{
-    Duration, MomentumScale, Row, Stage, Step, StepProblem, energy_at, normal_event, not_finite,
+    MomentumScale, Row, Stage, Step, StepProblem, Works, energy_at, normal_event, not_finite,
 };
 use saltus_linear::{axpy, max_abs};
 use saltus_system::{ContactId, State, System};
+
+/// Share of the largest impulse of an impact above which a closed contact was struck: what its force gives over the bracket is less.
+const STRUCK: f64 = 1e-6;
 
 /// Events and Runge–Kutta steps of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -69,8 +72,7 @@ pub(super) struct EventLoop {
 /// What the parts of a step add up to.
 #[derive(Debug, Clone, Copy, Default)]
 struct StepTotals {
-    work_external: f64,
-    work_contact: f64,
+    works: Works,
     law: f64,
     iterations: u32,
     redundant: u32,
@@ -364,8 +366,7 @@ impl EventLoop {
         }
         reactions.leave(piece.dynamics);
         axpy(1.0, &piece.xi, &mut self.step.xi);
-        self.totals.work_external += piece.work_external;
-        self.totals.work_contact += piece.work_contact;
+        self.totals.works.include(piece.works);
         self.totals.redundant = self.totals.redundant.max(piece.redundant);
         // A short piece tells the acceleration of a moment.
         if h >= 0.5 * self.nominal {
@@ -393,8 +394,7 @@ impl EventLoop {
         self.together.extend_from_slice(&self.closing);
         self.together.sort_unstable();
         let BracketTotals {
-            work_external,
-            work_contact,
+            works,
             law,
             iterations,
         } = self.bracket.cross(
@@ -406,8 +406,7 @@ impl EventLoop {
             options,
         )?;
         let totals = &mut self.totals;
-        totals.work_external += work_external;
-        totals.work_contact += work_contact;
+        totals.works.include(works);
         totals.law = totals.law.max(law);
         totals.iterations += iterations;
         totals.redundant = totals.redundant.max(self.problem.redundant);
@@ -478,33 +477,48 @@ impl EventLoop {
     /// Notes impacts, contacts that closed and contacts that opened in the bracket just passed.
     fn note_events(&mut self, system: &dyn System) {
         let energy = energy_at(system, &self.at);
-        let b = &self.bracket;
-        let ids = &self.at.contacts.id;
-        for i in 0..ids.len() {
-            let has_hit = self.closing.contains(&i) && b.impulse[i] > 0.0;
+        let Self {
+            bracket: b,
+            at,
+            step,
+            closing,
+            ..
+        } = self;
+        closing.retain(|&i| {
+            let row = Row::Normal(i, at.contacts.first_row[i]);
+            b.impulse[i] > 0.0 && b.before[i] < -speed_noise(step, at, row)
+        });
+        let largest = b.impulse.iter().fold(0.0_f64, |a, p| a.max(*p));
+        let set = &self.at.contacts;
+        for i in 0..set.len() {
+            // An impact passes through contacts that are closed.
+            let is_struck = !closing.is_empty() && b.impulse[i] > STRUCK * largest;
+            let has_hit = closing.contains(&i) || is_struck;
             let (was, is) = (self.was_closed.contains(&i), self.closed.contains(&i));
-            let law = self.at.contacts.law[i];
             let mut note = |kind: EventKind| {
                 // The impact has the impulse; what it left closes.
                 let (before, impulse) = match kind {
                     EventKind::Close | EventKind::Accumulation if has_hit => (b.after[i], 0.0),
+                    EventKind::Open => (b.before[i], 0.0),
                     _ => (b.before[i], b.impulse[i]),
                 };
                 let at = (kind, self.at.t);
                 self.step.events.push(Event {
                     energy: Some(energy),
-                    ..normal_event(ids[i], at, [before, b.after[i]], impulse)
+                    ..normal_event(set.id[i], at, [before, b.after[i]], impulse)
                 });
             };
             if has_hit {
                 note(EventKind::Impact);
             }
             match (was, is) {
-                (false, true) if law.e_n > 0.0 => {
-                    self.counts.rested += 1;
-                    note(EventKind::Accumulation);
+                (false, true) => {
+                    if set.law[i].e_n > 0.0 {
+                        self.counts.rested += 1;
+                        note(EventKind::Accumulation);
+                    }
+                    note(EventKind::Close);
                 }
-                (false, true) => note(EventKind::Close),
                 (true, false) => note(EventKind::Open),
                 _ => {}
             }
@@ -530,7 +544,8 @@ impl EventLoop {
                 ContactState::Open
             };
         }
-        let works = (totals.work_external, totals.work_contact);
+        step.work_moving = Some(totals.works.moving);
+        let works = (totals.works.external, totals.works.contact);
         let mut report =
             step.finish_with(system, state, works, totals.iterations, totals.redundant)?;
         report.remedies = totals.events;
@@ -555,35 +570,4 @@ impl EventLoop {
             h: h.min(self.nominal),
         }
     }
-}
-
-/// The accelerations `free` without and `full` with the forces of the contacts `closed` and of the constraints, at a stage whose mass and
-/// rows are placed.
-fn pressed(
-    system: &dyn System,
-    (step, problem): (&mut Step, &mut StepProblem),
-    at: &mut Stage,
-    closed: &[usize],
-    (free, full): (&mut Vec<f64>, &mut Vec<f64>),
-) -> Result<(), StepError> {
-    at.evaluate_force(system)?;
-    at.evaluate_bias(system);
-    free.copy_from_slice(&at.force);
-    at.mass.solve(free);
-    let at = &*at;
-    let bias = |row: Row| at.bias(row);
-    let reactions = &mut step.reactions;
-    problem.pose(
-        system,
-        reactions,
-        (at, at),
-        closed,
-        Duration::Force,
-        free,
-        bias,
-    );
-    problem.solve(system, reactions, at, at.t)?;
-    full.copy_from_slice(free);
-    problem.respond(full);
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use super::NAME;
 use super::tableaux::Tableau;
 use crate::integrator::StepError;
-use crate::kit::{Row, Stage, Step, TangentRate, combine};
+use crate::kit::{Duration, Row, Stage, Step, StepProblem, TangentRate, Works, combine};
 use saltus_linear::{Dense, axpy, dot, max_abs};
 use saltus_system::System;
 
@@ -16,9 +16,7 @@ pub(super) struct Piece {
     pub(super) xi: Vec<f64>,
     pub(super) bilateral: Vec<f64>, // impulses [N·s] (ng)
     pub(super) row: Vec<f64>,       // impulses [N·s] (rows of the set)
-    /// Work of the forces without a potential, and of the reactions \[J\].
-    pub(super) work_external: f64,
-    pub(super) work_contact: f64,
+    pub(super) works: Works,
     /// Largest residual of the stage equations [N·s].
     pub(super) dynamics: f64,
     /// Multipliers that are not unique.
@@ -35,8 +33,7 @@ impl Piece {
             xi: vec![0.0; dims.nv],
             bilateral: vec![0.0; dims.ng],
             row: Vec::new(),
-            work_external: 0.0,
-            work_contact: 0.0,
+            works: Works::default(),
             dynamics: 0.0,
             redundant: 0,
             opening: Vec::new(),
@@ -55,8 +52,7 @@ impl Piece {
         self.bilateral.fill(0.0);
         self.row.clear();
         self.row.resize(rows, 0.0);
-        self.work_external = 0.0;
-        self.work_contact = 0.0;
+        self.works = Works::default();
         self.dynamics = 0.0;
         self.redundant = 0;
         self.opening.clear();
@@ -70,8 +66,7 @@ impl Piece {
             Row::Normal(_, i) | Row::Tangent(_, i) => self.row[i] += impulse,
             Row::Friction(_) => {}
         }
-        let (matrix, i) = stage.row(row);
-        self.work_contact += impulse * matrix.dot(i, &stage.v);
+        self.works.add(stage, row, impulse, &stage.v);
     }
 }
 
@@ -194,7 +189,7 @@ impl Stages {
         }
         for (node, b) in self.nodes.iter_mut().zip(b) {
             node.evaluate_power(system);
-            piece.work_external += h * b * dot(&node.power, &node.v);
+            piece.works.external += h * b * dot(&node.power, &node.v);
         }
     }
 }
@@ -215,4 +210,35 @@ pub(super) fn speed_noise(step: &Step, stage: &Stage, row: Row) -> f64 {
     let size: f64 = matrix.values(i).iter().map(|w| w.abs()).sum();
     let speed = max_abs(&stage.v).max(max_abs(&step.start.v));
     1e-12 * size * speed
+}
+
+/// The accelerations `free` without and `full` with the forces of the contacts `closed` and of the constraints, at a stage whose mass and
+/// rows are placed.
+pub(super) fn pressed(
+    system: &dyn System,
+    (step, problem): (&mut Step, &mut StepProblem),
+    at: &mut Stage,
+    closed: &[usize],
+    (free, full): (&mut Vec<f64>, &mut Vec<f64>),
+) -> Result<(), StepError> {
+    at.evaluate_force(system)?;
+    at.evaluate_bias(system);
+    free.copy_from_slice(&at.force);
+    at.mass.solve(free);
+    let at = &*at;
+    let bias = |row: Row| at.bias(row);
+    let reactions = &mut step.reactions;
+    problem.pose(
+        system,
+        reactions,
+        (at, at),
+        closed,
+        Duration::Force,
+        free,
+        bias,
+    );
+    problem.solve(system, reactions, at, at.t)?;
+    full.copy_from_slice(free);
+    problem.respond(full);
+    Ok(())
 }

@@ -19,20 +19,24 @@ pub(crate) fn certify_bilateral(gap: &[f64], velocity: &[f64], certificate: &mut
     }
 }
 
-/// Penetration, and the gaps of contacts that carry an impulse, where there are contacts.
+/// Penetration, the gaps of contacts that carry an impulse, and how much any pulls, where there are contacts.
 pub(crate) fn certify_gaps(gap: &[f64], impulse: &[f64], certificate: &mut Certificate) {
     if gap.is_empty() {
         return;
     }
-    let (mut penetration, mut carrying) = (0.0_f64, 0.0_f64);
+    let (mut penetration, mut carrying, mut pulls) = (0.0_f64, 0.0_f64, 0.0_f64);
     for (gap, p) in gap.iter().zip(impulse) {
         penetration = penetration.max(-gap);
+        pulls = pulls.max(-p);
         if *p > 0.0 {
             carrying = carrying.max(gap.abs());
         }
     }
     certificate.set(Entry::Penetration, penetration);
     certificate.set(Entry::ComplementarityPosition, carrying);
+    if pulls > 0.0 {
+        certificate.set(Entry::Cone, pulls);
+    }
 }
 
 /// Newton's law of the contacts that carry an impulse, at normal velocities `velocity` \[m/s\] of the end. `before` gives the

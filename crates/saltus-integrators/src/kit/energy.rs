@@ -1,6 +1,8 @@
 //! Energy of a state, and a check of the kinetic energy.
 
 use super::failure::velocity_name;
+use super::problem::StepProblem;
+use super::{Row, Stage};
 use crate::integrator::{Energy, StepError};
 use saltus_linear::{SquareMatrix, dot};
 use saltus_system::{Names, System};
@@ -14,6 +16,40 @@ pub(crate) fn energy_of(
     Energy {
         kinetic: 0.5 * dot(v, momentum),
         potential: system.potential_energy(t, q),
+    }
+}
+
+/// Works \[J\].
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Works {
+    /// Of forces without a potential.
+    pub(crate) external: f64,
+    /// Of constraints and contacts.
+    pub(crate) contact: f64,
+    /// The part of that which what moves by itself does.
+    pub(crate) moving: f64,
+}
+
+impl Works {
+    /// Adds the work of the impulse `p` [N·s] on a row of `stage` that acts at the velocity `v`.
+    pub(crate) fn add(&mut self, stage: &Stage, row: Row, p: f64, v: &[f64]) {
+        let (matrix, i) = stage.row(row);
+        self.contact += p * matrix.dot(i, v);
+        self.moving -= p * stage.rate(row);
+    }
+
+    /// Adds other works.
+    pub(crate) fn include(&mut self, other: Self) {
+        self.external += other.external;
+        self.contact += other.contact;
+        self.moving += other.moving;
+    }
+
+    /// Adds the work of `weight` times the impulses (or forces) of a solved problem.
+    pub(crate) fn add_all(&mut self, problem: &StepProblem, stage: &Stage, v: &[f64], weight: f64) {
+        for (row, p) in problem.impulses() {
+            self.add(stage, row, weight * p, v);
+        }
     }
 }
 

@@ -12,7 +12,6 @@ const STILL: f64 = 1e-9;
 const AT_REST: f64 = 1e-12;
 
 /// A step as far as events depend on it.
-#[derive(Debug, Clone, Copy)]
 pub(crate) struct StepEnds<'a> {
     /// End of the step \[s\].
     pub(crate) t: f64,
@@ -20,25 +19,30 @@ pub(crate) struct StepEnds<'a> {
     pub(crate) contacts: &'a ContactSet,
     /// Velocities at its start and at its end (nv).
     pub(crate) velocities: (&'a [f64], &'a [f64]),
-    /// Velocity just before an impact, where its law takes it: at the start, or where the step arrives (nv).
-    pub(crate) arrival: &'a [f64],
-    /// `∂g/∂t` of every row at the time of that velocity (rows of the set).
-    pub(crate) rates: &'a [f64],
+    /// Relative velocity of a row of the set at the start, along its direction there \[m/s\].
+    pub(crate) start: &'a dyn Fn(usize) -> f64,
+    /// The same just before an impact, where its law takes it: at the start, or where the step arrives \[m/s\].
+    pub(crate) before: &'a dyn Fn(usize) -> f64,
     /// Normal impulses over the step [N·s] (contacts).
     pub(crate) impulse: &'a [f64],
     /// Impulses of all rows [N·s] (rows of the set); may be empty where no contact has friction.
     pub(crate) row_impulse: &'a [f64],
     /// What each contact does at the end (contacts); may be empty where no contact has friction.
     pub(crate) state: &'a [ContactState],
-    /// Whether contacts that were open, approached and carry an impulse have just hit.
+    /// Whether contacts that were open and carry an impulse may have just hit.
     pub(crate) is_impact: bool,
+    /// Whether the law takes the velocity at the start: a contact that does not approach there, and leaves, has hit in between. Where the
+    /// law takes the arrival, that is a flight shorter than the step, of a contact that comes to rest.
+    pub(crate) from_start: bool,
 }
 
 impl StepEnds<'_> {
+    /// What contact `i` did in the step: it is open where it carried nothing, whatever it does at the very end.
     fn state(&self, i: usize) -> ContactState {
+        let carries = self.impulse[i] > 0.0;
         match self.state.get(i) {
+            Some(ContactState::Open) | None if carries => ContactState::Closed,
             Some(state) => *state,
-            None if self.impulse[i] > 0.0 => ContactState::Closed,
             None => ContactState::Open,
         }
     }
@@ -65,29 +69,26 @@ impl StepEnds<'_> {
             None if row == first => self.impulse[i],
             None => 0.0,
         };
-        let velocities = (self.arrival, self.velocities.1);
-        let at = (kind, self.t);
-        contact_event(self.contacts, i, at, velocities, self.rates, impulse)
+        let velocities = (self.before, self.velocities.1);
+        contact_event(self.contacts, i, (kind, self.t), velocities, impulse)
     }
 }
 
-/// The event of contact `i` of `set` at the time `t` \[s\], with the velocities before and after it (nv), `∂g/∂t` of the rows before it,
-/// and the impulses of the rows of the set [N·s].
+/// The event of contact `i` of `set` at the time `t` \[s\], with the velocity of its rows before it \[m/s\], that of the system after it
+/// (nv), and the impulses of the rows of the set [N·s].
 pub(crate) fn contact_event(
     set: &ContactSet,
     i: usize,
     (kind, t): (EventKind, f64),
-    velocities: (&[f64], &[f64]),
-    rates: &[f64],
+    (before, after): (impl Fn(usize) -> f64, &[f64]),
     impulse: impl Fn(usize) -> f64,
 ) -> Event {
     let first = set.first_row[i];
     let mut event = normal_event(set.id[i], (kind, t), [0.0; 2], 0.0);
     for k in 0..=usize::from(set.law[i].tangents.min(2)) {
         let row = first + k;
-        let velocity = |v: &[f64], rates: &[f64]| set.directions.dot(row, v) + rates[row];
-        event.velocity_before[k] = velocity(velocities.0, rates);
-        event.velocity_after[k] = velocity(velocities.1, &set.rate);
+        event.velocity_before[k] = before(row);
+        event.velocity_after[k] = set.directions.dot(row, after) + set.rate[row];
         event.impulse[k] = impulse(row);
         event.energy_lost -=
             0.5 * event.impulse[k] * (event.velocity_before[k] + event.velocity_after[k]);
@@ -177,9 +178,10 @@ impl ContactHistory {
         }
     }
 
-    fn earlier(&self, id: ContactId) -> ContactState {
+    /// What a contact did in the last step, where it carried something: `Open` where it left.
+    fn last(&self, id: ContactId) -> Option<ContactState> {
         let found = self.carried.binary_search_by_key(&id, |(id, _)| *id);
-        found.map_or(ContactState::Open, |k| self.carried[k].1)
+        found.ok().map(|k| self.carried[k].1)
     }
 
     /// Appends the events of a step and remembers what its contacts do.
@@ -188,36 +190,38 @@ impl ContactHistory {
         let now = if set.is_empty() { 0.0 } else { max_abs(before) };
         self.fastest = self.fastest.max(now);
         let fastest = (now, self.fastest);
-        let arrives = |i: usize| {
-            let row = set.first_row[i];
-            set.directions.dot(row, before) + step.rates[row]
-        };
-        let approaches = |i: usize| arrives(i) < -step.tolerance(i, fastest);
+        let mut next = std::mem::take(&mut self.next);
+        next.clear();
+        let arrives = |i: usize| (step.start)(set.first_row[i]);
+        let leaves = |i: usize| set.normal_velocity(i, after) > step.tolerance(i, fastest);
+        // What is open, carries an impulse, and approached; or was not carried before, and leaves again.
         let hits = |i: usize| {
-            let carries = step.is_impact && step.impulse[i] > 0.0;
-            carries && self.earlier(set.id[i]) == ContactState::Open && approaches(i)
+            if !step.is_impact || step.impulse[i] <= 0.0 {
+                return false;
+            }
+            let last = self.last(set.id[i]);
+            let turns = || step.from_start && last.is_none() && leaves(i);
+            last.unwrap_or(ContactState::Open) == ContactState::Open
+                && (arrives(i) < -step.tolerance(i, fastest) || turns())
         };
         // An impact passes through contacts that only touch, and makes their velocities jump, too.
         let strikes = (0..set.len()).any(hits);
         for i in 0..set.len() {
-            let earlier = self.earlier(set.id[i]);
-            if earlier == ContactState::Open
-                && step.state(i) == ContactState::Open
-                && step.impulse[i] == 0.0
-            {
+            let earlier = self.last(set.id[i]).unwrap_or(ContactState::Open);
+            let was_open = earlier == ContactState::Open;
+            if was_open && step.state(i) == ContactState::Open && step.impulse[i] == 0.0 {
                 continue;
             }
-            let tolerance = step.tolerance(i, fastest);
-            // What was closed and follows a curved obstacle approaches it by a little in every step.
-            let was_open = earlier == ContactState::Open;
-            let touches = arrives(i) <= tolerance;
-            let has_hit = step.impulse[i] > 0.0 && was_open && strikes && touches;
+            let touches = arrives(i) <= step.tolerance(i, fastest);
+            let has_hit = step.is_impact
+                && step.impulse[i] > 0.0
+                && was_open
+                && (hits(i) || strikes && touches);
             if has_hit {
                 events.push(step.event(i, EventKind::Impact));
             }
             // What is closed stays so as long as it carries something.
-            let rebounds = was_open && set.normal_velocity(i, after) > tolerance;
-            let now = if rebounds {
+            let now = if was_open && step.is_impact && leaves(i) {
                 ContactState::Open
             } else {
                 step.state(i)
@@ -241,21 +245,12 @@ impl ContactHistory {
                 }
                 event
             }));
+            if step.state(i) != ContactState::Open {
+                next.push((set.id[i], now));
+            }
         }
         self.is_initial = false;
-        self.next.clear();
-        for i in 0..set.len() {
-            let state = step.state(i);
-            if state == ContactState::Open {
-                continue;
-            }
-            let was_open = self.earlier(set.id[i]) == ContactState::Open;
-            let rebounds = || set.normal_velocity(i, after) > step.tolerance(i, fastest);
-            if !(was_open && rebounds()) {
-                self.next.push((set.id[i], state));
-            }
-        }
-        std::mem::swap(&mut self.carried, &mut self.next);
+        self.next = std::mem::replace(&mut self.carried, next);
     }
 
     /// Appends what a run that goes on needs.
@@ -322,16 +317,18 @@ mod tests {
         }
         let impulse: Vec<f64> = after.iter().map(|(_, _, p)| *p).collect();
         let mut list = Vec::new();
+        let at_start = |row: usize| before[row];
         let ends = StepEnds {
             t: 1.0,
             contacts: &set,
             velocities: (before, &v),
-            arrival: before,
-            rates: &set.rate,
+            start: &at_start,
+            before: &at_start,
             impulse: &impulse,
             row_impulse: &[],
             state: &[],
             is_impact: true,
+            from_start: true,
         };
         history.note(&ends, &mut list);
         list.iter().map(|e| (e.contact.0, e.kind)).collect()
@@ -360,6 +357,10 @@ mod tests {
             [(7, Open)]
         );
         assert_eq!(events(h, &[0.0], &[(1, 0.1, 0.0)]), [(1, Open)]);
+        // One that did not approach at the start is pushed off again; in the next step it has left and is pushed on.
+        assert_eq!(events(h, &[0.1], &[(1, 0.2, 1.0)]), [(1, Impact)]);
+        assert!(events(h, &[0.2], &[(1, 0.3, 1e-3)]).is_empty());
+        assert_eq!(events(h, &[-0.1], &[(1, 0.3, 1.0)]), [(1, Impact)]);
     }
 
     #[test]

@@ -18,6 +18,8 @@ enum Phase {
     Hits([f64; 3]),
     /// It stays closed.
     Closed,
+    /// Its impact is over, and it leaves with the rest of the impulse.
+    Leaves,
 }
 
 /// A step as far as its events depend on it.
@@ -66,7 +68,8 @@ impl LaggedEvents {
     /// Appends the events of a step.
     pub(crate) fn note(&mut self, step: &LaggedStep<'_>, events: &mut Vec<Event>) {
         let set = step.contacts;
-        self.next.clear();
+        let mut next = std::mem::take(&mut self.next);
+        next.clear();
         let now = if set.is_empty() {
             0.0
         } else {
@@ -74,11 +77,22 @@ impl LaggedEvents {
         };
         self.fastest = self.fastest.max(now);
         let still = (STILL * now).max(AT_REST * self.fastest);
+        let along = |i: usize, (v, rates): (&[f64], &[f64])| {
+            let row = set.first_row[i];
+            set.directions.dot(row, v) + rates[row]
+        };
+        let (earlier, later) = (
+            (step.velocities.0, step.rates.0),
+            (step.velocities.1, step.rates.1),
+        );
+        // An impact passes through contacts that only touch; the greater part of it is in the next step where what hits still approaches.
+        let begins = |i: usize| step.impulse[i] > 0.0 && self.phase(set.id[i]).is_none();
+        let hits = |i: usize| begins(i) && along(i, earlier) < -still;
+        let strikes = (0..set.len()).any(hits);
+        let lasts = (0..set.len()).any(|i| hits(i) && along(i, later) < -still);
         for i in 0..set.len() {
-            let (id, row, p) = (set.id[i], set.first_row[i], step.impulse[i]);
-            let velocity = |v: &[f64], rates: &[f64]| set.directions.dot(row, v) + rates[row];
-            let before = velocity(step.velocities.0, step.rates.0);
-            let after = velocity(step.velocities.1, step.rates.1);
+            let (id, p) = (set.id[i], step.impulse[i]);
+            let (before, after) = (along(i, earlier), along(i, later));
             let mut note = |kind, velocities, impulse, lost| {
                 let event = normal_event(id, (kind, step.t), velocities, impulse);
                 events.push(Event {
@@ -87,12 +101,18 @@ impl LaggedEvents {
                 });
             };
             let lost = -0.5 * p * (before + after);
+            // Of an impact that began in this step the next one may have the rest.
+            let waits =
+                |after: f64, first: f64| begins(i) && (after > still || lasts && first >= -still);
             let phase = match (self.phase(id), p > 0.0) {
-                (None, true) if before < -still => Some(Phase::Hits([before, p, lost])),
+                (None, true) if hits(i) || strikes && before <= still => {
+                    Some(Phase::Hits([before, p, lost]))
+                }
                 (Some(Phase::Hits([first, sum, taken])), true) => {
                     Some(Phase::Hits([first, sum + p, taken + lost]))
                 }
-                (None, true) => {
+                (Some(Phase::Leaves), true) if after > still => Some(Phase::Leaves),
+                (None | Some(Phase::Leaves), true) => {
                     note(EventKind::Close, [before, after], p, lost);
                     Some(Phase::Closed)
                 }
@@ -107,22 +127,26 @@ impl LaggedEvents {
                     None
                 }
                 (Some(Phase::Closed), true) => Some(Phase::Closed),
-                (None, false) => None,
+                (None | Some(Phase::Leaves), false) => None,
             };
             match phase {
-                Some(Phase::Hits([first, sum, taken])) if after >= -still => {
+                Some(Phase::Hits([first, sum, taken]))
+                    if after >= -still && !waits(after, first) =>
+                {
                     note(EventKind::Impact, [first, after], sum, taken);
                     if after <= still {
                         note(EventKind::Close, [first, after], 0.0, 0.0);
-                        self.next.push((id, Phase::Closed));
+                        next.push((id, Phase::Closed));
+                    } else if p > 0.0 {
+                        next.push((id, Phase::Leaves));
                     }
                 }
-                Some(phase) => self.next.push((id, phase)),
+                Some(phase) => next.push((id, phase)),
                 None => {}
             }
         }
         self.is_initial = false;
-        std::mem::swap(&mut self.phases, &mut self.next);
+        self.next = std::mem::replace(&mut self.phases, next);
     }
 
     /// Appends what a run that goes on needs.
@@ -137,6 +161,7 @@ impl LaggedEvents {
                     memory.extend_from_slice(numbers);
                 }
                 Phase::Closed => memory.extend([0.0; 4]),
+                Phase::Leaves => memory.extend([2.0, 0.0, 0.0, 0.0]),
             }
         }
     }
@@ -156,6 +181,7 @@ impl LaggedEvents {
         for entry in own.chunks_exact(6) {
             let phase = match entry[2] {
                 0.0 => Phase::Closed,
+                2.0 => Phase::Leaves,
                 _ => Phase::Hits([entry[3], entry[4], entry[5]]),
             };
             self.phases

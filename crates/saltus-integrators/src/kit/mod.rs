@@ -28,8 +28,8 @@ pub(crate) use certify::{
     certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law,
 };
 pub(crate) use corridor::{CorridorScheme, OnCorridor, integrator};
-pub(crate) use energy::{check_kinetic, energy_not_finite, energy_of};
-pub(crate) use events::{ContactHistory, StepEnds, contact_event, normal_event, rests};
+pub(crate) use energy::{Works, check_kinetic, energy_not_finite, energy_of};
+pub(crate) use events::{ContactHistory, contact_event, normal_event, rests};
 pub(crate) use failure::{
     Location, PULLED, cure_of_contacts, first_not_finite, row_name, velocity_name,
 };
@@ -43,7 +43,7 @@ pub(crate) use stability::{Mode, largest_step};
 pub(crate) use stage::{Stage, check_force};
 pub(crate) use start::{augment_force, augment_matrix, length_scale};
 pub(crate) use step::{Step, energy_at, id_as_numbers, id_from_numbers, not_finite};
-pub(crate) use step_events::StepEvents;
+pub(crate) use step_events::{RowVelocities, StepEvents};
 pub(crate) use theta::{ThetaDynamics, ThetaRule};
 pub(crate) use tolerance::{Convergence, MomentumScale, row_reach};
 pub(crate) use turned::{TurnedRows, Turns};

@@ -45,8 +45,9 @@ pub(crate) struct Step {
     pub(crate) energy: Energy,
     /// Work of the forces without a potential \[J\], where the scheme computes it more accurately than by the mean of both ends.
     pub(crate) work_external: Option<f64>,
-    /// Work of all reactions \[J\], where the scheme takes other directions than those at the end of the step.
+    /// Work of the reactions, and of what moves by itself, where the scheme computes them at the points where they act \[J\].
     pub(crate) work_contact: Option<f64>,
+    pub(crate) work_moving: Option<f64>,
     /// Energy \[J\] that the discretisation adds, where a formula is known.
     pub(crate) algorithmic: f64,
     history: ContactHistory,
@@ -115,6 +116,7 @@ impl Step {
             work_external: None,
             work_contact: None,
             algorithmic: 0.0,
+            work_moving: None,
             history: ContactHistory::default(),
             events: Vec::new(),
         })
@@ -196,8 +198,7 @@ impl Step {
         self.events.clear();
         self.jump.fill(0.0);
         self.has_arrival = false;
-        self.work_external = None;
-        self.work_contact = None;
+        (self.work_external, self.work_contact, self.work_moving) = (None, None, None);
         self.algorithmic = 0.0;
     }
 
@@ -433,26 +434,27 @@ impl Step {
     /// Impacts, and changes between open, stick and slip since the last step.
     fn note_events(&mut self, is_impact: bool) {
         let (start, end, reactions) = (&self.start, &self.end, &self.reactions);
-        let arrival = if self.has_arrival {
-            &self.arrival
-        } else {
-            &start.v
+        let velocity = |stage: &Stage, row: usize, v: &[f64]| {
+            stage.contacts.directions.dot(row, v) + stage.contacts.rate[row]
         };
+        let at_start = |row: usize| velocity(start, row, &start.v);
+        // An impact at the end meets a wall as it moves there.
+        let at_arrival = |row: usize| velocity(end, row, &self.arrival);
         let ends = StepEnds {
             t: end.t,
             contacts: &end.contacts,
             velocities: (&start.v, &end.v),
-            arrival,
-            // An impact at the end meets a wall as it moves there.
-            rates: if self.has_arrival {
-                &end.contacts.rate
+            start: &at_start,
+            before: if self.has_arrival {
+                &at_arrival
             } else {
-                &start.contacts.rate
+                &at_start
             },
             impulse: &reactions.normal,
             row_impulse: &reactions.row,
             state: &reactions.state,
             is_impact,
+            from_start: !self.has_arrival,
         };
         self.history.note(&ends, &mut self.events);
     }
@@ -491,6 +493,7 @@ impl Step {
             friction_slip: &self.friction_slip,
             friction_impulse: &self.reactions.friction,
             friction_state: &self.reactions.friction_state,
+            work_moving: self.work_moving,
             ..Reactions::of(set)
         }
     }

@@ -4,6 +4,72 @@ use super::events::{ContactHistory, StepEnds};
 use crate::integrator::{Event, Reactions};
 use saltus_system::{ContactId, ContactSet, State};
 
+/// Relative velocity of every row of contacts at the start of a step, along its direction there.
+#[derive(Debug, Default)]
+pub(crate) struct RowVelocities {
+    ids: Vec<ContactId>,
+    first_row: Vec<usize>,
+    velocity: Vec<f64>, // (rows)
+    /// The same by the rows of the set at the end of the step (rows).
+    at_end: Vec<f64>,
+}
+
+impl RowVelocities {
+    /// Takes those of `set`, evaluated where the step starts with the velocity `v`.
+    pub(crate) fn take(&mut self, set: &ContactSet, v: &[f64]) {
+        self.ids.clone_from(&set.id);
+        self.first_row.clone_from(&set.first_row);
+        self.velocity.clear();
+        let rates = set.rate.iter().enumerate();
+        self.velocity
+            .extend(rates.map(|(row, rate)| set.directions.dot(row, v) + rate));
+    }
+
+    /// Notes the events of a step from the velocity `before` (nv) to `end`.
+    pub(crate) fn note(
+        &mut self,
+        reactions: &Reactions<'_>,
+        (before, end): (&[f64], &State),
+        history: &mut ContactHistory,
+        events: &mut Vec<Event>,
+    ) {
+        self.sort_by(reactions.contacts, before);
+        let at_end = &self.at_end;
+        let start = |row: usize| at_end[row];
+        let ends = StepEnds {
+            t: end.t,
+            contacts: reactions.contacts,
+            velocities: (before, &end.v),
+            start: &start,
+            before: &start,
+            impulse: reactions.impulse,
+            row_impulse: reactions.row_impulse,
+            state: reactions.state,
+            is_impact: true,
+            from_start: true,
+        };
+        history.note(&ends, events);
+    }
+
+    /// Sorts the velocities by the rows of `set`; of a contact that was not near, that of `before` along its direction now.
+    fn sort_by(&mut self, set: &ContactSet, before: &[f64]) {
+        self.at_end.clear();
+        if self.ids == set.id && self.velocity.len() == set.rate.len() {
+            self.at_end.extend_from_slice(&self.velocity);
+            return;
+        }
+        for (i, id) in set.id.iter().enumerate() {
+            let known = self.ids.binary_search(id).ok();
+            for k in 0..=usize::from(set.law[i].tangents) {
+                let row = set.first_row[i] + k;
+                let kept = known.and_then(|j| self.velocity.get(self.first_row[j] + k));
+                let now = || set.directions.dot(row, before) + set.rate[row];
+                self.at_end.push(kept.copied().unwrap_or_else(now));
+            }
+        }
+    }
+}
+
 /// What contacts did in the last step of such a scheme.
 #[derive(Debug, Default)]
 pub(crate) struct StepEvents {
@@ -11,12 +77,7 @@ pub(crate) struct StepEvents {
     pub(crate) list: Vec<Event>,
     /// Velocity at the start of the step (nv); empty where there are no contacts.
     before: Vec<f64>,
-    /// Contacts there, the first row of each, and `∂g/∂t` of all rows.
-    ids: Vec<ContactId>,
-    first_row: Vec<usize>,
-    rates: Vec<f64>,
-    /// The same rates by the rows of the set at the end (rows).
-    rates_before: Vec<f64>,
+    rows: RowVelocities,
     has_contacts: bool,
 }
 
@@ -40,24 +101,7 @@ impl StepEvents {
         if self.has_contacts {
             self.before.clear();
             self.before.extend_from_slice(v);
-            let set = reactions.contacts;
-            self.ids.clone_from(&set.id);
-            self.first_row.clone_from(&set.first_row);
-            self.rates.clone_from(&set.rate);
-        }
-    }
-
-    /// The rates at the start of the step by the rows of `set`; of a contact that was not near then, those at the end.
-    fn rates_of(&mut self, set: &ContactSet) {
-        self.rates_before.clone_from(&set.rate);
-        for (i, id) in set.id.iter().enumerate() {
-            if let Ok(k) = self.ids.binary_search(id) {
-                for tangent in 0..=usize::from(set.law[i].tangents) {
-                    if let Some(rate) = self.rates.get(self.first_row[k] + tangent) {
-                        self.rates_before[set.first_row[i] + tangent] = *rate;
-                    }
-                }
-            }
+            self.rows.take(reactions.contacts, v);
         }
     }
 
@@ -66,19 +110,9 @@ impl StepEvents {
         if !self.has_contacts {
             return;
         }
-        self.rates_of(reactions.contacts);
-        let ends = StepEnds {
-            t: state.t,
-            contacts: reactions.contacts,
-            velocities: (&self.before, &state.v),
-            arrival: &self.before,
-            rates: &self.rates_before,
-            impulse: reactions.impulse,
-            row_impulse: reactions.row_impulse,
-            state: reactions.state,
-            is_impact: true,
-        };
-        self.history.note(&ends, &mut self.list);
+        let ends = (self.before.as_slice(), state);
+        self.rows
+            .note(reactions, ends, &mut self.history, &mut self.list);
     }
 
     /// Appends what a run that goes on needs.

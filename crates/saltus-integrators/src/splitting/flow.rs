@@ -3,9 +3,9 @@
 use super::NAME;
 use crate::integrator::StepError;
 use crate::kit::{
-    Duration, Mode, Row, Stage, Step, StepProblem, StepReactions, TangentRate, combine,
+    Duration, Mode, Row, Stage, Step, StepProblem, StepReactions, TangentRate, Works, combine,
 };
-use saltus_linear::{Dense, axpy};
+use saltus_linear::{Dense, axpy, dot};
 use saltus_system::System;
 
 const STAGES: usize = 6;
@@ -60,6 +60,8 @@ pub(super) struct Flow {
     free: Vec<f64>,             // M⁻¹ f (nv)
     pub(super) v: Vec<f64>,     // velocity at the end (nv)
     pub(super) error: Vec<f64>, // of ξ (nv)
+    /// Works of the last flow.
+    pub(super) works: Works,
 }
 
 impl Flow {
@@ -75,6 +77,7 @@ impl Flow {
             free: zeros(),
             v: zeros(),
             error: zeros(),
+            works: Works::default(),
         }
     }
 
@@ -88,6 +91,7 @@ impl Flow {
         closed: &[usize],
         h: f64,
     ) -> Result<(), StepError> {
+        self.works = Works::default();
         for l in 0..STAGES {
             combine(&self.rate, &A[l][..l.min(STAGES - 1)], h, &mut self.xi);
             let stage = &mut self.stage;
@@ -102,6 +106,14 @@ impl Flow {
             let reactions = &mut step.reactions;
             let out = &mut self.free;
             accelerations(system, reactions, (problem, closed), (stage, out), h * B[l])?;
+            if !closed.is_empty() || step.dims.ng > 0 {
+                let stage = &self.stage;
+                self.works.add_all(problem, stage, &stage.v, h * B[l]);
+            }
+            if !system.is_conservative() {
+                self.stage.evaluate_power(system);
+                self.works.external += h * B[l] * dot(&self.stage.power, &self.stage.v);
+            }
             self.acceleration.row_mut(l).copy_from_slice(&self.free);
             let rate = self.rate.row_mut(l);
             rate.copy_from_slice(&self.stage.v);

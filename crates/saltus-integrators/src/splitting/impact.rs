@@ -4,7 +4,7 @@ use super::flow::accelerations;
 use super::{Splitting, SplittingContact, SplittingOptions};
 use crate::integrator::{ContactState, StepError};
 use crate::kit::{Duration, Row, restitution};
-use saltus_linear::axpy;
+use saltus_linear::{axpy, dot};
 use saltus_system::{ContactSet, System};
 
 /// An impact slower than so many times the change of the gap velocity in a step closes the contact.
@@ -131,6 +131,7 @@ impl Splitting {
             active,
             v_free,
             work,
+            flow,
             ..
         } = self;
         work.fill(0.0);
@@ -138,10 +139,14 @@ impl Splitting {
         for &i in &*active {
             let row = end.contacts.first_row[i];
             (end.contacts.directions).axpy(row, reactions.normal[i], work);
+            flow.works.moving += reactions.normal[i] * end.contacts.rate[row];
             reactions.normal[i] = 0.0;
             reactions.row[row] = 0.0;
         }
+        // Kinetic energy without them, at the mean of both velocities.
+        flow.works.contact -= dot(work, v_free);
         end.mass.solve(work);
+        flow.works.contact += 0.5 * end.mass.form(work, work);
         axpy(-1.0, work, v_free);
         axpy(-1.0, work, &mut step.jump);
     }
@@ -191,6 +196,10 @@ impl Splitting {
         reactions.take(problem, (&step.end, &step.end), (v_free, &step.end.v), 1.0);
         problem.respond_by_contacts(&mut step.jump);
         step.arrive(&flow.v);
+        for i in 0..step.mean.len() {
+            step.mean[i] = 0.5 * (v_free[i] + step.end.v[i]);
+        }
+        flow.works.add_all(problem, &step.end, &step.mean, 1.0);
         Ok(())
     }
 

@@ -255,6 +255,10 @@ impl Splitting {
         self.hits = hits;
         axpy(1.0, &self.step.xi, &mut self.moved);
         let redundant = self.problem.redundant;
+        let works = self.flow.works;
+        self.step.work_external = Some(works.external);
+        self.step.work_contact = Some(works.contact);
+        self.step.work_moving = Some(works.moving);
         let report = self.step.finish(system, state, hits, 0, redundant)?;
         self.measure(state);
         Ok(report)

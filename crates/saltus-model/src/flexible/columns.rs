@@ -1,11 +1,12 @@
 //! Which nodes are written as columns.
 
 use super::Flexible;
+use super::guides::held_by;
 use crate::build::path;
 use crate::document::Document;
 use crate::document::parts::Words;
 use crate::findings::Findings;
-use saltus_mechanics::flexible::{NodeId, NodeKind, component_names};
+use saltus_mechanics::flexible::NodeId;
 use saltus_system::{ContactId, Contacts};
 
 /// Up to this many nodes all are written.
@@ -106,15 +107,9 @@ pub(crate) fn supports(
         let hold = support.hold.as_slice();
         let held = |node: NodeId| {
             let kind = flexible.assembly.kind(node);
-            let (_, names) = component_names(kind);
-            let holds = move |c: &usize| {
-                hold.iter().any(|word| match word.as_str() {
-                    "all" => true,
-                    "rotation" => kind == NodeKind::SpaceFrame && *c >= 3,
-                    word => names.get(*c) == Some(&word),
-                })
-            };
-            (0..kind.velocities()).filter(holds)
+            hold.iter()
+                .filter_map(move |word| held_by(word, kind))
+                .flatten()
         };
         let mut components: Vec<usize> = nodes.iter().flat_map(|&node| held(node)).collect();
         components.sort_unstable();

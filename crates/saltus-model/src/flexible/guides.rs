@@ -8,8 +8,21 @@ use crate::diagnostic::Diagnostic;
 use crate::document::parts::{Motion, Tie, Words};
 use crate::number::general;
 use crate::tree::Path;
-use saltus_mechanics::flexible::{NodeId, NodeKind};
+use saltus_mechanics::flexible::{NodeId, NodeKind, component_names};
 use std::collections::HashMap;
+use std::ops::Range;
+
+/// The velocity components that `word` in `hold` stands for at a node of `kind`; `None` where it has no meaning there.
+pub(super) fn held_by(word: &str, kind: NodeKind) -> Option<Range<usize>> {
+    match word {
+        "all" => Some(0..kind.velocities()),
+        "rotation" if kind == NodeKind::SpaceFrame => Some(3..6),
+        word => {
+            let component = component_names(kind).1.iter().position(|n| *n == word)?;
+            Some(component..component + 1)
+        }
+    }
+}
 
 impl Work<'_, '_> {
     pub(super) fn supports(&mut self) {
@@ -18,37 +31,43 @@ impl Work<'_, '_> {
             let Some(nodes) = self.nodes_at(&support.at, &at.key("at")) else {
                 continue;
             };
+            let (mut all, mut new) = (true, 0);
             for node in nodes {
-                if self.hold(node, &support.hold, &at.key("hold")).is_none() {
-                    break;
-                }
+                let held = self.hold(node, &support.hold, &at.key("hold"));
+                all &= held.is_some();
+                let Some(held) = held else { break };
+                new += held;
+            }
+            if all && new == 0 {
+                self.notes
+                    .push(format!("{at} holds nothing that is not held already"));
             }
         }
     }
 
-    fn hold(&mut self, node: NodeId, words: &Words, at: &Path) -> Option<()> {
+    /// Holds what `words` say at a node; the number of components that were not held before.
+    fn hold(&mut self, node: NodeId, words: &Words, at: &Path) -> Option<usize> {
         let kind = self.builder.kind(node);
+        let mut new = 0;
         for (word, place) in words.places(at) {
-            if word == "all" {
-                self.builder.clamp(node);
-                continue;
-            }
-            let components = if word == "rotation" && kind == NodeKind::SpaceFrame {
-                3..6
-            } else {
-                let others: &[&str] = match kind {
-                    NodeKind::SpaceFrame => &["all", "rotation"],
-                    _ => &["all"],
-                };
-                let component = self.component(word, kind, others, &place)?;
-                component..component + 1
+            let components = match held_by(word, kind) {
+                Some(components) => components,
+                None => {
+                    let others: &[&str] = match kind {
+                        NodeKind::SpaceFrame => &["all", "rotation"],
+                        _ => &["all"],
+                    };
+                    let component = self.component(word, kind, others, &place)?;
+                    component..component + 1
+                }
             };
             for component in components {
+                new += usize::from(!self.builder.is_held(node, component));
                 let held = self.builder.hold(node, component);
                 self.accept(&place, held)?;
             }
         }
-        Some(())
+        Some(new)
     }
 
     pub(super) fn motions(&mut self) {

@@ -2,6 +2,7 @@
 
 use super::Work;
 use super::lines::distance;
+use super::signal::LOAD;
 use crate::build::{self, path};
 use crate::definition::Formula;
 use crate::diagnostic::Diagnostic;
@@ -52,7 +53,14 @@ impl Work<'_, '_> {
             let Some(nodes) = self.nodes_at(&load.at, &at.key("at")) else {
                 continue;
             };
+            let word = load.at.as_slice().join("+");
             for node in nodes {
+                if load.force.is_some() {
+                    self.acts("force", (&at, &word), &[node]);
+                }
+                if load.moment.is_some() {
+                    self.acts("moment", (&at, &word), &[node]);
+                }
                 if self.load(load, node, &at).is_none() {
                     break;
                 }
@@ -119,6 +127,9 @@ impl Work<'_, '_> {
                 }
             };
             for face in faces {
+                if !self.acts("traction", (at, word), face.corners()) {
+                    continue;
+                }
                 let corners: Vec<[f64; 3]> = face
                     .corners()
                     .iter()
@@ -144,7 +155,8 @@ impl Work<'_, '_> {
         // Force of the pressure 1 on each node; in the plane the third is a moment.
         let mut shares: BTreeMap<NodeId, [f64; 3]> = BTreeMap::new();
         for (word, inside) in load.at.places(&at.key("at")) {
-            let faces = self.pressed(word, &inside)?;
+            let mut faces = self.pressed(word, &inside)?;
+            faces.retain(|face| self.acts("pressure", (at, word), &face.corners));
             let linear = self.nodes.is_linear(word);
             if linear && load.follower == Some(true) {
                 let diagnostic = Diagnostic::new(format!(
@@ -184,7 +196,7 @@ impl Work<'_, '_> {
             }
         }
         if !following.is_empty() {
-            let amplitude = self.signal(&[(1.0, formula)], "a load")?;
+            let amplitude = self.signal(&[(1.0, formula)], LOAD)?;
             let pressure = Pressure {
                 faces: following,
                 amplitude,
@@ -251,6 +263,9 @@ impl Work<'_, '_> {
             // Moments about z by the components of the force.
             let mut moments = vec![[0.0; 2]; nodes.len()];
             for (k, ends) in nodes.windows(2).enumerate() {
+                if !self.acts("line force", (at, word), ends) {
+                    continue;
+                }
                 let (a, b) = (self.point(ends[0]), self.point(ends[1]));
                 let length = distance(&a, &b);
                 for (i, sign) in [(k, 1.0), (k + 1, -1.0)] {
@@ -321,7 +336,7 @@ impl Work<'_, '_> {
 
     /// Adds a sum of weighted formulas unless it is zero at all times.
     fn push_terms(&mut self, node: NodeId, kind: LoadKind, terms: &[(f64, Formula)]) -> Option<()> {
-        let amplitude = self.signal(terms, "a load")?;
+        let amplitude = self.signal(terms, LOAD)?;
         if amplitude.is_constant() && amplitude.value(0.0) == 0.0 {
             return Some(());
         }

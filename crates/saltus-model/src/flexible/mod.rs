@@ -16,6 +16,7 @@ mod signal;
 mod size;
 mod solids;
 mod start;
+mod targets;
 
 use crate::build::{self, path};
 use crate::definition::{Formula, Scope};
@@ -99,11 +100,13 @@ pub(crate) fn none(document: &Document, findings: &mut Findings<'_>) {
     }
 }
 
-/// Builds the parts; `None` where something is wrong, which is reported. Mesh files are looked for in `folder`.
+/// Builds the parts; `None` where something is wrong, which is reported. Mesh files are looked for in `folder`; functions of time must be
+/// numbers at the time `start` \[s\].
 pub(crate) fn assemble(
     document: &Document,
     folder: &FilePath,
     scope: &Scope,
+    start: f64,
     findings: &mut Findings<'_>,
 ) -> Option<Flexible> {
     findings.tell(Size::of(document, scope));
@@ -112,12 +115,14 @@ pub(crate) fn assemble(
         document,
         folder,
         scope,
+        start,
         findings,
         builder: Builder::new(),
         nodes: Nodes::default(),
         constraints: HashSet::new(),
         moved: HashSet::new(),
         notes: Vec::new(),
+        targets: targets::Targets::default(),
         held_load: None,
     };
     work.parts();
@@ -173,6 +178,8 @@ struct Work<'a, 'f> {
     /// Where the model file is.
     folder: &'a FilePath,
     scope: &'a Scope,
+    /// When the motion starts \[s\].
+    start: f64,
     findings: &'a mut Findings<'f>,
     builder: Builder,
     nodes: Nodes,
@@ -181,6 +188,8 @@ struct Work<'a, 'f> {
     /// Components of nodes that follow a motion.
     moved: HashSet<(NodeId, usize)>,
     notes: Vec<String>,
+    /// What loads act on so far.
+    targets: targets::Targets,
     /// The first node on which a load acts in a direction that is held.
     held_load: Option<String>,
 }
@@ -245,21 +254,25 @@ impl Work<'_, '_> {
     }
 
     fn nodes_at(&mut self, words: &Words, at: &Path) -> Option<Vec<NodeId>> {
-        let mut all = Vec::new();
+        let (mut all, mut seen) = (Vec::new(), HashSet::new());
         let mut sound = true;
         for (word, place) in words.places(at) {
             match self.nodes.find(word) {
-                Ok(nodes) => all.extend(nodes),
+                // A node of several sets is there once.
+                Ok(nodes) => {
+                    let before = all.len();
+                    all.extend(nodes.into_iter().filter(|node| seen.insert(*node)));
+                    if all.len() == before {
+                        self.notes.push(format!(
+                            "{place}: \"{word}\" names nothing that is not named before it: its nodes count once"
+                        ));
+                    }
+                }
                 Err(diagnostic) => {
                     self.no_node(word, &place, diagnostic);
                     sound = false;
                 }
             }
-        }
-        // A node of several sets is there once.
-        if words.as_slice().len() > 1 {
-            let mut seen = HashSet::new();
-            all.retain(|node| seen.insert(*node));
         }
         sound.then_some(all)
     }
@@ -339,13 +352,20 @@ impl Work<'_, '_> {
         terms: &[(f64, Formula)],
         subject: &'static str,
     ) -> Option<Box<dyn Signal>> {
-        match signal::signal(terms, self.scope, subject) {
-            Ok(signal) => Some(signal),
+        let signal = match signal::signal(terms, self.scope, subject) {
+            Ok(signal) => signal,
             Err(errors) => {
                 errors.iter().for_each(|e| self.findings.formula(e));
-                None
+                return None;
             }
+        };
+        let mut is_sound = true;
+        for (_, formula) in terms {
+            let error = signal::outside_of_domain(formula, self.scope, subject, self.start);
+            is_sound &= error.is_none();
+            error.iter().for_each(|e| self.findings.formula(e));
         }
+        is_sound.then_some(signal)
     }
 
     fn gravity(&mut self) {

@@ -1,8 +1,12 @@
 //! Functions of time from formulas, with exact derivatives.
 
-use crate::definition::{Formula, FormulaError, Scope};
+use crate::definition::{Formula, FormulaError, Scope, Source};
 use crate::expression::{Gradients, Graph, Id, Inputs, Permission, Role, Tape};
+use crate::number::general;
 use saltus_mechanics::signal::{Constant, Signal};
+
+/// What messages call the formula of a load, whose rate does not count.
+pub(super) const LOAD: &str = "a load";
 
 /// A formula of the time and its first two derivatives.
 #[derive(Debug)]
@@ -78,6 +82,39 @@ pub(crate) fn signal(
         rate: compile(rate),
         acceleration: compile(acceleration),
     }))
+}
+
+/// A complaint about a formula whose value, or unless it is a load whose rate, is no number at the time `t` \[s\] of the start.
+pub(super) fn outside_of_domain(
+    formula: &Formula,
+    scope: &Scope,
+    subject: &'static str,
+    t: f64,
+) -> Option<FormulaError> {
+    if let Source::Number(_) = formula.source {
+        return None;
+    }
+    let signal = signal(&[(1.0, formula.clone())], scope, subject).ok()?;
+    let (value, rate) = (signal.value(t), signal.rate(t));
+    let wrong = match (value.is_finite(), rate.is_finite() || subject == LOAD) {
+        (true, true) => return None,
+        (false, _) => format!(
+            "{subject} is {} at the start, t = {} s",
+            general(value),
+            general(t)
+        ),
+        (true, false) => format!(
+            "the rate of {subject} is {} at the start, t = {} s",
+            general(rate),
+            general(t)
+        ),
+    };
+    Some(FormulaError {
+        place: formula.place.clone(),
+        span: 0..0,
+        message: wrong,
+        help: Some("the start lies outside of the domain of the formula; change the formula, or [simulation] start".to_owned()),
+    })
 }
 
 fn by_time(graph: &mut Graph, gradients: &mut Gradients, id: Id) -> Id {

@@ -1,6 +1,6 @@
 //! Pressure on faces of solids and across beams: closed forms, and what cannot be pressed.
 
-use crate::support::{model, nodes, parse, rest, text};
+use crate::support::{FRAME, model, nodes, parse, rest, text};
 use saltus_mechanics::flexible::{Assembly, NodeId, Probe, SupportForce};
 use saltus_mechanics::modes::modes;
 use saltus_model::Model;
@@ -276,4 +276,136 @@ fn what_has_no_faces_or_cannot_follow_is_said() {
     for (error, expected) in cases {
         assert!(error.contains(expected), "{error}");
     }
+}
+
+/// Eigenvalues of a model about its start, real and imaginary part.
+fn eigenvalues(model: &Model) -> Vec<[f64; 2]> {
+    let found = modes(&*model.system, &model.initial, 2).unwrap();
+    let value = |mode: &saltus_mechanics::modes::Mode| [mode.eigenvalue, mode.imaginary];
+    found.list.iter().map(value).collect()
+}
+
+#[test]
+fn a_double_pendulum_with_a_force_along_its_tip_flutters_where_theory_says() {
+    // Ziegler 1952: masses 2 m and m, equal springs and links; between P = 7/2 ∓ √2 the frequencies are complex.
+    for p in [1.0, 2.08, 2.09, 3.0, 4.9, 4.92] {
+        let text = format!(
+            "[system]\ncoordinates = [\"a\", \"b\"]\nmass = [[3, \"cos(a - b)\"], [\"cos(a - b)\", 1]]\nforce = [\"-2*a + b + {p}*sin(a - b)\", \"a - b\"]\n"
+        );
+        let frame = FRAME.split("[materials").next().unwrap();
+        let model = parse(format!("saltus = 1\n{frame}{text}"));
+        let found = eigenvalues(&model.unwrap_or_else(|errors| panic!("{errors}")));
+        let (half, square) = (0.25 * (7.0 - 2.0 * p), (7.0_f64 - 2.0 * p).powi(2) - 8.0);
+        let root = 0.25 * square.abs().sqrt();
+        let expected = if square > 0.0 {
+            [[half - root, 0.0], [half + root, 0.0]]
+        } else {
+            [[half, root], [half, -root]]
+        };
+        for (found, expected) in found.iter().zip(expected) {
+            for k in 0..2 {
+                assert!(
+                    (found[k] - expected[k]).abs() < 1e-9,
+                    "{p}: {found:?}, {expected:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_column_whose_end_pressure_follows_flutters_at_becks_load() {
+    // Beck 1952: P = 20.05 EI/L²; with a dead load it buckles at 2.467 EI/L². EI is that of the elements, ω₁² = 3.516² EI/(ρA L⁴).
+    let column = |p: f64, follower: bool| {
+        let text = format!(
+            r#"
+[[solid]]
+name = "column"
+box = {{ from = [0, 0], to = [1, 0.05], divisions = [24, 1] }}
+material = "rubber"
+law = "st-venant-kirchhoff"
+plane = "stress"
+thickness = 0.1
+[[support]]
+at = "column.left"
+hold = "all"
+[[load]]
+at = "column.right"
+pressure = {p}
+follower = {follower}
+[initial]
+equilibrium = true
+"#
+        );
+        eigenvalues(&read(&text).unwrap())
+    };
+    let per_area = column(0.0, false)[0][0] * 1000.0 / 3.516_f64.powi(2);
+    let beck = 20.05 * per_area;
+    let below = column(0.95 * beck, true);
+    assert!(below.iter().all(|l| l[0] > 0.0 && l[1] == 0.0), "{below:?}");
+    let above = column(1.05 * beck, true);
+    assert!(
+        above[0][1] > 0.0 && above[1][1] == -above[0][1],
+        "{above:?}"
+    );
+    let [stands, falls] = [2.4, 2.6].map(|share| column(share * per_area, false)[0]);
+    assert!(
+        stands[0] > 0.0 && falls[0] < 0.0 && falls[1] == 0.0,
+        "{stands:?}, {falls:?}"
+    );
+}
+
+#[test]
+fn faces_named_twice_are_pressed_once_and_loads_that_overlap_are_noted() {
+    let pressed = |loads: &str| {
+        let model = read(&block("[0, 0]", "quadrilaterals", "neo-hookean", loads)).unwrap();
+        let assembly = model.assembly.clone().unwrap();
+        let state = bent(&assembly, 0.02);
+        (force(&assembly, &state.q), model.notes)
+    };
+    let (once, silent) = pressed("[[load]]\nat = \"block.surface\"\npressure = 10\n");
+    let (twice, told) =
+        pressed("[[load]]\nat = [\"block.surface\", \"block.right\"]\npressure = 10\n");
+    assert_eq!(once, twice);
+    assert!(!silent.iter().any(|n| n.contains("once")), "{silent:?}");
+    assert!(
+        told.iter().any(|n| n.contains("more than once")),
+        "{told:?}"
+    );
+    for load in ["pressure = 10", "traction = [1, 0]"] {
+        let both = format!(
+            "[[load]]\nat = \"block.top\"\n{load}\n[[load]]\nat = \"block.surface\"\n{load}\n"
+        );
+        let (_, told) = pressed(&both);
+        assert!(
+            told.iter()
+                .any(|n| n.contains("load[0] and load[1] both act")),
+            "{told:?}"
+        );
+    }
+    let held = "[[support]]\nat = \"block.left\"\nhold = \"all\"\n[[support]]\nat = \"block.left\"\nhold = \"x\"\n";
+    let (_, told) = pressed(held);
+    assert!(told.iter().any(|n| n.contains("holds nothing")), "{told:?}");
+}
+
+#[test]
+fn a_formula_outside_of_its_domain_at_the_start_is_shown_at_its_place() {
+    for load in [
+        "pressure = \"1/t\"",
+        "traction = [0, \"log(t - 1)\"]",
+        "force = [\"1/t\", 0]",
+    ] {
+        let parts = format!("[[load]]\nat = \"block.right\"\n{load}\n");
+        let block = block("[0, 0]", "quadrilaterals", "neo-hookean", &parts);
+        let line = 1 + text("", &block).lines().position(|l| l == load).unwrap();
+        let error = read(&block).unwrap_err();
+        let is_there = error.contains(&format!(":{line}:"));
+        assert!(error.contains("a load is") && is_there, "{line}: {error}");
+    }
+    let drive = "[[motion]]\nname = \"drive\"\nat = \"block.0\"\ncomponent = \"x\"\ndisplacement = \"sqrt(t)\"\n";
+    let error = read(&block("[0, 0]", "quadrilaterals", "neo-hookean", drive)).unwrap_err();
+    assert!(
+        error.contains("the rate of a prescribed motion is inf"),
+        "{error}"
+    );
 }

@@ -15,9 +15,9 @@
 //! neither case may the step move anything by more than 10⁻⁹ of the largest coordinate, or of one. A
 //! system without impulses and potential has nothing to compare with: whatever moves in it moves.
 //!
-//! The system is at rest during a step if it is at rest at both of its ends.
+//! The system is at rest during a step if it is at rest at both of its ends and nothing hits in between.
 
-use saltus_integrators::{Energy, Frame, Reactions};
+use saltus_integrators::{Energy, EventKind, Frame, Reactions};
 use serde::{Deserialize, Serialize};
 
 /// A velocity this much smaller than its largest value is zero.
@@ -37,7 +37,7 @@ const LANES: usize = 8;
 /// When the system was at rest.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Rest {
-    /// Total time of the steps at both ends of which nothing moved \[s\]; never less than the time from
+    /// Total time of the steps at both ends of which nothing moved and in which nothing hit \[s\]; never less than the time from
     /// `since` to the end.
     pub total: f64,
     /// Start of the first of the steps at rest that lasted until the end of the run \[s\]; `None` if its last
@@ -73,7 +73,8 @@ impl RestWatch {
     pub(crate) fn update(&mut self, frame: &Frame<'_>) {
         let t = frame.state.t;
         let still = self.still(frame);
-        if still && self.still {
+        let hits = || frame.events.iter().any(|e| e.kind == EventKind::Impact);
+        if still && self.still && !hits() {
             let since = *self.rest.since.get_or_insert(self.t);
             self.rest.total = self.earlier + (t - since);
         } else if self.rest.since.take().is_some() {

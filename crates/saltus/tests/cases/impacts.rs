@@ -1,6 +1,7 @@
 //! Impacts at several contacts.
 
-use crate::run::{close, run};
+use crate::run::{Ran, close, run};
+use saltus::observe::EventKind;
 
 #[test]
 fn two_balls() {
@@ -290,4 +291,85 @@ fn recorded(text: &str) -> saltus::Trajectory {
 
 fn outcome_of(text: &str) -> saltus::Outcome {
     recorded(text).outcome().unwrap().clone()
+}
+
+/// Steps in which contact `name` carries an impulse, but nothing in the step before; what touches at the start is closed.
+fn onsets(ran: &Ran, name: &str) -> Vec<usize> {
+    let impulse = ran.column(&format!("impulse.{name}"));
+    let touches = ran.column(&format!("gap.{name}"))[0] <= 1e-12;
+    (1 + usize::from(touches)..impulse.len())
+        .filter(|&k| impulse[k] > 0.0 && impulse[k - 1] <= 0.0)
+        .collect()
+}
+
+#[test]
+fn an_impulse_of_a_contact_that_was_open_is_an_impact_or_closes_it() {
+    // Directions of the slider-crank turn by more in a step than the slow impacts of its corners are fast.
+    let cases: [(&str, &[&str]); 5] = [
+        ("slider-crank", &["simulation.until=0.02"]),
+        ("rotor-rig", &["simulation.until=0.01"]),
+        ("newtons-cradle", &["simulation.until=0.2"]),
+        ("woodpecker", &["simulation.until=0.15"]),
+        ("wedge", &[]),
+    ];
+    let schemes = [
+        "moreau-jean",
+        "adaptive-moreau-jean",
+        "moreau-jean-projected",
+        "half-explicit",
+        "event-driven",
+    ];
+    for (case, changes) in cases {
+        for scheme in schemes {
+            let scheme_change = format!("simulation.scheme={scheme}");
+            let overrides = [changes, &[scheme_change.as_str()]].concat();
+            let ran = run(case, &overrides);
+            let events = &ran.outcome().events;
+            for (i, contact) in events.contacts.iter().enumerate() {
+                let of_contact = events.list.iter().filter(|e| e.contact.0 == i as u64);
+                let told: Vec<(u64, EventKind)> = of_contact.map(|e| (e.step, e.kind)).collect();
+                for k in onsets(&ran, &contact.name) {
+                    let is_told = told.iter().any(|&(step, kind)| {
+                        step == k as u64 && matches!(kind, EventKind::Impact | EventKind::Close)
+                    });
+                    assert!(is_told, "{case}, {scheme}: {} in step {k}", contact.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn slow_impacts_between_turning_bodies_are_listed_with_the_velocities_of_the_columns() {
+    let ran = run("slider-crank", &["simulation.until=0.02"]);
+    let (name, impacts) = ("upper_left", ran.impacts("upper_left"));
+    assert_eq!(impacts.len(), onsets(&ran, name).len());
+    let velocity = ran.column(&format!("gap_velocity.{name}"));
+    for hit in &impacts {
+        let k = usize::try_from(hit.step).unwrap();
+        close("before", hit.velocity_before, velocity[k - 1], 1e-12);
+        close("after", hit.velocity_after, velocity[k], 1e-12);
+    }
+}
+
+#[test]
+fn every_contact_of_the_cradle_hits_whatever_the_scheme() {
+    for scheme in [
+        "moreau-jean",
+        "adaptive-moreau-jean",
+        "schatzman-paoli",
+        "moreau-jean-projected",
+        "nonsmooth-newmark",
+        "nonsmooth-hht",
+        "nonsmooth-generalized-alpha",
+        "{ name = \"nonsmooth-generalized-alpha\", impacts = \"located\" }",
+        "half-explicit",
+        "event-driven",
+        "higher-order",
+        "splitting",
+    ] {
+        let ran = run("newtons-cradle", &[&format!("simulation.scheme={scheme}")]);
+        let hits = ["c12", "c23", "c34", "c45"].map(|name| ran.impacts(name).len());
+        assert_eq!(hits, [1; 4], "{scheme}");
+    }
 }

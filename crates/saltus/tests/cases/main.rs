@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod balls;
+mod books;
 mod flexible;
 mod folders;
 mod friction;

@@ -284,4 +284,10 @@ fn a_star_collects_whatever_fits_and_texts_need_no_quotes() {
     let rows = sweep(&adaptive, "counts");
     assert_eq!(column(&rows, "counts.accepted_at_shortest_step").len(), 1);
     assert_eq!(numbers(&column(&rows, "max.q.y")).len(), 1);
+    // Of several schemes each has its own counts, and none of the others.
+    let schemes = "simulation.scheme=[moreau-jean, event-driven, splitting]";
+    let rows = sweep(&["--set", schemes, "--collect", "counts.*"], "several");
+    let impacts = column(&rows, "counts.located_impacts");
+    assert!(impacts[0].is_empty() && !impacts[1].is_empty() && impacts[2].is_empty());
+    assert!(!column(&rows, "counts.flows")[2].is_empty());
 }

@@ -222,13 +222,10 @@ impl Engine {
             let stays_closed = self.search.stays_closed[j];
             if impacting && stays_closed {
                 let e = self.rows.set.law[j - self.dims.ng].e_n;
-                let suppressed = self.search.restitution[j] < e;
-                let kind = if suppressed {
-                    EventKind::Accumulation
-                } else {
-                    EventKind::Close
-                };
-                self.record_event(kind, j, [rates[1]; 2], 0.0);
+                if self.search.restitution[j] < e {
+                    self.record_event(EventKind::Accumulation, j, [rates[1]; 2], 0.0);
+                }
+                self.record_event(EventKind::Close, j, [rates[1]; 2], 0.0);
             } else if self.start.closed[j] && !stays_closed {
                 self.record_event(EventKind::Open, j, rates, 0.0);
             }

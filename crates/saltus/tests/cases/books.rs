@@ -1,0 +1,99 @@
+//! Energy books of what moves by itself.
+
+use crate::run::close;
+use saltus::Simulation;
+use saltus_model::{Format, Model, Override};
+
+/// A damped mass that a constraint drives.
+const DRIVEN: &str = r#"
+saltus = 1
+[system]
+coordinates = ["x"]
+mass = [1]
+force = ["-0.3*v.x"]
+[[system.bilateral]]
+name = "drive"
+g = "x - 0.3*sin(5*t)"
+[initial]
+v = { x = 1.5 }
+[simulation]
+scheme = "moreau-jean"
+step = 1e-2
+until = 2
+"#;
+
+/// A mass between walls that shake.
+const SHAKEN: &str = r#"
+saltus = 1
+[system]
+coordinates = ["x"]
+mass = [1]
+force = ["-2 - 0.2*v.x"]
+[[system.unilateral]]
+name = "wall"
+gap = "x - 0.05*sin(7*t)"
+restitution = 0.5
+[initial]
+q = { x = 0.3 }
+[simulation]
+scheme = "moreau-jean"
+step = 1e-3
+until = 1.5
+"#;
+
+/// Work of forces, of reactions, of what moves by itself, and what the scheme makes of it.
+fn books(text: &str, scheme: &str) -> [f64; 4] {
+    let scheme = Override::set(format!("simulation.scheme={scheme}"));
+    let model = Model::parse(
+        "test",
+        "test.toml",
+        text.to_owned(),
+        Format::Toml,
+        &[scheme],
+    );
+    let model = model.unwrap_or_else(|errors| panic!("{errors}"));
+    let run = Simulation::new(&*model.system, model.scheme.clone())
+        .start(model.initial.clone())
+        .step(model.plan.step)
+        .until(model.plan.until)
+        .record()
+        .unwrap();
+    let e = run.outcome().unwrap().energy;
+    [
+        e.work_external,
+        e.work_contact,
+        e.work_moving,
+        e.numerical(),
+    ]
+}
+
+#[test]
+fn schemes_that_integrate_forces_book_the_work_of_a_drive_exactly() {
+    // Kinetic energy (1.5 cos 5t)²/2 less what the damper takes, 0.3 ∫ (1.5 cos 5t)² dt.
+    let damped = 0.3 * 1.5 * 1.5 * (1.0 + (20.0_f64).sin() / 20.0);
+    let drive = 0.5 * 1.5 * 1.5 * ((10.0_f64).cos().powi(2) - 1.0) + damped;
+    for scheme in ["splitting", "higher-order", "event-driven"] {
+        let [external, contact, moving, numerical] = books(DRIVEN, scheme);
+        close(&format!("{scheme}, damper"), external, -damped, 1e-6);
+        close(&format!("{scheme}, drive"), contact, drive, 1e-6);
+        close(&format!("{scheme}, by itself"), moving, drive, 1e-6);
+        close(&format!("{scheme}, numerical"), numerical, 0.0, 1e-6);
+    }
+    // First order in the motion, not in how its reactions are shared out.
+    let [_, contact, moving, _] = books(DRIVEN, "schatzman-paoli");
+    close("schatzman-paoli, drive", contact, drive, 0.03);
+    close("schatzman-paoli, by itself", moving, contact, 1e-4);
+}
+
+#[test]
+fn a_wall_that_shakes_is_paid_where_its_impulses_act() {
+    let reference = books(SHAKEN, "event-driven");
+    for scheme in ["splitting", "higher-order"] {
+        let books = books(SHAKEN, scheme);
+        close(&format!("{scheme}, numerical"), books[3], 0.0, 1e-9);
+    }
+    let exact = books(SHAKEN, "higher-order");
+    for (k, what) in ["forces", "wall", "wall by itself"].into_iter().enumerate() {
+        close(what, exact[k], reference[k], 1e-6);
+    }
+}
