@@ -19,8 +19,23 @@ impl Own {
         work.copy_from_slice(&end.force);
         end.mass.solve(work);
         let set = &end.contacts;
+        // No contact may have been near at the start.
+        let is_unknown = scales.length == 0.0;
         for i in 0..set.len() {
             let first = set.first_row[i];
+            if is_unknown {
+                let terms = set.directions.cols(first).iter();
+                let terms = terms.zip(set.directions.values(first));
+                let positions = |(&j, w): (&usize, &f64)| (w * end.q[j]).abs();
+                let reach: f64 = if self.arc.is_flat {
+                    terms.map(positions).sum()
+                } else {
+                    0.0
+                };
+                let moved = self.nominal * set.normal_velocity(i, &end.v).abs();
+                let length = set.gap[i].abs().max(reach).max(moved);
+                scales.length = scales.length.max(length);
+            }
             for row in first..=first + self.arc.modes.tangents[i] {
                 let of = Row::Normal(i, row);
                 let terms = || {
