@@ -68,8 +68,8 @@ pub(super) struct Arc {
     /// Step of the integration \[s\] that the last one of each method suggests; as large as can be at first.
     pub(super) suggestion: [f64; 2],
     pub(super) jumps: Jumps,
-    /// What round-off makes of the accelerations, where it was measured (nv).
-    pub(super) noise: Vec<f64>,
+    /// What the round-off of positions, and of the time, makes of the accelerations, where it was measured (nv).
+    pub(super) noise: [Vec<f64>; 2],
     pub(super) has_noise: bool,
     pub(super) rejected: u32,
     /// Largest estimate of the error of momentum of a piece [N·s].
@@ -106,7 +106,7 @@ impl Arc {
             total: Vec::new(),
             suggestion: [f64::MAX; 2],
             jumps: Jumps::default(),
-            noise: vec![0.0; dims.nv],
+            noise: [vec![0.0; dims.nv], vec![0.0; dims.nv]],
             has_noise: false,
             rejected: 0,
             defect: 0.0,
@@ -132,7 +132,7 @@ impl Arc {
         self.used = 0;
         self.rejected = 0;
         self.jumps = Jumps::default();
-        self.noise.fill(0.0);
+        self.noise.iter_mut().for_each(|noise| noise.fill(0.0));
         self.has_noise = false;
         self.defect = 0.0;
         self.base.t = start.t;
@@ -278,9 +278,10 @@ impl Arc {
 
     /// What round-off makes of the coordinate `i` of a block in a step of `h` \[s\], where it was measured.
     pub(super) fn noise_of(&self, block: usize, i: usize, h: f64) -> f64 {
-        let noise = h * self.noise[i];
-        // No more than the round-off of the positions itself, where accelerations are not free to add up.
-        let position = (h * noise).min(f64::EPSILON * max_abs(&self.base.q));
+        let [of_positions, of_time] = [0, 1].map(|k| h * h * self.noise[k][i]);
+        // No more than the round-off of the positions itself: where it is large accelerations do not add up.
+        let round_off = f64::EPSILON * max_abs(&self.base.q);
+        let position = of_positions.min(round_off) + of_time;
         if block == 0 { position } else { position / h }
     }
 

@@ -8,6 +8,8 @@ use crate::integrator::{Event, EventKind, StepError};
 use crate::kit::{Row, contact_event};
 use saltus_system::{ConstraintKind, System};
 
+/// Speed that ends an accumulation, over the relative error of the integration.
+const ERRORS: f64 = 100.0;
 /// Projections of positions onto the constraints.
 const PROJECTIONS: usize = 5;
 
@@ -66,7 +68,9 @@ impl Own {
 
     /// Speed below which an impact ends an accumulation [m/s].
     pub(super) fn v_acc(&self) -> f64 {
-        self.options.v_acc.unwrap_or(1e-7 * self.scales.speed)
+        // Far above the error of the speed after a flight.
+        let share = (ERRORS * self.options.rtol).max(1e-7);
+        self.options.v_acc.unwrap_or(share * self.scales.speed)
     }
 
     /// Impact and new modes at the end stage, which is evaluated.

@@ -168,28 +168,52 @@ impl Arc {
         }
     }
 
-    /// What the round-off of the positions makes of the accelerations where the piece begins.
+    /// What the round-off of the positions and of the time makes of the accelerations where the piece begins.
     fn measure_noise(&mut self, system: &dyn System) -> Result<(), StepError> {
-        const PERTURBED: usize = 1;
         let nv = self.nv;
         self.has_noise = true;
         let size = max_abs(&self.base.q);
         for pattern in 1..=PATTERNS {
-            for i in 0..nv {
-                let of = if self.is_flat { self.base.q[i] } else { size };
-                let sign = if i / pattern % 2 == 0 { 1.0 } else { -1.0 };
-                self.y[i] = sign * f64::EPSILON * of.abs();
-                self.y[nv + i] = self.base.v[i];
-            }
-            if self.try_rates(system, PERTURBED, self.base.t)? {
-                let accelerations = |l: usize| &self.rates.row(l)[nv..2 * nv];
-                let pairs = accelerations(0).iter().zip(accelerations(PERTURBED));
-                for (noise, (a, b)) in self.noise.iter_mut().zip(pairs) {
-                    *noise = noise.max((a - b).abs());
+            for (l, side) in [(1, 1.0), (2, -1.0)] {
+                for i in 0..nv {
+                    let of = if self.is_flat { self.base.q[i] } else { size };
+                    let sign = if i / pattern % 2 == 0 { side } else { -side };
+                    self.y[i] = sign * f64::EPSILON * of.abs();
                 }
+                self.set_perturbed(system, l, self.base.t)?;
+            }
+            self.include_noise(0);
+        }
+        self.y[..nv].fill(0.0);
+        for (l, side) in [(1, 1.0), (2, -1.0)] {
+            let t = self.base.t * (1.0 + side * f64::EPSILON);
+            self.set_perturbed(system, l, t)?;
+        }
+        self.include_noise(1);
+        Ok(())
+    }
+
+    /// Rates at time `t` and the positions in `y` as those of stage `l`; those of the start of the piece where there are none.
+    fn set_perturbed(&mut self, system: &dyn System, l: usize, t: f64) -> Result<(), StepError> {
+        let nv = self.nv;
+        self.y[nv..2 * nv].copy_from_slice(&self.base.v);
+        if !self.try_rates(system, l, t)? {
+            for i in 0..self.rates.cols() {
+                self.rates[(l, i)] = self.rates[(0, i)];
             }
         }
         Ok(())
+    }
+
+    /// Noise number `k` is at least the smaller one of the differences that the stages 1 and 2 have from the start of the piece: beside
+    /// a jump only one of them is large.
+    fn include_noise(&mut self, k: usize) {
+        for i in 0..self.nv {
+            let j = self.nv + i;
+            let differs = |l: usize| (self.rates[(l, j)] - self.rates[(0, j)]).abs();
+            let noise = differs(1).min(differs(2));
+            self.noise[k][i] = self.noise[k][i].max(noise);
+        }
     }
 
     /// Whether the round-off of a step of `h` \[s\] is a part of its tolerance.
