@@ -135,8 +135,10 @@ fn stability(model: &Model) -> Option<String> {
     integrator
         .prepare(&*model.system, &model.initial, step)
         .ok()?;
-    let limit = integrator.stable_step()?;
-    Some(crate::progress::stability(step, limit))
+    match integrator.stable_step() {
+        Some(limit) => Some(crate::progress::stability(step, limit)),
+        None => crate::progress::stiffness(step, integrator.forced_step()?),
+    }
 }
 
 /// What flexible parts consist of.

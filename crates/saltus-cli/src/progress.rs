@@ -166,6 +166,20 @@ pub fn stability(step: f64, limit: f64) -> String {
     }
 }
 
+/// Steps between two outputs from which on it is worth a word that stability forces them.
+const MANY_STEPS: f64 = 50.0;
+
+/// The steps that stability forces on the explicit method of `event-driven`, where there are many of them between two outputs.
+pub fn stiffness(step: f64, forced: f64) -> Option<String> {
+    let count = step / forced;
+    (count >= MANY_STEPS).then(|| {
+        format!(
+            "stability about the start forces steps of {} s on the explicit method, {count:.0} between two outputs; where fast vibrations and decays do not matter, set `stiff = true` in the scheme",
+            general(forced)
+        )
+    })
+}
+
 impl Observer for Progress {
     fn begin(&mut self, info: &RunInfo<'_>, _: &Frame<'_>) -> Result<(), ObserverError> {
         self.steps = info.plan.steps();
@@ -175,6 +189,13 @@ impl Observer for Progress {
             && !self.quiet
         {
             crate::render::note(&stability(plan.step, limit));
+        }
+        if let Some(text) = info
+            .forced_step
+            .and_then(|forced| stiffness(plan.step, forced))
+            && !self.quiet
+        {
+            crate::render::note(&text);
         }
         self.started = Instant::now();
         (self.drawn, self.looked) = (self.started, self.started);

@@ -103,6 +103,8 @@ pub struct RunInfo<'a> {
     pub chooses_step: bool,
     /// Largest stable step \[s\] about the start, of a scheme that has such a limit and knows it.
     pub stable_step: Option<f64>,
+    /// Length \[s\] of the steps that stability forces on a scheme that chooses them, about the start, where it knows it.
+    pub forced_step: Option<f64>,
     /// Numbers in force of options of the scheme that are left out and follow from the model.
     pub resolved_options: &'a [(&'static str, f64)],
     /// Whether velocities and energies mean nothing in the steps that straddle an impact.
@@ -385,6 +387,7 @@ pub fn drive(
         joint_tangents: &joint_tangents,
         chooses_step: integrator.chooses_step(),
         stable_step: integrator.stable_step(),
+        forced_step: integrator.forced_step(),
         resolved_options: &resolved_options,
         velocity_lags: integrator.velocity_lags(),
     };

@@ -315,6 +315,12 @@ pub trait Integrator: Send {
         None
     }
 
+    /// Length \[s\] of the steps that stability forces on an explicit method with an error control about the start, after
+    /// [`prepare`](Self::prepare), where the scheme is one and knows it.
+    fn forced_step(&self) -> Option<f64> {
+        None
+    }
+
     /// Whether velocities, and energies with them, mean nothing in the steps that straddle an impact: what such a step gains may only be
     /// what the one before seemed to lose.
     fn velocity_lags(&self) -> bool {

@@ -269,7 +269,7 @@ pub enum StepError {
     },
     /// The smooth motion between events needs steps of nothing.
     #[error(
-        "the motion between events could not be integrated at t = {t} s: an error of rtol = {rtol:e} needs steps below {h:.1e} s; raise `rtol`, or use a time-stepping scheme where the model is stiff or not smooth"
+        "the motion between events could not be integrated at t = {t} s: an error of rtol = {rtol:e} needs steps below {h:.1e} s; raise `rtol`, set `stiff = true` where the model is stiff, or use a time-stepping scheme"
     )]
     Integration {
         /// Time \[s\].
@@ -278,6 +278,16 @@ pub enum StepError {
         h: f64,
         /// The tolerance.
         rtol: f64,
+    },
+    /// The force jumps, and on both sides of the jump it drives the motion into it.
+    #[error(
+        "the force on `{place}` jumps at t = {t} s and drives the motion back into the jump from both sides, as `sign(v)` does at rest: the motion would slide along it; describe dry friction by `friction` of a contact or a joint, or smooth the jump, as by `tanh`"
+    )]
+    SlidingMode {
+        /// The velocity coordinate whose acceleration jumps most.
+        place: String,
+        /// Time \[s\].
+        t: f64,
     },
     /// Impacts contact by contact do not come to an end.
     #[error(

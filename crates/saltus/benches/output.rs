@@ -135,6 +135,7 @@ fn pass(steps: u64, clock: fn() -> f64, observer: &mut dyn Observer) -> (f64, f6
         joint_tangents: &[],
         chooses_step: false,
         stable_step: None,
+        forced_step: None,
         resolved_options: &[],
         velocity_lags: false,
     };

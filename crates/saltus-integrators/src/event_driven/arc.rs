@@ -9,41 +9,17 @@ use super::dop853::{DENSE, EXTENDED};
 use super::implicit::Radau;
 use super::modes::{ContactModes, Mode, direction, size, slip};
 use super::options::EventDrivenOptions;
+use super::step_control::{Jumps, Method};
 use crate::integrator::StepError;
 use crate::kit::{Row, Stage, TangentRate};
 use saltus_linear::{Dense, axpy, dot, max_abs};
 use saltus_system::{State, System};
 
-/// A step is at most this many times longer or shorter than the last.
-const GROWTH: f64 = 6.0;
-const SHRINK: f64 = 0.2;
-const SAFETY: f64 = 0.9;
 /// Share of the largest coordinate that stands for the size of the others.
 const SHARE: f64 = 1e-2;
-/// Most pieces between two outputs: a tolerance below round-off asks for ever more.
-const MOST_PIECES: usize = 100_000;
-/// A step shorter than this share of the one asked for cannot reach the tolerance.
-const SHORTEST: f64 = 1e-13;
 
 /// Works of an arc: of external forces, of reactions, and of what moves by itself, a part of the second.
 const WORKS: usize = 3;
-
-/// How a piece is integrated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Method {
-    Explicit,
-    Implicit,
-}
-
-impl Method {
-    /// What the length of a step is multiplied by, to the power of its error.
-    fn exponent(self) -> f64 {
-        match self {
-            Self::Explicit => -1.0 / 8.0,
-            Self::Implicit => -1.0 / 4.0,
-        }
-    }
-}
 
 /// A piece of the arc with its dense output.
 #[derive(Debug, Default)]
@@ -52,7 +28,7 @@ pub(super) struct Segment {
     start: f64,
     length: f64,
     /// The part of it that was taken \[s\].
-    taken: f64,
+    pub(super) taken: f64,
     q: Vec<f64>,                  // (nq)
     v: Vec<f64>,                  // (nv)
     pub(super) polynomial: Dense, // (7 × n)
@@ -69,11 +45,11 @@ pub(super) struct Arc {
     pub(super) modes: ContactModes,
     pub(super) nv: usize,
     ng: usize,
-    is_flat: bool,
+    pub(super) is_flat: bool,
     /// Whether every piece is integrated by the implicit method.
-    stiff: bool,
+    pub(super) stiff: bool,
     /// Largest rate at which friction turns where the piece begins [1/s].
-    turning: f64,
+    pub(super) turning: f64,
     /// Largest acceleration without reactions where the piece begins.
     free_size: f64,
     /// Size of velocities along contacts in the motion so far [m/s].
@@ -85,17 +61,21 @@ pub(super) struct Arc {
     pub(super) end: Vec<f64>, // y at the end of the piece (n)
     pub(super) estimate: [Vec<f64>; 2], // of orders 5 and 3, per time (2 nv)
     pub(super) radau: Radau,
-    pieces: Vec<Segment>,
-    used: usize,
+    pub(super) pieces: Vec<Segment>,
+    pub(super) used: usize,
     /// Works and impulses since the start of the step.
     total: Vec<f64>,
     /// Step of the integration \[s\] that the last one of each method suggests; as large as can be at first.
     pub(super) suggestion: [f64; 2],
+    pub(super) jumps: Jumps,
+    /// What the round-off of positions, and of the time, makes of the accelerations, where it was measured (nv).
+    pub(super) noise: [Vec<f64>; 2],
+    pub(super) has_noise: bool,
     pub(super) rejected: u32,
     /// Largest estimate of the error of momentum of a piece [N·s].
     pub(super) defect: f64,
     pub(super) trial_defect: f64,
-    rtol: f64,
+    pub(super) rtol: f64,
     atol: Option<f64>,
 }
 
@@ -117,14 +97,17 @@ impl Arc {
             tangent: TangentRate::new(dims.nv),
             a: vec![0.0; dims.nv],
             rates: Dense::default(),
-            y: Vec::new(),
-            end: Vec::new(),
+            y: vec![0.0; 2 * dims.nv],
+            end: vec![0.0; 2 * dims.nv],
             estimate: [vec![0.0; 2 * dims.nv], vec![0.0; 2 * dims.nv]],
             radau: Radau::new(dims.nv),
             pieces: Vec::new(),
             used: 0,
             total: Vec::new(),
             suggestion: [f64::MAX; 2],
+            jumps: Jumps::default(),
+            noise: [vec![0.0; dims.nv], vec![0.0; dims.nv]],
+            has_noise: false,
             rejected: 0,
             defect: 0.0,
             trial_defect: 0.0,
@@ -148,6 +131,9 @@ impl Arc {
         self.total.resize(n - 2 * self.nv, 0.0);
         self.used = 0;
         self.rejected = 0;
+        self.jumps = Jumps::default();
+        self.noise.iter_mut().for_each(|noise| noise.fill(0.0));
+        self.has_noise = false;
         self.defect = 0.0;
         self.base.t = start.t;
         self.base.q.copy_from_slice(&start.q);
@@ -259,85 +245,6 @@ impl Arc {
         Ok(())
     }
 
-    /// The method of the next piece of at most `most` \[s\], and a bound of its length \[s\].
-    fn method(&self, most: f64) -> (Method, f64) {
-        if self.stiff {
-            return (Method::Implicit, most);
-        }
-        let suggested = |method: Method| self.suggestion[method as usize].min(most);
-        // The explicit method resolves the turning of friction; it is taken where that costs no smaller steps than the implicit one
-        // needs.
-        let resolved = 1.0 / self.turning;
-        if resolved >= suggested(Method::Explicit).min(suggested(Method::Implicit)) {
-            (Method::Explicit, resolved.min(most))
-        } else {
-            (Method::Implicit, most)
-        }
-    }
-
-    /// Integrates one piece of at most `most` \[s\] and returns its length; [`accept`](Self::accept) takes it, or a part.
-    pub(super) fn advance(&mut self, system: &dyn System, most: f64) -> Result<f64, StepError> {
-        if self.used >= MOST_PIECES {
-            return Err(StepError::Integration {
-                t: self.base.t,
-                h: self.pieces[self.used - 1].taken,
-                rtol: self.rtol,
-            });
-        }
-        let (method, bound) = self.method(most);
-        let suggested = self.suggestion[method as usize];
-        let mut h = bound.min(suggested);
-        // A last piece of almost nothing is avoided.
-        if most - h < 0.1 * h {
-            h = most;
-        }
-        let mut was_rejected = false;
-        loop {
-            let ratio = match method {
-                Method::Explicit => self.attempt_explicit(system, h),
-                Method::Implicit => self.attempt_implicit(system, h),
-            };
-            let error = match ratio {
-                Ok(error) if error <= 1.0 => {
-                    let factor = SAFETY * error.max(1e-16).powf(method.exponent());
-                    let limit = if was_rejected { 1.0 } else { GROWTH };
-                    let next = h * factor.clamp(SHRINK, limit);
-                    // A piece cut short tells little of longer ones.
-                    let suggestion = &mut self.suggestion[method as usize];
-                    *suggestion = if h < *suggestion {
-                        next.max(*suggestion)
-                    } else {
-                        next
-                    };
-                    self.defect = self.defect.max(self.trial_defect);
-                    self.extend(system, method, h)?;
-                    return Ok(h);
-                }
-                other => other,
-            };
-            was_rejected = true;
-            self.rejected += 1;
-            let shorter = match &error {
-                Ok(error) if error.is_finite() => {
-                    h * (SAFETY * error.powf(method.exponent())).clamp(SHRINK, 1.0)
-                }
-                _ => 0.25 * h,
-            };
-            if shorter < SHORTEST * most {
-                return Err(match error {
-                    Err(error) => error,
-                    Ok(_) => StepError::Integration {
-                        t: self.base.t,
-                        h: shorter,
-                        rtol: self.rtol,
-                    },
-                });
-            }
-            h = shorter;
-            self.suggestion[method as usize] = h;
-        }
-    }
-
     /// Size that the coordinates of a block (positions, velocities) have.
     pub(super) fn size_of(&self, block: usize, h: f64) -> f64 {
         // Accelerations are differences of those without forces.
@@ -358,38 +265,59 @@ impl Arc {
         self.atol.unwrap_or_else(derived)
     }
 
-    /// Tolerance of the coordinate `j` of `y`, number `i` of its block.
-    pub(super) fn scale_of(&self, block: usize, i: usize, j: usize, size: f64) -> f64 {
+    /// Tolerance of the coordinate `j` of `y`, number `i` of its block, in a step of `h` \[s\].
+    pub(super) fn scale_of(&self, block: usize, i: usize, j: usize, size: f64, h: f64) -> f64 {
         let (before, after) = match (block, self.is_flat) {
             (0, true) => (self.base.q[i], self.base.q[i] + self.end[j]),
             (0, false) => (0.0, self.end[j]),
             _ => (self.base.v[i], self.end[j]),
         };
-        self.atol.unwrap_or(SHARE * self.rtol * size) + self.rtol * before.abs().max(after.abs())
+        let absolute = self.atol.unwrap_or(SHARE * self.rtol * size);
+        absolute + self.rtol * before.abs().max(after.abs()) + self.noise_of(block, i, h)
+    }
+
+    /// What round-off makes of the coordinate `i` of a block in a step of `h` \[s\], where it was measured.
+    pub(super) fn noise_of(&self, block: usize, i: usize, h: f64) -> f64 {
+        let [of_positions, of_time] = [0, 1].map(|k| h * h * self.noise[k][i]);
+        // No more than the round-off of the positions itself: where it is large accelerations do not add up.
+        let round_off = f64::EPSILON * max_abs(&self.base.q);
+        let position = of_positions.min(round_off) + of_time;
+        if block == 0 { position } else { position / h }
     }
 
     /// The polynomial of the dense output of an accepted step.
-    fn extend(&mut self, system: &dyn System, method: Method, h: f64) -> Result<(), StepError> {
+    pub(super) fn extend(
+        &mut self,
+        system: &dyn System,
+        method: Method,
+        h: f64,
+    ) -> Result<(), StepError> {
         if method == Method::Explicit {
             self.extend_stages(system, h)?;
         }
+        let mut polynomial = self.begin_segment(h);
+        match method {
+            Method::Explicit => self.interpolate_explicit(&mut polynomial, h),
+            Method::Implicit => self.radau.interpolate(&mut polynomial),
+        }
+        self.pieces[self.used].polynomial = polynomial;
+        Ok(())
+    }
+
+    /// A segment of `h` \[s\] that begins at the base; its polynomial, which is zero, to be filled in.
+    pub(super) fn begin_segment(&mut self, h: f64) -> Dense {
         if self.used == self.pieces.len() {
             self.pieces.push(Segment::default());
         }
         let start = self.time();
-        let mut piece = std::mem::take(&mut self.pieces[self.used]);
+        let piece = &mut self.pieces[self.used];
         piece.start = start;
         piece.length = h;
         piece.taken = h;
         piece.q.clone_from(&self.base.q);
         piece.v.clone_from(&self.base.v);
         piece.polynomial.reset(DENSE, self.y.len());
-        match method {
-            Method::Explicit => self.interpolate_explicit(&mut piece.polynomial, h),
-            Method::Implicit => self.radau.interpolate(&mut piece.polynomial),
-        }
-        self.pieces[self.used] = piece;
-        Ok(())
+        std::mem::take(&mut piece.polynomial)
     }
 
     /// Time since the start of the step \[s\] where the next piece begins.

@@ -8,6 +8,8 @@ use crate::integrator::{Event, EventKind, StepError};
 use crate::kit::{Row, contact_event};
 use saltus_system::{ConstraintKind, System};
 
+/// Speed that ends an accumulation, over the relative error of the integration.
+const ERRORS: f64 = 100.0;
 /// Projections of positions onto the constraints.
 const PROJECTIONS: usize = 5;
 
@@ -19,8 +21,23 @@ impl Own {
         work.copy_from_slice(&end.force);
         end.mass.solve(work);
         let set = &end.contacts;
+        // No contact may have been near at the start.
+        let is_unknown = scales.length == 0.0;
         for i in 0..set.len() {
             let first = set.first_row[i];
+            if is_unknown {
+                let terms = set.directions.cols(first).iter();
+                let terms = terms.zip(set.directions.values(first));
+                let positions = |(&j, w): (&usize, &f64)| (w * end.q[j]).abs();
+                let reach: f64 = if self.arc.is_flat {
+                    terms.map(positions).sum()
+                } else {
+                    0.0
+                };
+                let moved = self.nominal * set.normal_velocity(i, &end.v).abs();
+                let length = set.gap[i].abs().max(reach).max(moved);
+                scales.length = scales.length.max(length);
+            }
             for row in first..=first + self.arc.modes.tangents[i] {
                 let of = Row::Normal(i, row);
                 let terms = || {
@@ -51,7 +68,9 @@ impl Own {
 
     /// Speed below which an impact ends an accumulation [m/s].
     pub(super) fn v_acc(&self) -> f64 {
-        self.options.v_acc.unwrap_or(1e-7 * self.scales.speed)
+        // Far above the error of the speed after a flight.
+        let share = (ERRORS * self.options.rtol).max(1e-7);
+        self.options.v_acc.unwrap_or(share * self.scales.speed)
     }
 
     /// Impact and new modes at the end stage, which is evaluated.

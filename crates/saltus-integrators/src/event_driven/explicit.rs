@@ -3,8 +3,17 @@
 use super::arc::Arc;
 use super::dop853::{A, C, D, E3, E5, EXTENDED, STAGES};
 use crate::integrator::StepError;
+use crate::kit::Mode;
 use saltus_linear::{Dense, axpy, max_abs};
 use saltus_system::System;
+
+/// A vibration that grows no more than this in a step is stable: the error control sees to the rest.
+const GROWTH: f64 = 1.001;
+
+/// Length of a step \[s\] that a vibration allows.
+pub(super) fn stable_step(mode: Mode) -> f64 {
+    mode.runge_kutta_limit(GROWTH, STAGES, |l| A[l])
+}
 
 impl Arc {
     /// One step of the method; the error over its tolerance.
@@ -34,7 +43,7 @@ impl Arc {
             let size = self.size_of(block, h);
             for i in 0..nv {
                 let j = block * nv + i;
-                let scale = self.scale_of(block, i, j, size);
+                let scale = self.scale_of(block, i, j, size, h);
                 if scale > 0.0 {
                     fifth += (self.estimate[0][j] / scale).powi(2);
                     third += (self.estimate[1][j] / scale).powi(2);

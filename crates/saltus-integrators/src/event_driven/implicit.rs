@@ -20,7 +20,7 @@ use crate::integrator::StepError;
 use saltus_linear::{Dense, SparseRows, axpy, max_abs};
 use saltus_system::{Point, System};
 
-const STAGES: usize = 3;
+pub(super) const STAGES: usize = 3;
 /// Most corrections of a step.
 const ITERATIONS: u32 = 12;
 /// A correction below this share of the tolerance is the last.
@@ -331,7 +331,7 @@ impl Arc {
             let size = self.size_of(block, h);
             for i in 0..self.nv {
                 let j = block * self.nv + i;
-                let scale = self.scale_of(block, i, j, size);
+                let scale = self.scale_of(block, i, j, size, h);
                 if scale > 0.0 {
                     sum += (x[j] / scale).powi(2);
                 }

@@ -28,6 +28,7 @@ mod dop853;
 mod energetic;
 mod event_update;
 mod explicit;
+mod force_dips;
 mod impact;
 mod implicit;
 mod mode_selection;
@@ -37,7 +38,9 @@ mod representative;
 mod roots;
 mod row_system;
 mod saved;
+mod scales;
 mod stage_equations;
+mod step_control;
 mod stored_energy;
 
 pub use options::{Accumulation, EventDrivenOptions, ImpactLaw};
@@ -46,14 +49,16 @@ use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{
     Counts, Event, EventKind, Integrator, Reactions, StepError, StepReport, refuse_joint_friction,
 };
-use crate::kit::{Row, Stage, Step, StepProblem};
+use crate::kit::{Row, Stage, Step, StepProblem, largest_step};
 use crate::scheme::OptionsError;
 use accumulation::TimeStepping;
 use arc::Arc;
+use force_dips::Margins;
 use impact::Impact;
 use modes::{Memory, Mode, size, slip};
 use roots::{Decision, Detected};
 use saltus_system::{State, System};
+use scales::Scales;
 
 const NAME: &str = "event-driven";
 /// Output times closer to the end of the run than this share of a step are the end.
@@ -64,39 +69,6 @@ const NEAR: f64 = 1e-9;
 pub struct EventDriven {
     options: EventDrivenOptions,
     own: Option<Own>,
-}
-
-/// What sizes are compared with: running maxima over the motion.
-#[derive(Debug, Clone, Copy, Default)]
-struct Scales {
-    /// Of gaps \[m\], from the model.
-    length: f64,
-    /// Of the terms of relative velocities [m/s].
-    speed: f64,
-    /// Of the terms of relative accelerations [m/s²].
-    acceleration: f64,
-}
-
-impl Scales {
-    /// A gap below this is closed.
-    fn gap(&self) -> f64 {
-        1e-10 * self.length
-    }
-
-    /// A relative velocity below this is none.
-    fn velocity(&self) -> f64 {
-        1e-9 * self.speed
-    }
-
-    /// A slip beyond this has changed its sign.
-    fn slip(&self) -> f64 {
-        1e-12 * self.speed
-    }
-
-    /// A relative acceleration below this is none; times the effective mass, a force.
-    fn acceleration(&self) -> f64 {
-        1e-9 * self.acceleration
-    }
 }
 
 /// What a prepared scheme has.
@@ -116,6 +88,7 @@ struct Own {
     detected: Vec<Detected>,
     /// Gaps and their rates at two points of an arc.
     gaps: [Vec<(f64, f64)>; 2],
+    margins: Margins,
     decision: Decision,
     /// Modes before the event.
     before: Vec<Mode>,
@@ -130,6 +103,8 @@ struct Own {
     bilateral_force: Vec<f64>, // (ng) [N]
     /// Work over the step of what moves by itself \[J\].
     work_moving: f64,
+    /// Length of the steps that stability forces on the explicit method about the start \[s\].
+    forced_step: Option<f64>,
     /// Time of the first output and distance of the outputs \[s\].
     origin: f64,
     nominal: f64,
@@ -195,6 +170,7 @@ impl Integrator for EventDriven {
             is_loaded: false,
             detected: Vec::new(),
             gaps: [Vec::new(), Vec::new()],
+            margins: Margins::default(),
             decision: Decision::default(),
             before: Vec::new(),
             closed: Vec::new(),
@@ -205,6 +181,11 @@ impl Integrator for EventDriven {
             force: Vec::new(),
             bilateral_force: vec![0.0; step.dims.ng],
             work_moving: 0.0,
+            forced_step: if self.options.stiff {
+                None
+            } else {
+                largest_step(system, state, &step, explicit::stable_step)
+            },
             origin: state.t,
             nominal: h,
             events: 0,
@@ -335,6 +316,10 @@ impl Integrator for EventDriven {
         true
     }
 
+    fn forced_step(&self) -> Option<f64> {
+        self.own.as_ref().and_then(|own| own.forced_step)
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
         if let Some(own) = &self.own {
@@ -453,7 +438,8 @@ impl Own {
         let event = self.smooth(system, length)?;
         let end_stage = &mut self.step.end;
         end_stage.t = if event {
-            state.t + self.arc.time()
+            // Where the force has jumped that ended the arc.
+            (state.t + self.arc.time()).max(self.arc.base.t)
         } else {
             target
         };

@@ -39,7 +39,7 @@ pub struct EventDrivenOptions {
     /// What is done where impacts accumulate.
     pub accumulation: Accumulation,
     /// Approach speed below which an impact of a contact that is pressed together counts as the end of an accumulation [m/s], ≥ 0.
-    /// Left out: 1e-7 of the speeds of the motion; 0: no guard.
+    /// Left out: 1e-7 (100 `rtol`, if that is more) of the speeds of the motion; 0: no guard.
     #[schemars(range(min = 0.0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub v_acc: Option<f64>,

@@ -11,12 +11,16 @@ use saltus_system::{State, System};
 
 /// Points of a piece at which events are looked for.
 const SAMPLES: u32 = 8;
+/// How far behind the end of a piece, as a share of it, a force that has passed zero there has to count.
+const CONTINUED: f64 = 1e-3;
+/// Share of a time within which a force that passes from one side of zero to the other, beyond what counts on both, jumps.
+const JUMP: f64 = 4.0 * f64::EPSILON;
 /// Points between two of them where a contact has passed through its obstacle and back.
 const FINE: u32 = 32;
 /// Most halvings of an interval.
 const HALVINGS: u32 = 200;
 /// Most points at which the zero of a force or a slip is sought.
-const SECANTS: u32 = 60;
+const SECANTS: u32 = 120;
 /// Forces, slips and margins of friction below this share of what counts are zero.
 const ZERO: f64 = 1e-7;
 
@@ -72,19 +76,30 @@ impl Own {
         if self.arc.modes.list.is_empty() {
             return Ok(None);
         }
+        let has_closed = self.arc.modes.list.iter().any(|m| m.is_closed());
         let mut a = 0.0;
-        self.arc.evaluate_dense_output(system, a, false)?;
+        self.arc.evaluate_dense_output(system, a, has_closed)?;
         gaps_at(&self.arc.work, &mut self.gaps[0]);
+        self.margins.clear();
+        if has_closed {
+            self.keep_margins(a);
+        }
         for j in 1..=SAMPLES {
             let b = h * f64::from(j) / f64::from(SAMPLES);
             let passed = self.detect_events(system, b)?;
             if !self.detected.is_empty() {
                 return self.bisect(system, a, b, h).map(Some);
             }
-            if let Some(bottom) = self.find_dip(system, a, b)? {
+            if has_closed {
+                self.keep_margins(b);
+            }
+            let of_gap = self.find_dip(system, a, b)?.map(|bottom| (a, bottom));
+            let of_force = self.find_force_dip(system, j == SAMPLES)?;
+            let dips = [of_gap, of_force].into_iter().flatten();
+            if let Some((before, bottom)) = dips.min_by(|x, y| x.1.total_cmp(&y.1)) {
                 self.detect_events(system, bottom)?;
                 if !self.detected.is_empty() {
-                    return self.bisect(system, a, bottom, h).map(Some);
+                    return self.bisect(system, before, bottom, h).map(Some);
                 }
             }
             if passed {
@@ -98,8 +113,39 @@ impl Own {
                     c = d;
                 }
             }
+            if j == SAMPLES
+                && has_closed
+                && let Some(s) = self.find_zero_at_end(system, a, h)?
+            {
+                return Ok(Some(s));
+            }
             a = b;
         }
+        Ok(None)
+    }
+
+    /// The zero of a force or a slip between `a` and the end of the piece at `h`, where it does not count yet, but does on the
+    /// continuation of the dense output.
+    fn find_zero_at_end(
+        &mut self,
+        system: &dyn System,
+        a: f64,
+        h: f64,
+    ) -> Result<Option<f64>, StepError> {
+        if !self.has_passed_unnoticed() {
+            return Ok(None);
+        }
+        let behind = h * (1.0 + CONTINUED);
+        self.detect_events(system, behind)?;
+        self.detected.retain(|event| event.kind != Kind::Gap);
+        if !self.detected.is_empty() {
+            let s = self.find_zero(system, a, a, behind)?;
+            if s < h {
+                return Ok(Some(s));
+            }
+        }
+        self.detected.clear();
+        self.decision.is_ahead = false;
         Ok(None)
     }
 
@@ -170,12 +216,18 @@ impl Own {
         if self.detected.iter().any(|event| event.kind == Kind::Gap) {
             return Ok(b);
         }
-        self.find_zero(system, before, b)
+        self.find_zero(system, before, a, b)
     }
 
-    /// The first instant after `a` at which one of the events detected at `b`, where the arc was looked at last, passed zero; keeps
-    /// the state at `b` for the decision.
-    fn find_zero(&mut self, system: &dyn System, a: f64, b: f64) -> Result<f64, StepError> {
+    /// The first instant after `a` at which one of the events detected at `b`, where the arc was looked at last, passed zero; nothing
+    /// happens up to `last`. Keeps the state at `b` for the decision.
+    fn find_zero(
+        &mut self,
+        system: &dyn System,
+        a: f64,
+        last: f64,
+        b: f64,
+    ) -> Result<f64, StepError> {
         let State { t, q, v } = &mut self.decision.state;
         *t = self.arc.work.t;
         q.clone_from(&self.arc.work.q);
@@ -183,11 +235,11 @@ impl Own {
         let mut first = b;
         for k in 0..self.detected.len() {
             let event = self.detected[k];
-            self.arc.evaluate_dense_output(system, b, true)?;
-            let after = self.beyond(event);
-            self.arc.evaluate_dense_output(system, a, true)?;
-            let before = self.beyond(event);
-            if before >= 0.0 && after < 0.0 {
+            let [before, near, after] = [a, last, b].map(|s| self.beyond_at(system, event, s));
+            let (before, near, after) = (before?, near?, after?);
+            // What counts on both sides of round-off jumps, and is at `b`.
+            let jumps = near > 1.0 && b - last <= JUMP * b;
+            if before >= 0.0 && after < 0.0 && !jumps {
                 let zero = self.secants(system, event, [(a, before), (b, after)])?;
                 first = first.min(zero);
             }
@@ -195,6 +247,16 @@ impl Own {
         // Where the arc begins, something passes zero that was decided there.
         self.decision.is_ahead = first > 0.0 && first < b;
         Ok(if self.decision.is_ahead { first } else { b })
+    }
+
+    fn beyond_at(
+        &mut self,
+        system: &dyn System,
+        event: Detected,
+        s: f64,
+    ) -> Result<f64, StepError> {
+        self.arc.evaluate_dense_output(system, s, true)?;
+        Ok(self.beyond(event))
     }
 
     /// Where `event` passes zero between the two points, by secants that keep it between them.
@@ -205,13 +267,18 @@ impl Own {
         [mut left, mut right]: [(f64, f64); 2],
     ) -> Result<f64, StepError> {
         let mut side = 0;
-        for _ in 0..SECANTS {
+        for k in 0..SECANTS {
             let ((a, before), (b, after)) = (left, right);
             if b - a <= 2.0 * f64::EPSILON * b || before <= ZERO {
                 break;
             }
             let m = b - after * (b - a) / (after - before);
-            let m = if m > a && m < b { m } else { 0.5 * (a + b) };
+            // Near a multiple zero secants hardly move.
+            let m = if m > a && m < b && k % 3 < 2 {
+                m
+            } else {
+                0.5 * (a + b)
+            };
             self.arc.evaluate_dense_output(system, m, true)?;
             let value = self.beyond(event);
             // The end that stays where it is counts half.
@@ -234,7 +301,7 @@ impl Own {
 
     /// How far the force or slip of an event is from zero where the arc was looked at with forces, in shares of what counts; the
     /// event is where it is negative.
-    fn beyond(&self, event: Detected) -> f64 {
+    pub(super) fn beyond(&self, event: Detected) -> f64 {
         let arc = &self.arc;
         let i = event.contact;
         let member = arc.accelerations.contacts().iter().position(|c| *c == i);

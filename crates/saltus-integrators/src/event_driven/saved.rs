@@ -1,7 +1,8 @@
 //! The hidden variables of the scheme, for runs that go on.
 
+use super::Own;
 use super::accumulation::TimeStepping;
-use super::{Own, Scales};
+use super::scales::Scales;
 
 impl Own {
     /// Appends what [`load`](Self::load) takes up.

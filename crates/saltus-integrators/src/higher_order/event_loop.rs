@@ -338,15 +338,20 @@ impl EventLoop {
         let end = &self.trial.end;
         let set = &end.contacts;
         let epsilon = self.step.epsilon;
-        let closes = |i: &usize| {
-            set.gap[*i] < -epsilon
+        let reaches = |i: &usize, depth: f64| {
+            set.gap[*i] < -depth
                 && set.normal_velocity(*i, &end.v) < 0.0
                 && !self.closed.contains(i)
         };
-        let is_event = !self.trial.opening.is_empty() || (0..set.len()).any(|i| closes(&i));
+        let closes = (0..set.len()).any(|i| reaches(&i, epsilon));
+        let is_event = closes || !self.trial.opening.is_empty();
         if is_event {
             self.closing.clear();
-            self.closing.extend((0..set.len()).filter(closes));
+            if closes {
+                // What touches too closes at the same instant.
+                let touching = (0..set.len()).filter(|i| reaches(i, 0.0));
+                self.closing.extend(touching);
+            }
             self.opening.clone_from(&self.trial.opening);
         }
         is_event

@@ -233,3 +233,70 @@ fn a_belt_does_the_work_of_friction_along_its_way() {
         run.moving
     );
 }
+
+/// A pull that is stronger than gravity for a hundredth of a second, between two looks at the arc.
+#[test]
+fn a_contact_opens_in_a_dip_of_its_force() {
+    const WIDTH: f64 = 0.012;
+    const CENTRE: f64 = 1.031;
+    let pull: fn(f64) -> [f64; 2] = |t| [0.0, 1.2 * (-((t - CENTRE) / WIDTH).powi(2)).exp() - 1.0];
+    let system = Mass::under(pull, ContactLaw::frictionless(0.0));
+    for h in [0.1, 0.07, 0.013] {
+        let run = run(&system, [0.0; 2], h, 2.0);
+        let t = only(&run, EventKind::Open).t;
+        let expected = CENTRE - WIDTH * 1.2_f64.ln().sqrt();
+        assert!((t - expected).abs() < 1e-13, "h {h}: {t} {expected}");
+        let impact = only(&run, EventKind::Impact).t;
+        assert!(impact > CENTRE, "h {h}: {impact}");
+        assert!(run.state.q[1].abs() < 1e-15, "h {h}: {}", run.state.q[1]);
+    }
+}
+
+/// A force that touches zero and no more: the contact stays.
+#[test]
+fn a_force_that_touches_zero_opens_nothing() {
+    let system = Mass::under(|t| [0.0, -t.cos().powi(2)], ContactLaw::frictionless(0.5));
+    for h in [0.3, 0.1, 0.07] {
+        let run = run(&system, [0.0; 2], h, 6.0);
+        assert!(run.events.is_empty(), "h {h}: {:?}", run.events);
+        assert_eq!(run.state.q[1], 0.0);
+    }
+}
+
+/// A triple zero: located as well as the force is known.
+#[test]
+fn a_contact_opens_where_its_force_has_a_triple_zero() {
+    let system = Mass::under(|t| [0.0, -t.cos().powi(3)], ContactLaw::frictionless(0.0));
+    let run = run(&system, [0.0; 2], 0.1, 3.0);
+    let t = only(&run, EventKind::Open).t;
+    assert!((t - FRAC_PI_2).abs() < 1e-5, "{t}");
+}
+
+/// Bounces, rests and openings on a shaken floor, whatever the distance of the outputs.
+#[test]
+fn events_do_not_depend_on_the_outputs() {
+    let system = Mass {
+        amplitude: 0.05,
+        omega: 20.0,
+        ..Mass::under(|_| [0.0, -GRAVITY], ContactLaw::frictionless(0.3))
+    };
+    let events = |h: f64| run(&system, [0.0, 1.2], h, 2.0).events;
+    let reference = events(0.01);
+    assert!(reference.iter().any(|e| e.kind == EventKind::Open));
+    assert!(reference.len() > 10, "{}", reference.len());
+    for h in [0.037, 0.25] {
+        let other = events(h);
+        let listed = |events: &[Event]| -> Vec<(EventKind, f64, f64)> {
+            let rows = events.iter();
+            rows.map(|e| (e.kind, e.t, e.velocity_before[0])).collect()
+        };
+        let (these, those) = (listed(&reference), listed(&other));
+        assert_eq!(those.len(), these.len(), "h {h}: {these:?} {those:?}");
+        for (a, b) in reference.iter().zip(&other) {
+            assert_eq!(a.kind, b.kind, "h {h}: {a:?} {b:?}");
+            assert!((a.t - b.t).abs() < 1e-9, "h {h}: {a:?} {b:?}");
+            let change = (a.velocity_after[0] - b.velocity_after[0]).abs();
+            assert!(change < 1e-9, "h {h}: {a:?} {b:?}");
+        }
+    }
+}

@@ -89,6 +89,7 @@ fn info(names: &Names, velocity_lags: bool) -> RunInfo<'_> {
         joint_tangents: &[],
         chooses_step: false,
         stable_step: None,
+        forced_step: None,
         resolved_options: &[],
         velocity_lags,
     }

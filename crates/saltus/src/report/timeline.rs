@@ -467,6 +467,7 @@ mod tests {
             joint_tangents: &[],
             chooses_step: false,
             stable_step: None,
+            forced_step: None,
             resolved_options: &[],
             velocity_lags: false,
         };

@@ -140,8 +140,9 @@ fn wedge() {
         (120.0, [-1.0, -0.4]),
     ] {
         for e in [0.0, 1.0] {
-            let hit = |aside: f64| {
+            let hit_by = |scheme: &str, aside: f64| {
                 let values = [
+                    format!("simulation.scheme={scheme}"),
                     format!("parameters.angle='{degrees}*pi/180'"),
                     format!("parameters.e={e}"),
                     format!("parameters.aside={aside}"),
@@ -152,7 +153,14 @@ fn wedge() {
                 let ran = run("wedge", &values);
                 [ran.last("v.x"), ran.last("v.y")]
             };
+            let hit = |aside: f64| hit_by("moreau-jean", aside);
             let together = hit(0.0);
+            for scheme in ["event-driven", "higher-order"] {
+                let v = hit_by(scheme, 0.0);
+                let expected = before.map(|v| -e * v);
+                let error = (v[0] - expected[0]).hypot(v[1] - expected[1]);
+                assert!(error < 1e-9, "{scheme}, {degrees}°, e = {e}: {v:?}");
+            }
             let orders = [hit(0.01), hit(-0.01)];
             println!("{degrees}°, e = {e}: {together:?}, {orders:?}");
             let agree = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]) < 1e-9;

@@ -274,3 +274,39 @@ until = 1.5
         assert!((lost - 0.5).abs() < 1e-9, "{scheme}: {lost} J");
     }
 }
+
+/// A beam in space, whose rotations are more numbers than velocities, starts from rest and sways.
+#[test]
+fn a_beam_in_space_sways_between_events() {
+    let model = r#"saltus = 1
+[sections.bar]
+stiffness = { axial = 1e4, shear = 1e4, bending = 10, torsion = 8 }
+line_density = 1.0
+rotary_inertia = [0.02, 0.01, 0.01]
+[[beam]]
+name = "beam"
+from = [0, 0, 0]
+to = [1, 0, 0]
+elements = 2
+section = "bar"
+[[support]]
+at = "beam.start"
+hold = "all"
+[[load]]
+at = "beam.end"
+force = [0, "1e-6*sin(10*t)", "heaviside(t - 0.03)"]
+[simulation]
+scheme = "event-driven"
+step = 0.01
+until = 0.05
+"#;
+    let folder = Folder::new("beam-in-space");
+    let path = folder.0.join("model.toml");
+    std::fs::write(&path, model).unwrap();
+    let path = path.display().to_string();
+    let (code, _, err) = folder.saltus(&["run", &path, "-q", "-o", "r"]);
+    assert_eq!(code, Some(0), "{err}");
+    let summary = folder.summary("r");
+    let balance = summary["certificate"]["energy_balance"]["worst"].as_f64();
+    assert!(balance.is_some_and(|x| x < 1e-9), "{balance:?}");
+}
