@@ -5,10 +5,15 @@ use crate::build::path;
 use crate::diagnostic::Diagnostic;
 use crate::document::Quantity;
 use crate::document::parts::{Material, Numbers, Section, Stiffness};
+use crate::number::general;
 use crate::suggest;
 use crate::tree::Path;
 use saltus_mechanics::flexible::{Damping, PlaneSection, SpaceSection};
 use std::f64::consts::PI;
+use std::ops::RangeInclusive;
+
+/// Speeds of sound along a bar of any material, from gels to diamond, with room on both sides [m/s].
+const WAVE_SPEEDS: RangeInclusive<f64> = 1.0..=3e4;
 
 /// A section in space, which has what one in the plane needs.
 #[derive(Debug, Clone, Copy)]
@@ -143,6 +148,9 @@ impl Work<'_, '_> {
             )?),
             None => None,
         };
+        if let (Some(young), Some(density)) = (young, density) {
+            self.note_wave_speed(young, density, at);
+        }
         let beta = self.not_negative(material.damping.as_ref(), &at.key("damping"));
         let alpha = self.not_negative(material.mass_damping.as_ref(), &at.key("mass_damping"));
         Some(Values {
@@ -154,6 +162,22 @@ impl Work<'_, '_> {
                 beta: beta?,
             },
         })
+    }
+
+    /// Says so where sound would travel as in no material: a modulus in GPa or MPa, a density in g/cm³ or t/mm³.
+    fn note_wave_speed(&mut self, young: f64, density: f64, at: &Path) {
+        let speed = (young / density).sqrt();
+        if WAVE_SPEEDS.contains(&speed) {
+            return;
+        }
+        let note = format!(
+            "sound would travel at {} m/s along a bar of `{at}`, as in no material: `young` is in Pa (steel 210e9), `density` in kg/m³ (steel 7850)",
+            general(speed)
+        );
+        // A material that several parts name is read again for each.
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
     }
 
     /// A section that says its stiffness.

@@ -361,3 +361,25 @@ fn a_spring_is_built_without_stress() {
         }
     }
 }
+
+#[test]
+fn a_material_in_other_units_is_noted() {
+    let notes = |young: &str, density: &str| {
+        let material =
+            format!("[materials.other]\nyoung = {young}\npoisson = 0.3\ndensity = {density}\n");
+        let solid = "[[solid]]\nname = \"block\"\nbox = { from = [0, 0], to = [1, 1], divisions = [2, 2] }\nmaterial = \"other\"\n";
+        model(&format!("{material}{solid}")).notes
+    };
+    let told = |young: &str, density: &str| {
+        let notes = notes(young, density);
+        notes
+            .iter()
+            .filter(|n| n.contains("as in no material"))
+            .count()
+    };
+    assert_eq!(told("210e9", "7850"), 0);
+    assert_eq!(told("1e5", "1000"), 0);
+    assert_eq!(told("210", "7850"), 1, "GPa");
+    assert_eq!(told("210e9", "7.85"), 1, "g/cm³");
+    assert_eq!(told("210e3", "7.85e-9"), 1, "MPa and t/mm³");
+}
