@@ -119,9 +119,11 @@ impl Arc {
         loop {
             let mut ratio = self.attempt(system, method, h);
             let mut is_accepted = matches!(ratio, Ok(error) if error <= 1.0);
+            // The implicit method takes short steps in fast decays, where accelerations change without a jump.
+            let may_hide_jump = method == Method::Explicit;
             if h <= NARROW * most
                 && self.turning == 0.0
-                && (!is_accepted || self.changed(method.last_stage()).is_some())
+                && (!is_accepted || may_hide_jump && self.changed(method.last_stage()).is_some())
             {
                 if let Some((lo, hi)) = self.locate_jump(system, h, most)? {
                     if lo == 0.0 {
