@@ -8,6 +8,7 @@ mod drive;
 mod event_driven;
 mod event_driven_driven;
 mod event_driven_energetic;
+mod event_driven_jumps;
 mod event_driven_spatial;
 mod event_driven_stiff;
 mod generalized_alpha;

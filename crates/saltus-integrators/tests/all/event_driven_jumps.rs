@@ -1,5 +1,4 @@
 //! The event-driven scheme under forces that jump, in time and along the motion, against closed forms.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use saltus_integrators::{
     Event, EventDriven, EventDrivenOptions, EventKind, Integrator, StepError,
