@@ -128,18 +128,23 @@ impl Integrator for AdaptiveMoreauJean {
         // Of the same size: both change places with every step.
         let mut attempted = ContactHistory::default();
         attempted.begin(self.half.reactions().contacts, state);
+        // Large enough for what every contact and constraint at once leaves behind.
+        let (contacts, ng) = (self.half.reactions().contacts.len(), system.dims().ng);
+        let mut memory = Vec::new();
+        self.half.save(&mut memory);
+        memory.reserve(16 * contacts + 8 * ng);
         self.own = Some(Own {
             h_max,
             h_min,
             proposal,
             is_accepted_at_shortest: false,
-            memory: Vec::new(),
+            memory,
             start: state.clone(),
             middle: state.clone(),
             end: state.clone(),
             compared: state.clone(),
             half_steps,
-            events: Vec::new(),
+            events: Vec::with_capacity(8 * contacts),
             history,
             attempted,
             rows: Default::default(),
