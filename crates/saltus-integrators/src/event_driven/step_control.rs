@@ -29,6 +29,8 @@ const MOST_PIECES: usize = 100_000;
 const SHORTEST: f64 = 1e-13;
 /// Steps of at most this share of the one asked for may be short because of a jump.
 const NARROW: f64 = 1e-6;
+/// So may steps of so many times the round-off of an instant.
+const NARROW_OF_ROUND_OFF: f64 = 8.0;
 /// Shares of the time, and of the step asked for, that are round-off of an instant.
 const ROUND_OFF: f64 = 4.0 * f64::EPSILON;
 const ROUND_OFF_OF_STEP: f64 = 1e-16;
@@ -109,6 +111,13 @@ impl Arc {
             self.pass_along_tangent(method, ahead);
             return Ok(ahead);
         }
+        let resolution = self.resolution(most);
+        if most <= resolution {
+            // What is left to an output is round-off of its time.
+            self.pass_along_tangent(method, most);
+            return Ok(most);
+        }
+        let narrow = (NARROW * most).max(NARROW_OF_ROUND_OFF * resolution);
         let suggested = self.suggestion[method as usize];
         let mut h = bound.min(suggested);
         // A last piece of almost nothing is avoided.
@@ -121,7 +130,7 @@ impl Arc {
             let mut is_accepted = matches!(ratio, Ok(error) if error <= 1.0);
             // The implicit method takes short steps in fast decays, where accelerations change without a jump.
             let may_hide_jump = method == Method::Explicit;
-            if h <= NARROW * most
+            if h <= narrow
                 && self.turning == 0.0
                 && (!is_accepted || may_hide_jump && self.changed(method.last_stage()).is_some())
             {
@@ -251,6 +260,11 @@ impl Arc {
         };
     }
 
+    /// Round-off of an instant, in a step of at most `most` \[s\].
+    fn resolution(&self, most: f64) -> f64 {
+        (ROUND_OFF * self.base.t.abs()).max(ROUND_OFF_OF_STEP * most)
+    }
+
     /// Where the force jumps within the next `h` \[s\], if it does: an instant before the jump, 0 where that is round-off of the start of
     /// the piece, and one behind it.
     fn locate_jump(
@@ -269,7 +283,7 @@ impl Arc {
             return Ok(None);
         };
         let change = self.difference(0, BEHIND).1;
-        let resolution = (ROUND_OFF * self.base.t.abs()).max(ROUND_OFF_OF_STEP * most);
+        let resolution = self.resolution(most);
         let (mut lo, mut hi) = (0.0, h);
         while hi - lo > resolution {
             let m = 0.5 * (lo + hi);

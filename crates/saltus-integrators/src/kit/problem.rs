@@ -43,6 +43,8 @@ pub(crate) struct StepProblem {
     one_step: OneStep,
     rows: Vec<Row>,
     blocks: Vec<(u64, Block)>,
+    /// What each block did in the solution.
+    states: Vec<BlockState>,
     /// First row of each block.
     first: Vec<usize>,
     /// `c` of each row.
@@ -297,11 +299,14 @@ impl StepProblem {
         }
         self.is_warm = true;
         self.redundant = outcome.redundant;
+        let state = |k: usize| self.one_step.block_state(k);
+        self.states.clear();
+        self.states.extend((0..self.blocks.len()).map(state));
         for k in self.before_contacts..self.blocks.len() {
-            reactions.state[self.contact(k)] = self.one_step.block_state(k).into();
+            reactions.state[self.contact(k)] = self.states[k].into();
         }
         for k in self.bilateral..self.before_contacts {
-            reactions.friction_state[k - self.bilateral] = self.one_step.block_state(k).into();
+            reactions.friction_state[k - self.bilateral] = self.states[k].into();
         }
         Ok(())
     }
@@ -419,7 +424,7 @@ impl StepProblem {
             }
             proof.cone = worse(proof.cone, force - radius);
             proof.work = worse(proof.work, power);
-            if self.one_step.block_state(k) == BlockState::Stick {
+            if self.states.get(k) == Some(&BlockState::Stick) {
                 proof.stick = worse(proof.stick, slip);
             }
         }

@@ -29,7 +29,7 @@ struct Residual {
 struct Before<'a> {
     /// Directions.
     at: &'a Stage,
-    /// Rates of the walls.
+    /// Rates of the walls: those at the start of the step.
     rates: &'a Stage,
     /// Velocity.
     v: &'a [f64],
@@ -44,15 +44,15 @@ impl<'a> Before<'a> {
         (start, law): (&'a Stage, &'a Stage),
         on_mean: bool,
     ) -> Self {
-        let predicted = options.forecast == Forecast::Predicted;
-        let own = options.evaluation == Evaluation::ThetaPoint || predicted;
+        let own =
+            options.evaluation == Evaluation::ThetaPoint || options.forecast == Forecast::Predicted;
         Self {
             at: if own && !structure.linear_contacts {
                 law
             } else {
                 start
             },
-            rates: if predicted { law } else { start },
+            rates: start,
             v: &start.v,
             on_mean,
         }
@@ -107,7 +107,8 @@ impl ThetaScheme {
                 // Residual momenta of steps add up: one more correction reduces them, not two, because round-off may
                 // prevent any reduction.
                 let last = iterations == options.max_iterations;
-                let exact = linear && !self.on_mean;
+                let curved = self.step.dims.ng > 0 && !self.structure.linear_constraints;
+                let exact = linear && !curved && !self.on_mean;
                 if exact || solved || last || self.adds_up_to_nothing(options, residual) {
                     return Ok(iterations);
                 }

@@ -1,7 +1,7 @@
 //! The implicit θ-scheme on any system: Newton's method on `v_{k+1}`, the contact problem of each correction with the exact tangent.
 
 use super::forecast::ActiveContacts;
-use super::options::{Bilateral, Forecast, MoreauJeanOptions, Variant};
+use super::options::{Bilateral, Evaluation, Forecast, MoreauJeanOptions, Variant};
 use super::{NAME, singular};
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{StepError, StepReport};
@@ -201,6 +201,9 @@ impl ThetaScheme {
         step.begin_without_forces(system, state, h, &self.increment);
         self.scale = MomentumScale::new(&step.start.mass);
         step.start.evaluate_force(system)?;
+        if options.evaluation == Evaluation::WeightedAccelerations {
+            step.start.place_mass(system, NAME)?;
+        }
         self.predict_first(system, h)?;
         let start = &self.step.start;
         let set = &start.contacts;

@@ -136,6 +136,42 @@ fn a_force_jumps_in_time() {
     );
     // On the grid of the outputs.
     check(|t, _, _| heaviside(t - 1.0), 0.0, 2.0, [0.5, 1.0], 1e-13);
+    // From rest, at the first and the second output, and within round-off and little more of them.
+    check(
+        |t, _, _| heaviside(t - 0.01),
+        0.0,
+        2.0,
+        [0.5 * 1.99 * 1.99, 1.99],
+        1e-12,
+    );
+    check(
+        |t, _, _| heaviside(t - 0.25),
+        0.0,
+        2.0,
+        [0.5 * 1.75 * 1.75, 1.75],
+        1e-12,
+    );
+    check(
+        |t, _, _| heaviside(t - (0.25 - 2e-16)),
+        0.0,
+        2.0,
+        [0.5 * 1.75 * 1.75, 1.75],
+        1e-12,
+    );
+    check(
+        |t, _, _| heaviside(t - (0.25 - 1e-12)),
+        0.0,
+        2.0,
+        [0.5 * 1.75 * 1.75, 1.75],
+        1e-11,
+    );
+    check(
+        |t, _, _| if t < 0.7 { 0.0 } else { 5.0 },
+        0.0,
+        2.0,
+        [2.5 * 1.3 * 1.3, 6.5],
+        1e-11,
+    );
     let b = 2.0 - 0.75;
     check(
         |t, _, _| 1.0 - 3.0 * heaviside(t - 0.75),

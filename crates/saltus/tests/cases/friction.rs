@@ -421,6 +421,14 @@ fn a_coefficient_may_depend_on_the_motion() {
     let left: f64 = 2.0 + 2.0 - 2.0 * 1.0;
     let exact = (1.0 + 2.0 * left).sqrt() - 1.0;
     assert!((last(&run, "v.x") - exact).abs() < 1e-6);
+    // What slips is no contact that sticks, though the coefficient changes in the last correction.
+    let law = r#"tangential = "x", friction = "0.2 + 0.1*exp(-(v.x/0.1)^2)""#;
+    let run = on_plane(law, 0.0, (0.0, 1.0), 1e-3, 1.0);
+    let certificate = &run.outcome().unwrap().certificate;
+    let stick = certificate
+        .iter()
+        .find(|(e, _, _)| e.name() == "stick_velocity");
+    assert!(stick.unwrap().1 < 1e-12, "{stick:?}");
     // Friction that vanishes with time lets go when μ(t) = tan of the slope.
     let law = r#"tangential = "x", friction = "0.5 - 0.1*t""#;
     let run = on_plane(law, 1.0, (3.0, 0.0), 1e-3, 2.5);

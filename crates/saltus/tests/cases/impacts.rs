@@ -209,6 +209,39 @@ until = 3
     assert!((energy.work_moving - change).abs() < 1e-12, "{energy:?}");
 }
 
+#[test]
+fn a_wall_has_its_speed_at_the_start_of_the_step_before_an_impact() {
+    for forecast in ["start", "position", "predicted", "smooth"] {
+        for evaluation in ["theta-point", "weighted-forces"] {
+            let text = format!(
+                r#"
+saltus = 1
+[system]
+coordinates = ["x"]
+mass = [1]
+force = ["0"]
+[[system.unilateral]]
+name = "wall"
+gap = "x - 0.1*sin(20*t)"
+restitution = 0.5
+[initial]
+q = {{ x = 0.2 }}
+v = {{ x = -1 }}
+[simulation]
+scheme = {{ name = "moreau-jean", forecast = "{forecast}", evaluation = "{evaluation}" }}
+step = 1e-3
+until = 0.4
+"#
+            );
+            let certificate = outcome_of(&text).certificate;
+            let law = certificate
+                .iter()
+                .find(|(e, _, _)| e.name() == "impact_law");
+            assert!(law.unwrap().1 < 1e-12, "{forecast} {evaluation}: {law:?}");
+        }
+    }
+}
+
 /// A constraint drives a mass: all its work is that of what moves by itself, to second order in the step.
 #[test]
 fn what_drives_a_mass_does_all_its_work() {
