@@ -190,7 +190,7 @@ impl Bracket {
         step.reactions.add(problem, 1.0);
         step.reactions.prove(problem, middle, &self.v);
         step.reactions.leave(max_abs(&self.work));
-        problem.respond_by_contacts(&mut step.jump);
+        problem.respond_without_constraints(&mut step.jump);
         let n = middle.contacts.len();
         for list in [&mut self.before, &mut self.after, &mut self.impulse] {
             list.clear();

@@ -34,7 +34,7 @@ pub(crate) use failure::{
     Location, PULLED, cure_of_contacts, first_not_finite, row_name, velocity_name,
 };
 pub(crate) use lagged_events::{LaggedEvents, LaggedStep};
-pub(crate) use problem::{Active, Duration, Proof, StepProblem};
+pub(crate) use problem::{Active, Duration, Proof, StepProblem, worse};
 pub(crate) use projection::{Gap, Projection, Unprojected};
 pub(crate) use reactions::{StepReactions, restitution};
 pub(crate) use row::Row;

@@ -182,7 +182,7 @@ impl StepProblem {
                 bound = bound.max(nothing(matrix, row));
             }
             let residual = self.one_step.block_residual_at(k, &self.w[own]);
-            worst.include(residual.max(0.0), bound, self.location(k));
+            worst.include(worse(0.0, residual), bound, self.location(k));
         }
         worst
     }
@@ -376,14 +376,14 @@ impl StepProblem {
         self.one_step.add_response(0..self.rows.len(), &self.z, v);
     }
 
-    /// The response to contacts and joints with friction alone.
-    pub(crate) fn respond_by_contacts(&self, v: &mut [f64]) {
+    /// The response to everything but bilateral constraints.
+    pub(crate) fn respond_without_constraints(&self, v: &mut [f64]) {
         let all = self.bilateral..self.rows.len();
         self.one_step.add_response(all, &self.z, v);
     }
 
     /// The response to the impulses of contacts alone.
-    pub(crate) fn respond_by_impacts(&self, v: &mut [f64]) {
+    pub(crate) fn respond_by_contacts(&self, v: &mut [f64]) {
         let before = self.first.get(self.before_contacts).copied();
         let contacts = before.unwrap_or(self.rows.len())..self.rows.len();
         self.one_step.add_response(contacts, &self.z, v);
@@ -519,6 +519,6 @@ impl Proof {
 }
 
 /// The larger; NaN stays.
-pub(super) fn worse(a: f64, b: f64) -> f64 {
+pub(crate) fn worse(a: f64, b: f64) -> f64 {
     if b > a || b.is_nan() { b } else { a }
 }

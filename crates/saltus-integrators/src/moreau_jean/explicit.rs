@@ -198,7 +198,7 @@ impl ExplicitMoreauJean {
         };
         step.reactions
             .take(problem, (rows, rows), (v_free, &step.end.v), 1.0);
-        problem.respond_by_contacts(&mut step.jump);
+        problem.respond_without_constraints(&mut step.jump);
         step.finish(system, state, true, 0, problem.redundant)
     }
 }

@@ -6,7 +6,7 @@ use super::theta::{ThetaScheme, regularise};
 use crate::integrator::StepError;
 use crate::kit::{
     Convergence, Duration, Location, Row, Stage, ThetaRule, Turns, augment_force, first_not_finite,
-    restitution,
+    restitution, worse,
 };
 use crate::round_off;
 use saltus_linear::{Shifted, SparseRows, axpy};
@@ -244,10 +244,12 @@ impl ThetaScheme {
         } else {
             // No contact carries an impulse yet.
             let mut worst = Convergence::NONE;
+            self.prediction_residual = 0.0;
             let mut include = |row: Row, location: Location, is_equality: bool| {
                 let (rows, i) = law.row(row);
                 let w = rows.dot(i, v) + constant(row);
-                let residual = if is_equality { w.abs() } else { (-w).max(0.0) };
+                let residual = if is_equality { w.abs() } else { worse(0.0, -w) };
+                self.prediction_residual = worse(self.prediction_residual, residual);
                 worst.include(residual, nothing(rows, i), location);
             };
             for i in 0..step.dims.ng {

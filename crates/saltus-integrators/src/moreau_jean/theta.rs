@@ -6,7 +6,7 @@ use super::{NAME, singular};
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{StepError, StepReport};
 use crate::kit::{
-    CorridorScheme, MomentumScale, Row, Stage, Step, StepProblem, ThetaDynamics, ThetaRule,
+    CorridorScheme, MomentumScale, Proof, Row, Stage, Step, StepProblem, ThetaDynamics, ThetaRule,
     TurnedRows, augment_force, augment_matrix,
 };
 use crate::one_step::OneStep;
@@ -32,6 +32,8 @@ pub(super) struct ThetaScheme {
     may_be_on_mean: bool,
     /// Whether the contact problem of the step was posed.
     pub(super) is_posed: bool,
+    /// Residual of the laws of a step that needed no problem [m/s].
+    pub(super) prediction_residual: f64,
     pub(super) v: Vec<f64>,          // v_{k+1} (nv)
     pub(super) delta: Vec<f64>,      // its correction (nv)
     pub(super) balance: Vec<f64>,    // M x − h f − Gᵀ P − W R (nv)
@@ -94,6 +96,7 @@ impl CorridorScheme for ThetaScheme {
             on_mean: false,
             may_be_on_mean: false,
             is_posed: false,
+            prediction_residual: 0.0,
             v: zeros(dims.nv),
             delta: zeros(dims.nv),
             balance: zeros(dims.nv),
@@ -394,12 +397,16 @@ impl ThetaScheme {
         step.reactions.leave(max_abs(&self.balance));
         if self.is_posed {
             step.reactions.prove(problem, law, &self.v);
-            problem.respond_by_impacts(&mut step.jump);
+            problem.respond_by_contacts(&mut step.jump);
+        } else {
+            step.reactions.include(Proof {
+                law: self.prediction_residual,
+                ..Proof::default()
+            });
         }
         step.work_external = Some(dynamics.work(system, rule, &mut step.start));
         let active = &self.active.list;
         step.work_contact = Some(step.reactions.work(law, active, &dynamics.mean));
-        step.mean.copy_from_slice(&dynamics.mean);
         step.xi.copy_from_slice(&dynamics.xi);
 
         step.end.retract(system, &step.start, &step.xi, rule.end);

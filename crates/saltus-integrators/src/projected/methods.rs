@@ -192,7 +192,7 @@ impl ProjectedMoreauJean {
             v,
             ..
         } = self;
-        problem.respond_by_contacts(&mut step.jump);
+        problem.respond_without_constraints(&mut step.jump);
         step.work_external = Some(smooth.work(system, rule, &mut step.start));
         step.end.v.copy_from_slice(v);
         step.end.place_mass(system, NAME)?;

@@ -194,7 +194,7 @@ impl Splitting {
         v.copy_from_slice(v_free);
         problem.respond(v);
         reactions.take(problem, (&step.end, &step.end), (v_free, &step.end.v), 1.0);
-        problem.respond_by_contacts(&mut step.jump);
+        problem.respond_without_constraints(&mut step.jump);
         step.arrive(&flow.v);
         for i in 0..step.mean.len() {
             step.mean[i] = 0.5 * (v_free[i] + step.end.v[i]);

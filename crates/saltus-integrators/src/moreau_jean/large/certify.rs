@@ -34,11 +34,12 @@ impl LargeLinear {
     fn law_residual(&self, k: usize, i: usize) -> f64 {
         let c = &self.contact;
         let w = c.velocity[i] + self.rebound(i);
-        if c.impulse[i] == 0.0 {
-            w.min(0.0)
+        let carried = if c.impulse[i] == 0.0 {
+            0.0
         } else {
-            w.min(self.one_step.compliance(k) * c.impulse[i])
-        }
+            self.one_step.compliance(k) * c.impulse[i]
+        };
+        if w.is_nan() { w } else { w.min(carried) }
     }
 
     /// The largest residual of the impact law relative to its tolerance.
