@@ -1,9 +1,11 @@
 //! Our side of the comparison with a peer: CPU time per step of ball and slider–crank under several schemes, recorded
 //! in memory with certificate, as a system written in Rust and as a model file, and of a bar whose rows are thinned. One
-//! `RESULT {json}` line each; with an argument the cases whose name contains it alone, `bar1000000` only then.
+//! `RESULT {json}` line each; with an argument the cases whose name contains it alone, `bar1000000` only then. A second argument,
+//! `once`, runs each once, for counts of instructions.
 #![allow(clippy::unwrap_used)]
 
 use saltus::{Scheme, Simulation, State, System};
+use saltus_integrators::{Explicit, MoreauJeanOptions};
 use saltus_model::{Model, Override};
 use saltus_zoo::{Ball, ElasticBar, SliderCrank};
 use std::path::PathBuf;
@@ -75,11 +77,18 @@ fn measure(run: &Run<'_>) {
     if !wanted(case) {
         return;
     }
-    let scheme = Scheme::by_name(run.scheme).unwrap();
+    let scheme = match run.scheme {
+        "explicit" => Scheme::MoreauJean(MoreauJeanOptions {
+            explicit: Some(Explicit::Literal),
+            ..MoreauJeanOptions::default()
+        }),
+        name => Scheme::by_name(name).unwrap(),
+    };
+    let once = std::env::args().any(|a| a == "once");
     // The kernel's clock of a thread is coarse: the sum over all repetitions counts.
     let mut spent = 0.0;
     let (mut steps, mut corrections) = (0, 0);
-    for _ in 0..run.repeat {
+    for _ in 0..if once { 1 } else { run.repeat } {
         let simulation = Simulation::new(run.system, scheme.clone())
             .start(run.start.clone())
             .step(run.h)
@@ -198,6 +207,12 @@ fn cranks() {
     measure(&Run {
         case: "crank_friction-half-explicit",
         scheme: "half-explicit",
+        system: &by_hand[1],
+        ..run
+    });
+    measure(&Run {
+        case: "crank_friction-explicit",
+        scheme: "explicit",
         system: &by_hand[1],
         ..run
     });
