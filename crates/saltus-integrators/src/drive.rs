@@ -2,7 +2,7 @@
 
 use crate::certificate::Guarantees;
 use crate::integrator::{Counts, Event, Integrator, Reactions, StepError, StepReport};
-use crate::kit::energy_not_finite;
+use crate::kit::{check_gaps, energy_not_finite};
 use saltus_linear::SquareMatrix;
 use saltus_system::{Names, State, System};
 use std::fmt;
@@ -369,6 +369,7 @@ pub fn drive(
         let error = energy_not_finite(&names, state.t, &state.v);
         return Err(DriveError::Prepare(error));
     }
+    check_gaps(system, integrator.reactions().contacts, state.t).map_err(DriveError::Prepare)?;
     if let Some(memory) = restore {
         integrator.load(memory);
     }

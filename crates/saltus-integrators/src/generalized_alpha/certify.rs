@@ -6,7 +6,9 @@ use super::settings::SmoothRow;
 use super::settings::{Formulation, Inactive};
 use crate::certificate::{Certificate, Entry, Guarantees};
 use crate::integrator::{Energy, StepError, StepReport};
-use crate::kit::{certify_bilateral, certify_coordinates, certify_gaps, check_kinetic, energy_of};
+use crate::kit::{
+    certify_bilateral, certify_coordinates, certify_gaps, check_gaps, check_kinetic, energy_of,
+};
 use saltus_linear::max_abs;
 use saltus_system::{Point, System};
 
@@ -222,6 +224,7 @@ impl Engine {
 
     /// Momentum and energy at the end of the step; an error where the kinetic energy is negative or not finite.
     fn energy_at_end(&mut self, system: &dyn System, end: f64) -> Result<Energy, StepError> {
+        check_gaps(system, &self.rows.set, end)?;
         let constant = self.is_time_invariant() || self.mass_is_constant();
         let (t, tangent) = (&mut self.trial, &mut self.tangent);
         if !constant {

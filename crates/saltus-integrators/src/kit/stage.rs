@@ -1,6 +1,6 @@
 //! A point of evaluation: inertia and forces there, constraint rows, contacts.
 
-use super::failure::{first_not_finite, velocity_name};
+use super::failure::{Location, first_not_finite, velocity_name};
 use super::{MomentumScale, Row};
 use crate::integrator::StepError;
 use saltus_linear::{RowCollector, SparseRows, SquareMatrix};
@@ -277,3 +277,19 @@ pub(crate) fn check_force(system: &dyn System, force: &[f64], t: f64) -> Result<
         }),
     }
 }
+/// Refuses a gap at time `t` \[s\] that is no number, and would hide that the contact closes.
+pub(crate) fn check_gaps(
+    system: &dyn System,
+    contacts: &ContactSet,
+    t: f64,
+) -> Result<(), StepError> {
+    match contacts.gap.iter().position(|gap| gap.is_nan()) {
+        None => Ok(()),
+        Some(i) => Err(StepError::NotFinite {
+            quantity: "the gap",
+            place: Location::Contact(i).name(&system.names(), contacts),
+            t,
+        }),
+    }
+}
+

@@ -7,7 +7,7 @@ use super::events::{ContactHistory, StepEnds, initial_states};
 use super::failure::{first_not_finite, velocity_name};
 use super::reactions::StepReactions;
 use super::start::length_scale;
-use super::{Row, Stage};
+use super::{Row, Stage, check_gaps};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{ContactState, Energy, Event, Reactions, StepError, StepReport};
 use saltus_linear::{dot, max_abs};
@@ -304,6 +304,7 @@ impl Step {
         &mut self,
         state: &mut State,
         energy: Energy,
+        check_gaps(system, &end.contacts, end.t)?;
         (external, contact): (f64, f64),
         (iterations, redundant): (u32, u32),
         mut certificate: Certificate,

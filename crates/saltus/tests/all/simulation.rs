@@ -467,3 +467,29 @@ fn a_force_that_is_no_number_is_no_step() {
         }
     }
 }
+
+/// So does a gap: a contact that is nowhere would let bodies through.
+#[test]
+fn a_gap_that_is_no_number_is_no_step() {
+    use saltus_integrators::Scheme;
+
+    let text = "saltus = 1\n[system]\ncoordinates = [\"x\"]\nmass = [1]\nforce = [\"-10\"]\n[[system.unilateral]]\nname = \"wall\"\ngap = \"sqrt(x - 0.5) + 1\"\nrestitution = 0.5\n[initial]\nq = { x = 1 }\n[simulation]\nscheme = \"moreau-jean\"\nstep = 1e-2\nuntil = 1\n";
+    let model = crate::support::model("leaves", text);
+    for info in Scheme::ALL {
+        let scheme = Scheme::by_name(info.name).unwrap();
+        let simulation = Simulation::new(&*model.system, scheme)
+            .start(model.initial.clone())
+            .step(1e-2)
+            .until(1.0);
+        let Err(error) = simulation.record() else {
+            panic!("{} accepts what is no number", info.name);
+        };
+        let error = error.to_string();
+        println!("{}: {error}", info.name);
+        assert!(
+            error.contains("of `wall` is not finite") || error.contains("does not solve contact"),
+            "{}: {error}",
+            info.name
+        );
+    }
+}
