@@ -185,9 +185,14 @@ impl Lu {
             return;
         }
         let f = &self.factors;
-        if n == 1 {
-            x[0] /= f[(0, 0)];
-            return;
+        match n {
+            1 => {
+                x[0] /= f[(0, 0)];
+                return;
+            }
+            2 => return self.solve_few::<2>(x),
+            3 => return self.solve_few::<3>(x),
+            _ => {}
         }
         for (k, &p) in self.pivots.iter().enumerate() {
             if p != k {
@@ -210,6 +215,31 @@ impl Lu {
                 sum -= u * x;
             }
             rest[i] = sum * self.reciprocals[i];
+        }
+    }
+
+    /// The same for `N` unknowns, without loops.
+    #[inline]
+    fn solve_few<const N: usize>(&self, x: &mut [f64]) {
+        let (rows, _) = self.factors.as_slice().as_chunks::<N>();
+        let (Some(f), Some(x)) = (rows.first_chunk::<N>(), x.first_chunk_mut::<N>()) else {
+            return;
+        };
+        for (k, &p) in self.pivots.iter().enumerate() {
+            if p != k {
+                x.swap(k, p);
+            }
+        }
+        for i in 1..N {
+            for j in 0..i {
+                x[i] -= f[i][j] * x[j];
+            }
+        }
+        for i in (0..N).rev() {
+            for j in i + 1..N {
+                x[i] -= f[i][j] * x[j];
+            }
+            x[i] *= self.reciprocals[i];
         }
     }
 }

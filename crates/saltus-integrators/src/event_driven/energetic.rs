@@ -110,7 +110,7 @@ impl Own {
 
     /// Takes out of a velocity what the bilateral constraints do not let pass.
     fn constrain(&mut self, system: &dyn System, v: &mut [f64]) -> Result<(), StepError> {
-        let end = &self.step.end;
+        let end = &*self.step.end;
         let stages = (end, end);
         let instant = Duration::Instant;
         let still = |_: Row| 0.0;

@@ -27,8 +27,8 @@ impl HalfExplicit {
         }
         step.end.retract(system, &step.start, &step.xi, end);
         step.end.v.copy_from_slice(&self.v1);
-        step.end.place(system, super::NAME)?;
-        step.end.evaluate_force(system)?;
+        step.end.place_dynamics(system, super::NAME)?;
+        step.end.place_rows(system);
         self.a1.copy_from_slice(&step.end.force);
         step.end.mass.solve(&mut self.a1);
         if self.closes(&self.step.end) {
@@ -65,7 +65,7 @@ impl HalfExplicit {
             ..
         } = self;
         let free: &[f64] = if at_start { a0 } else { a1 };
-        let stage = if at_start { &step.start } else { &step.end };
+        let stage: &Stage = if at_start { &step.start } else { &step.end };
         let bias = |row: Row| stage.bias(row);
         let stages = (stage, stage);
         let duration = Duration::Force;

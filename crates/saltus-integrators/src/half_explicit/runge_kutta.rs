@@ -88,7 +88,7 @@ impl HalfExplicit {
         let forces = rk.stages.last().unwrap_or(&step.start);
         let time = Duration::Time(h * rk.tableau.b(last));
         let offset = super::rate(&step.end);
-        let stages = (forces, &step.end);
+        let stages = (forces, &*step.end);
         problem.pose(
             system,
             &step.reactions,
@@ -101,7 +101,7 @@ impl HalfExplicit {
         problem.solve(system, &mut step.reactions, &step.end, step.end.t)?;
         step.end.v.copy_from_slice(v_free);
         problem.respond(&mut step.end.v);
-        let stages = (forces, &step.end);
+        let stages = (forces, &*step.end);
         step.reactions
             .take(problem, stages, (v_free, &step.end.v), 1.0);
         step.finish(system, state, false, 0, problem.redundant)

@@ -15,8 +15,11 @@ impl HalfExplicit {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        self.predict(system, h);
         Self::activate_closed(&mut self.active, &self.step.start, self.step.epsilon);
+        self.predict_velocity(h);
+        if self.step.has_joints() || !self.active.is_empty() {
+            self.predict(system, h);
+        }
         self.first_stage(system, h)?;
         self.move_to_end(system, h, end)?;
         if self.closes(&self.step.end) {
@@ -34,6 +37,7 @@ impl HalfExplicit {
         options: &HalfExplicitOptions,
     ) -> Result<StepReport, StepError> {
         let short = h.min(options.reduction * self.nominal);
+        self.predict_velocity(h);
         self.predict(system, h);
         if self.closes(&self.predicted) {
             return self.impulsive(system, state, short);
@@ -64,17 +68,21 @@ impl HalfExplicit {
         self.impact(system, state)
     }
 
-    /// The rows at `q_k ⊕ h v_k`, and the velocity `v_k + h a_k` without impulses.
+    /// The velocity `v_k + h a_k` without impulses.
+    fn predict_velocity(&mut self, h: f64) {
+        for i in 0..self.v_free.len() {
+            self.v_free[i] = self.step.start.v[i] + h * self.a0[i];
+        }
+    }
+
+    /// The rows at `q_k ⊕ h v_k`.
     fn predict(&mut self, system: &dyn System, h: f64) {
-        let (start, predicted) = (&self.step.start, &mut self.predicted);
-        for (xi, v) in self.v_free.iter_mut().zip(&start.v) {
+        let (step, predicted) = (&mut self.step, &mut self.predicted);
+        for (xi, v) in step.xi.iter_mut().zip(&step.start.v) {
             *xi = h * v;
         }
-        predicted.take_contacts(start);
-        predicted.retract(system, start, &self.v_free, start.t + h);
-        for i in 0..self.v_free.len() {
-            self.v_free[i] = start.v[i] + h * self.a0[i];
-        }
+        predicted.take_contacts(&step.start);
+        predicted.retract(system, &step.start, &step.xi, step.start.t + h);
         predicted.v.copy_from_slice(&self.v_free);
         predicted.place_rows(system);
         predicted.place_laws(system);
@@ -90,7 +98,7 @@ impl HalfExplicit {
             v_free,
             ..
         } = self;
-        let stages = (&step.start, &*predicted);
+        let stages = (&*step.start, &*predicted);
         let time = Duration::Time(h);
         let offset = rate(predicted);
         problem.pose(
@@ -107,7 +115,7 @@ impl HalfExplicit {
         problem.respond(&mut self.response);
         self.v1.copy_from_slice(v_free);
         axpy(1.0, &self.response, &mut self.v1);
-        let stages = (&step.start, &*predicted);
+        let stages = (&*step.start, &*predicted);
         step.reactions
             .take(problem, stages, (v_free, &self.v1), 0.5);
         Ok(())
@@ -121,9 +129,9 @@ impl HalfExplicit {
         }
         step.end.retract(system, &step.start, &step.xi, end);
         step.end.v.copy_from_slice(&self.v1);
-        step.end.place(system, super::NAME)?;
+        step.end.place_dynamics(system, super::NAME)?;
+        step.end.place_rows(system);
         step.end.place_laws(system);
-        step.end.evaluate_force(system)?;
         self.a1.copy_from_slice(&step.end.force);
         step.end.mass.solve(&mut self.a1);
         for i in 0..self.v_free.len() {

@@ -541,7 +541,7 @@ impl EventLoop {
             step, at, totals, ..
         } = self;
         at.t = end;
-        std::mem::swap(&mut step.end, at);
+        std::mem::swap(&mut *step.end, at);
         for (i, state) in step.reactions.state.iter_mut().enumerate() {
             *state = if self.closed.contains(&i) {
                 ContactState::Closed

@@ -3,7 +3,7 @@
 
 use super::{id_as_numbers, id_from_numbers};
 use crate::integrator::{ContactState, Event, EventKind};
-use saltus_linear::max_abs;
+use saltus_linear::{is_zero, max_abs};
 use saltus_system::{ContactId, ContactSet, State};
 
 /// A velocity along a contact below this share of the terms it is made of is none.
@@ -189,6 +189,13 @@ impl ContactHistory {
         let (set, (before, after)) = (step.contacts, step.velocities);
         let now = if set.is_empty() { 0.0 } else { max_abs(before) };
         self.fastest = self.fastest.max(now);
+        let is_idle = self.carried.is_empty()
+            && is_zero(step.impulse)
+            && step.state.iter().all(|state| *state == ContactState::Open);
+        if is_idle {
+            self.is_initial = false;
+            return;
+        }
         let fastest = (now, self.fastest);
         let mut next = std::mem::take(&mut self.next);
         next.clear();

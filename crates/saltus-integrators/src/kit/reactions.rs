@@ -91,6 +91,12 @@ impl StepReactions {
     ) {
         let directions = &start.contacts.directions;
         for i in 0..self.sticking.len() {
+            let law = start.contacts.law[i];
+            if law.mu_static == law.mu && !self.laws_vary {
+                // It makes no difference.
+                self.sticking[i] = false;
+                continue;
+            }
             let first = start.contacts.first_row[i];
             let rows = first + 1..first + self.rows_of(&start.contacts, i);
             let sticks = rows.clone().all(|row| {
@@ -120,8 +126,10 @@ impl StepReactions {
     /// Adds `factor` times the momentum that the impulses give along the rows of `law`; of the contacts, `active` carry any.
     pub(crate) fn push(&self, law: &Stage, active: &[usize], factor: f64, momentum: &mut [f64]) {
         self.each(&law.contacts, active, |row, p| {
-            let (matrix, i) = law.row(row);
-            matrix.axpy(i, factor * p, momentum);
+            if p != 0.0 {
+                let (matrix, i) = law.row(row);
+                matrix.axpy(i, factor * p, momentum);
+            }
         });
     }
 
@@ -129,8 +137,10 @@ impl StepReactions {
     pub(crate) fn work(&self, law: &Stage, active: &[usize], v: &[f64]) -> f64 {
         let mut sum = 0.0;
         self.each(&law.contacts, active, |row, p| {
-            let (matrix, i) = law.row(row);
-            sum += p * matrix.dot(i, v);
+            if p != 0.0 {
+                let (matrix, i) = law.row(row);
+                sum += p * matrix.dot(i, v);
+            }
         });
         sum
     }
@@ -170,6 +180,9 @@ impl StepReactions {
         (v_free, v): (&[f64], &[f64]),
         weight: f64,
     ) {
+        if problem.len() == 0 {
+            return;
+        }
         self.add(problem, weight);
         self.prove(problem, rows, v);
         let residual =

@@ -4,7 +4,7 @@ use super::failure::{Location, first_not_finite, velocity_name};
 use super::{MomentumScale, Row};
 use crate::integrator::StepError;
 use saltus_linear::{RowCollector, SparseRows, SquareMatrix};
-use saltus_system::{ContactSet, MassKind, Point, System};
+use saltus_system::{ContactSet, DynamicsParts, MassKind, Point, System};
 
 /// Where a step evaluates the system.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub(crate) struct Stage {
     friction_coefficient: Vec<f64>, // force or coefficient (elements of friction in joints)
     bilateral_bias: Vec<f64>,       // ζ (ng)
     contact_bias: Vec<f64>,         // ζ of the contacts (rows of the set)
+    /// Whether the contacts are always the same ones, with the same laws.
+    contacts_stay: bool,
     /// Whether the mass is constant and known, and factored, already.
     mass_is_known: bool,
     mass_is_factored: bool,
@@ -60,6 +62,7 @@ impl Stage {
             friction_coefficient: vec![0.0; elements.len()],
             bilateral_bias: vec![0.0; dims.ng],
             contact_bias: Vec::new(),
+            contacts_stay: system.contacts_are_fixed() && !system.laws_vary(),
             mass_is_known: false,
             mass_is_factored: false,
         }
@@ -83,6 +86,38 @@ impl Stage {
         scheme: &'static str,
     ) -> Result<(), StepError> {
         self.evaluate_mass(system);
+        self.factorise_mass(scheme)
+    }
+
+    /// Mass, factored, and `f` at `(t, q, v)`, with what they share evaluated once.
+    pub(crate) fn place_dynamics(
+        &mut self,
+        system: &dyn System,
+        scheme: &'static str,
+    ) -> Result<(), StepError> {
+        if self.mass_is_known {
+            self.evaluate_force(system)?;
+            return self.factorise_mass(scheme);
+        }
+        self.mass.clear();
+        let at = Point {
+            t: self.t,
+            q: &self.q,
+            v: &self.v,
+        };
+        let parts = DynamicsParts {
+            mass: &mut self.mass,
+            force: &mut self.force,
+            tangents: None,
+        };
+        system.evaluate(at, parts);
+        self.mass.finish();
+        self.mass_is_known = system.structure().mass == MassKind::Constant;
+        self.factorise_mass(scheme)?;
+        check_force(system, &self.force, self.t)
+    }
+
+    fn factorise_mass(&mut self, scheme: &'static str) -> Result<(), StepError> {
         if self.mass_is_factored {
             return Ok(());
         }
@@ -151,8 +186,10 @@ impl Stage {
         let Some(of) = constraints else {
             return self.place_rows(system);
         };
-        std::mem::swap(&mut self.jacobian, &mut of.jacobian);
-        std::mem::swap(&mut self.rate, &mut of.rate);
+        if !self.rate.is_empty() {
+            std::mem::swap(&mut self.jacobian, &mut of.jacobian);
+            std::mem::swap(&mut self.rate, &mut of.rate);
+        }
         let (t, q) = (self.t, std::mem::take(&mut self.q));
         self.place_joints(system, t, &q);
         self.q = q;
@@ -213,7 +250,14 @@ impl Stage {
 
     /// Takes over the contacts of another stage, to be evaluated here.
     pub(crate) fn take_contacts(&mut self, of: &Self) {
-        self.contacts.clone_from(&of.contacts);
+        of.give_contacts(&mut self.contacts);
+    }
+
+    /// Gives the contacts of this stage to a set that is evaluated elsewhere. One that has them keeps them.
+    pub(crate) fn give_contacts(&self, set: &mut ContactSet) {
+        if !self.contacts_stay || set.len() != self.contacts.len() {
+            set.clone_from(&self.contacts);
+        }
     }
 
     /// Moves to `q ⊕ ξ` of another stage at time `t`.
@@ -266,17 +310,6 @@ impl Stage {
     }
 }
 
-/// Refuses a force at time `t` \[s\] that is not finite.
-pub(crate) fn check_force(system: &dyn System, force: &[f64], t: f64) -> Result<(), StepError> {
-    match first_not_finite(force) {
-        None => Ok(()),
-        Some(i) => Err(StepError::NotFinite {
-            quantity: "the force",
-            place: velocity_name(&system.names(), i),
-            t,
-        }),
-    }
-}
 /// Refuses a gap at time `t` \[s\] that is no number, and would hide that the contact closes.
 pub(crate) fn check_gaps(
     system: &dyn System,
@@ -293,3 +326,14 @@ pub(crate) fn check_gaps(
     }
 }
 
+/// Refuses a force at time `t` \[s\] that is not finite.
+pub(crate) fn check_force(system: &dyn System, force: &[f64], t: f64) -> Result<(), StepError> {
+    match first_not_finite(force) {
+        None => Ok(()),
+        Some(i) => Err(StepError::NotFinite {
+            quantity: "the force",
+            place: velocity_name(&system.names(), i),
+            t,
+        }),
+    }
+}

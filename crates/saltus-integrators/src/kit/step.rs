@@ -21,9 +21,9 @@ pub(crate) struct Step {
     pub(crate) is_flat: bool,
     pub(crate) contacts_are_fixed: bool,
     /// Start of the step, evaluated by [`begin`](Self::begin).
-    pub(crate) start: Stage,
+    pub(crate) start: Box<Stage>,
     /// End of the step: the scheme sets its time and position.
-    pub(crate) end: Stage,
+    pub(crate) end: Box<Stage>,
     /// Gap below which a contact counts as closed \[m\].
     pub(crate) epsilon: f64,
     pub(crate) reactions: StepReactions,
@@ -97,8 +97,8 @@ impl Step {
             dims,
             is_flat: system.is_flat(),
             contacts_are_fixed: system.contacts_are_fixed(),
-            start: Stage::new(system),
-            end: Stage::new(system),
+            start: Box::new(Stage::new(system)),
+            end: Box::new(Stage::new(system)),
             epsilon: 0.0,
             reactions: StepReactions::new(system),
             xi: zeros(dims.nv),
@@ -169,9 +169,11 @@ impl Step {
     fn take_start(&mut self, state: &State) -> bool {
         let start = &mut self.start;
         let is_new = start.t != state.t || start.q != state.q || start.v != state.v;
-        start.t = state.t;
-        start.q.copy_from_slice(&state.q);
-        start.v.copy_from_slice(&state.v);
+        if is_new {
+            start.t = state.t;
+            start.q.copy_from_slice(&state.q);
+            start.v.copy_from_slice(&state.v);
+        }
         is_new
     }
 
@@ -210,6 +212,11 @@ impl Step {
     /// Whether a joint has friction.
     pub(crate) fn has_joint_friction(&self) -> bool {
         !self.friction_slip.is_empty()
+    }
+
+    /// Whether constraints or joints with friction act in every step.
+    pub(crate) fn has_joints(&self) -> bool {
+        self.dims.ng > 0 || self.has_joint_friction()
     }
 
     /// The impact at the end of the step takes `v` for the velocity before it.
@@ -254,6 +261,9 @@ impl Step {
         let h = self.end.t - state.t;
         let energy = self.energy_at_end(system)?;
         let external = self.work_external.unwrap_or_else(|| {
+            if system.is_conservative() {
+                return 0.0;
+            }
             self.start.evaluate_power(system);
             self.end.evaluate_power(system);
             0.5 * h * (dot(&self.start.power, &self.start.v) + dot(&self.end.power, &self.end.v))
@@ -294,6 +304,7 @@ impl Step {
         if !max_abs(&end.v).is_finite() {
             return Err(not_finite(system, end));
         }
+        check_gaps(system, &end.contacts, end.t)?;
         let energy = energy_at(system, end);
         check_kinetic(system, energy.kinetic, (end.t, &end.v), &end.mass)?;
         Ok(energy)
@@ -304,7 +315,6 @@ impl Step {
         &mut self,
         state: &mut State,
         energy: Energy,
-        check_gaps(system, &end.contacts, end.t)?;
         (external, contact): (f64, f64),
         (iterations, redundant): (u32, u32),
         mut certificate: Certificate,

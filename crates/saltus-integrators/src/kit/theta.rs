@@ -172,12 +172,16 @@ impl ThetaDynamics {
     ) -> Result<(), StepError> {
         let (h, phi, theta) = (rule.h, rule.phi, rule.theta);
         let weight = rule.weight();
-        for i in 0..v.len() {
-            self.x[i] = v[i] - start.v[i];
-            self.mean[i] = (1.0 - phi) * start.v[i] + phi * v[i];
-            self.xi[i] = h * self.mean[i];
-            self.xi_eval[i] = weight * self.xi[i];
-            self.v[i] = (1.0 - weight) * start.v[i] + weight * v[i];
+        let n = v.len();
+        let (x, mean, xi) = (&mut self.x[..n], &mut self.mean[..n], &mut self.xi[..n]);
+        let (xi_eval, v_eval) = (&mut self.xi_eval[..n], &mut self.v[..n]);
+        let v_start = &start.v[..n];
+        for i in 0..n {
+            x[i] = v[i] - v_start[i];
+            mean[i] = (1.0 - phi) * v_start[i] + phi * v[i];
+            xi[i] = h * mean[i];
+            xi_eval[i] = weight * xi[i];
+            v_eval[i] = (1.0 - weight) * v_start[i] + weight * v[i];
         }
         if rule.evaluation == Evaluation::WeightedAccelerations {
             axpy(-h * (1.0 - theta), &self.acceleration, &mut self.x);

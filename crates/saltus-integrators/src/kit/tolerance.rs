@@ -2,7 +2,7 @@
 
 use super::failure::{Location, velocity_name};
 use crate::integrator::StepError;
-use saltus_linear::{SparseRows, SquareMatrix};
+use saltus_linear::{SparseRows, SquareMatrix, is_zero};
 use saltus_system::{ContactSet, System};
 
 /// `Σ |w_j| / √M_jj`: velocity along a row per momentum scale \[1/√kg\].
@@ -96,6 +96,9 @@ impl MomentumScale {
 
     /// The same of the contacts that their own motion may close in a step of `h` \[s\].
     pub(crate) fn include_contacts(&mut self, set: &ContactSet, h: f64) {
+        if is_zero(&set.rate) {
+            return;
+        }
         for (i, &row) in set.first_row.iter().enumerate() {
             let rate = set.rate[row];
             if rate != 0.0 && set.gap[i] <= h * rate.abs() {

@@ -14,7 +14,7 @@ use super::options::MoreauJeanOptions;
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{StepError, StepReport};
 use crate::kit::{
-    Active, CorridorScheme, Duration, Row, Step, StepProblem, largest_step, restitution,
+    Active, CorridorScheme, Duration, Row, Stage, Step, StepProblem, largest_step, restitution,
 };
 use saltus_system::{State, System};
 use schemars::JsonSchema;
@@ -149,24 +149,25 @@ impl ExplicitMoreauJean {
         }
         step.end.retract(system, &step.start, &step.xi, end);
         step.end.v.copy_from_slice(v_start);
-        step.end.place(system, NAME)?;
-        step.end.place_laws(system);
-        let smooth = if *variant == Explicit::Symplectic {
-            step.end.evaluate_force(system)?;
+        let smooth: &Stage = if *variant == Explicit::Symplectic {
+            step.end.place_dynamics(system, NAME)?;
             &step.end
         } else {
+            step.end.place_mass(system, NAME)?;
             &step.start
         };
         v_free.copy_from_slice(&smooth.force);
         smooth.mass.solve_scaled(h, v_free);
         saltus_linear::axpy(1.0, v_start, v_free);
+        step.end.place_rows(system);
+        step.end.place_laws(system);
 
-        let rows = if *variant == Explicit::Start {
+        let rows: &Stage = if *variant == Explicit::Start {
             &step.start
         } else {
             &step.end
         };
-        let before = if *variant == Explicit::Literal {
+        let before: &Stage = if *variant == Explicit::Literal {
             &step.start
         } else {
             rows
@@ -191,7 +192,7 @@ impl ExplicitMoreauJean {
         problem.solve(system, &mut step.reactions, rows, rows.t)?;
         step.end.v.copy_from_slice(v_free);
         problem.respond(&mut step.end.v);
-        let rows = if *variant == Explicit::Start {
+        let rows: &Stage = if *variant == Explicit::Start {
             &step.start
         } else {
             &step.end

@@ -136,6 +136,9 @@ impl ThetaScheme {
 
     /// Puts the laws where they are for the present velocity.
     fn place_laws(&mut self, options: &MoreauJeanOptions, system: &dyn System, rule: &ThetaRule) {
+        if self.active.list.is_empty() && !self.step.has_joints() {
+            return;
+        }
         let (law, dynamics, start) = (&mut self.law, &self.dynamics, &self.step.start);
         law.t = dynamics.t;
         law.q.copy_from_slice(&dynamics.q);
@@ -204,17 +207,16 @@ impl ThetaScheme {
         };
         let tolerance = relative * self.scale.scale;
         let mut worst = self.law_residual(options, system, h);
-        let mut largest = 0.0_f64;
+        let (mut momentum, mut largest) = (0.0_f64, 0);
         let known = self.dynamics.round_off.iter().zip(&self.scale.weights);
         for (i, (r, (floor, w))) in self.balance.iter().zip(known).enumerate() {
-            let momentum = w * round_off::above(*r, *floor);
-            largest = largest.max(momentum);
-            worst.include(momentum, tolerance, Location::Velocity(i));
+            let own = w * round_off::above(*r, *floor);
+            if own > momentum || own.is_nan() {
+                (momentum, largest) = (own, i);
+            }
         }
-        Residual {
-            worst,
-            momentum: largest,
-        }
+        worst.include(momentum, tolerance, Location::Velocity(largest));
+        Residual { worst, momentum }
     }
 
     /// The largest residual of constraints, joints and contacts.

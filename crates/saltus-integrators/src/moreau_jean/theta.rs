@@ -310,7 +310,7 @@ impl ThetaScheme {
             self.problem.begin_step();
         }
         self.law.take_contacts(&step.start);
-        self.active.probe.clone_from(&step.start.contacts);
+        step.start.give_contacts(&mut self.active.probe);
         self.is_posed = false;
         Ok(())
     }

@@ -167,7 +167,7 @@ impl Splitting {
             v_free,
             ..
         } = self;
-        let (end, v_before) = (&step.end, &flow.v);
+        let (end, v_before) = (&*step.end, &flow.v);
         let rebound = |row: Row| {
             let rests = matches!(row, Row::Normal(i, _)
                 if active.binary_search(&i).is_ok() || closing.binary_search(&i).is_ok());

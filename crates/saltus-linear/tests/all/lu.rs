@@ -19,7 +19,7 @@ fn matrix(n: usize) -> Dense {
 
 #[test]
 fn solves_whatever_the_size() {
-    for n in [1, 5, BLOCKED - 1, BLOCKED, BLOCKED + 57] {
+    for n in [1, 2, 3, 5, BLOCKED - 1, BLOCKED, BLOCKED + 57] {
         let a = matrix(n);
         let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
         let mut b = vec![0.0; n];

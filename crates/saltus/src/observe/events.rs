@@ -273,10 +273,10 @@ impl EventLog {
             ..
         } = self;
         pending.retain(|Pending { impact, closed }| {
-            let chain = chains.get(&impact.contact);
-            #[allow(clippy::cast_precision_loss)]
-            let quiet = chain.map_or(0.0, |chain| PERSISTENT as f64 * chain.interval);
             let persistent = closed.is_some_and(|(step, t)| {
+                let chain = chains.get(&impact.contact);
+                #[allow(clippy::cast_precision_loss)]
+                let quiet = chain.map_or(0.0, |chain| PERSISTENT as f64 * chain.interval);
                 frame.step >= step + PERSISTENT && frame.state.t >= t + quiet
             });
             if persistent {
