@@ -76,8 +76,11 @@ impl Lu {
             let row = place.unwrap_or(0) / n;
             return Err(LinearError::NotFinite { size: n, row });
         }
-        if n >= BLOCKED {
-            return self.factorise_in_blocks(largest);
+        match n {
+            2 => return self.factorise_few::<2>(largest),
+            3 => return self.factorise_few::<3>(largest),
+            BLOCKED.. => return self.factorise_in_blocks(largest),
+            _ => {}
         }
         let f = &mut self.factors;
         for k in 0..n {
@@ -124,6 +127,51 @@ impl Lu {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// The same for `N` unknowns, without loops.
+    #[inline]
+    fn factorise_few<const N: usize>(&mut self, largest: f64) -> Result<(), LinearError> {
+        let (rows, _) = self.factors.as_mut_slice().as_chunks_mut::<N>();
+        let Some(rows) = rows.first_chunk_mut::<N>() else {
+            return Ok(());
+        };
+        let mut f = *rows;
+        for k in 0..N {
+            let mut p = k;
+            for i in k + 1..N {
+                if f[i][k].abs() > f[p][k].abs() {
+                    p = i;
+                }
+            }
+            let best = f[p][k].abs();
+            if !best.is_finite() {
+                return Err(LinearError::NotFinite { size: N, row: k });
+            }
+            if best <= Self::SINGULAR * largest {
+                let scale = rows.iter().fold(0.0_f64, |m, row| m.max(row[k].abs()));
+                if best <= Self::SINGULAR * scale {
+                    return Err(LinearError::Singular {
+                        size: N,
+                        pivot: k,
+                        value: best,
+                    });
+                }
+            }
+            self.pivots[k] = p;
+            f.swap(k, p);
+            let inverse = 1.0 / f[k][k];
+            self.reciprocals[k] = inverse;
+            for i in k + 1..N {
+                let factor = f[i][k] * inverse;
+                f[i][k] = factor;
+                for j in k + 1..N {
+                    f[i][j] -= factor * f[k][j];
+                }
+            }
+        }
+        *rows = f;
         Ok(())
     }
 

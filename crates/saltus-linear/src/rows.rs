@@ -1,6 +1,7 @@
 //! Rows of a wide sparse matrix: constraint gradients and contact directions.
 
 use crate::sink::MatrixSink;
+use std::ops::Range;
 
 /// Compressed sparse rows; grows row by row and never gives capacity back.
 #[derive(Debug, Default, PartialEq)]
@@ -85,21 +86,37 @@ impl SparseRows {
     #[inline]
     #[must_use]
     pub fn cols(&self, i: usize) -> &[usize] {
-        &self.cols[self.start[i]..self.start[i + 1]]
+        &self.cols[self.range(i)]
+    }
+
+    /// Where the entries of row `i` are.
+    #[inline]
+    fn range(&self, i: usize) -> Range<usize> {
+        let ends = &self.start[i..i + 2];
+        ends[0]..ends[1]
+    }
+
+    /// Columns and entries of row `i`.
+    #[inline]
+    fn terms(&self, i: usize) -> impl Iterator<Item = (usize, f64)> {
+        let range = self.range(i);
+        let cols = self.cols[range.clone()].iter().copied();
+        cols.zip(self.values[range].iter().copied())
     }
 
     /// Entries of row `i`, in the order of [`cols`](Self::cols).
     #[inline]
     #[must_use]
     pub fn values(&self, i: usize) -> &[f64] {
-        &self.values[self.start[i]..self.start[i + 1]]
+        &self.values[self.range(i)]
     }
 
     /// Entries of row `i`, to be refilled.
     #[inline]
     #[must_use]
     pub fn values_mut(&mut self, i: usize) -> &mut [f64] {
-        &mut self.values[self.start[i]..self.start[i + 1]]
+        let range = self.range(i);
+        &mut self.values[range]
     }
 
     /// All entries, row by row, to be refilled in one go.
@@ -112,24 +129,20 @@ impl SparseRows {
     #[inline]
     #[must_use]
     pub fn dot(&self, i: usize, x: &[f64]) -> f64 {
-        self.cols(i)
-            .iter()
-            .zip(self.values(i))
-            .map(|(&c, v)| v * x[c])
-            .sum()
+        self.terms(i).map(|(c, v)| v * x[c]).sum()
     }
 
     /// `y ← y + alpha · row i`.
     #[inline]
     pub fn axpy(&self, i: usize, alpha: f64, y: &mut [f64]) {
-        for (&c, v) in self.cols(i).iter().zip(self.values(i)) {
+        for (c, v) in self.terms(i) {
             y[c] += alpha * v;
         }
     }
 
     /// Sends row `i` to row `row` of `sink`.
     pub fn send(&self, i: usize, row: usize, factor: f64, sink: &mut dyn MatrixSink) {
-        for (&c, v) in self.cols(i).iter().zip(self.values(i)) {
+        for (c, v) in self.terms(i) {
             sink.entry(row, c, factor * v);
         }
     }

@@ -386,15 +386,20 @@ impl Step {
         }
         let (set, earlier, v) = (&end.contacts, &self.start.contacts, &self.start.v);
         let arrival = if self.has_arrival { &self.arrival } else { v };
-        for i in 0..set.len() {
-            self.gap_velocity[i] = set.normal_velocity(i, &end.v);
-            if self.reactions.normal[i] <= 0.0 {
-                self.reactions.state[i] = ContactState::Open;
+        let has_friction = self.reactions.has_friction;
+        if has_friction {
+            for (row, u) in self.row_velocity.iter_mut().enumerate() {
+                *u = set.directions.dot(row, &end.v) + set.rate[row];
             }
         }
-        if self.reactions.has_friction {
-            for row in 0..set.rate.len() {
-                self.row_velocity[row] = set.directions.dot(row, &end.v) + set.rate[row];
+        for (i, u) in self.gap_velocity.iter_mut().enumerate() {
+            *u = if has_friction {
+                self.row_velocity[set.first_row[i]]
+            } else {
+                set.normal_velocity(i, &end.v)
+            };
+            if self.reactions.normal[i] <= 0.0 {
+                self.reactions.state[i] = ContactState::Open;
             }
         }
         let normal = &self.reactions.normal;
