@@ -13,7 +13,7 @@ pub(crate) trait CorridorScheme: Debug + Send + Sized + 'static {
     /// Parameters, in range.
     type Options: Clone + Debug + Send;
 
-    /// Which certificate entries every step satisfies.
+    /// Which certificate entries every step satisfies; the dynamics to the option `tolerance`, which every scheme has.
     fn guarantees(options: &Self::Options) -> Guarantees;
 
     /// The same of the system that the scheme was prepared for.

@@ -114,7 +114,7 @@ fn verlet_limit(square: f64, damping: f64) -> f64 {
 }
 
 /// The smallest of what `limit` \[s\] says of the vibration with the highest frequency about `state`, the start of `step`, and of the
-/// motion that is damped most; `None` where nothing vibrates and nothing is damped.
+/// motion that is damped most; `None` where nothing vibrates and nothing is damped, 0 where every step makes a vibration grow.
 pub(crate) fn largest_step(
     system: &dyn System,
     state: &State,

@@ -22,14 +22,14 @@ pub(crate) struct Step {
     pub(crate) contacts_are_fixed: bool,
     /// Start of the step, evaluated by [`begin`](Self::begin).
     pub(crate) start: Box<Stage>,
-    /// End of the step: the scheme sets its time and position.
+    /// End of the step: the scheme sets its time and position, and its velocity, which is that of an older step until then.
     pub(crate) end: Box<Stage>,
     /// Gap below which a contact counts as closed \[m\].
     pub(crate) epsilon: f64,
     pub(crate) reactions: StepReactions,
     /// Tangent of the step: `q_{k+1} = q_k ⊕ ξ` (nv).
     pub(crate) xi: Vec<f64>,
-    /// Part of `v_{k+1} − v_k` that an impact made (nv).
+    /// Part of `v_{k+1} − v_k` that an impact made, which interpolation leaves to the end; 0 unless the scheme writes it (nv).
     pub(crate) jump: Vec<f64>,
     /// Velocity with which the impulses of the step do their work (nv).
     pub(crate) mean: Vec<f64>,

@@ -1,6 +1,6 @@
 //! The examinations: what every scheme must show on every case, whatever its name.
 //!
-//! A new scheme enters by one line in [`subjects::candidates`]; nothing else here knows a scheme.
+//! A new scheme enters in `all_candidates` of [`subjects`], with what it promises; what does not apply to it is an exemption there.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod allocation;
