@@ -1,6 +1,6 @@
 //! Energy: an identity in linear systems, honest books in all; and no deeper penetration than declared.
 
-use crate::subjects::{Examination, Row, everyone, run};
+use crate::subjects::{Examination, Row, are_chosen, everyone, run};
 use saltus_integrators::Entry;
 use saltus_linear::{Dense, max_abs};
 use saltus_system::{ContactSet, Reach, State, Structure, System};
@@ -43,7 +43,7 @@ fn energy_identity_holds_to_round_off_in_linear_systems() {
             }
         },
     );
-    assert!(examined > 0);
+    assert!(examined > 0 || are_chosen());
 }
 
 #[test]

@@ -28,10 +28,18 @@ pub struct Candidate {
     pub rests: bool,
 }
 
+/// Names the candidates.
+const CHOSEN: &str = "SALTUS_CANDIDATES";
+
+/// Whether some candidates are left out, so that an examination may find none that promises what it looks at.
+pub fn are_chosen() -> bool {
+    std::env::var(CHOSEN).is_ok()
+}
+
 /// Every scheme, in every form that solves a step differently; with `SALTUS_CANDIDATES=text` those whose names have the text in them.
 pub fn candidates() -> Vec<Candidate> {
     let mut all = all_candidates();
-    if let Ok(text) = std::env::var("SALTUS_CANDIDATES") {
+    if let Ok(text) = std::env::var(CHOSEN) {
         all.retain(|c| c.name.contains(&text));
     }
     all
