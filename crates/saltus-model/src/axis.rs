@@ -1,8 +1,8 @@
 //! One direction of a sweep: a path of the model and the values that it takes.
 
-use crate::number::shortest;
-use crate::set::Override;
-use crate::tree::{self, Value};
+use saltus_document::number::shortest;
+use saltus_document::set::Override;
+use saltus_document::tree::{self, Value};
 
 /// A path of the model and its values, as `PATH=SPECIFICATION` says them.
 #[derive(Debug, Clone, PartialEq)]

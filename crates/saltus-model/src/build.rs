@@ -8,11 +8,13 @@ mod joints;
 use crate::definition::{
     Definition, Formula, MassDefinition, Source, TableDefinition, UnilateralDefinition,
 };
-use crate::diagnostic::Diagnostic;
-use crate::document::{Document, MassEntry, Quantity, System, Table, Tangential, Unilateral};
 use crate::findings::Findings;
-use crate::suggest;
-use crate::tree::Path;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::document::{
+    Document, MassEntry, Quantity, System, Table, Tangential, Unilateral,
+};
+use saltus_document::suggest;
+use saltus_document::tree::Path;
 use std::collections::HashSet;
 
 /// The path `key.key.…` from the top of the document.

@@ -1,9 +1,9 @@
 //! Values of formulas of parameters, with a complaint where they are not what is expected.
 
 use crate::definition::{Formula, Scope, Source};
-use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::tree::Path;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::tree::Path;
 
 /// Like [`evaluate`], for a formula that is read again when the system is assembled: if it is no formula
 /// of parameters, it is for that reader to say so.

@@ -1,9 +1,9 @@
 //! Collects diagnostics about places of a document.
 
 use crate::definition::FormulaError;
-use crate::diagnostic::{Diagnostic, Location, SourceText};
 use crate::flexible::Size;
-use crate::tree::{Node, Path, Value, raw_offset};
+use saltus_document::diagnostic::{Diagnostic, Location, SourceText};
+use saltus_document::tree::{Node, Path, Value, raw_offset};
 use std::collections::HashSet;
 
 /// Diagnostics, and what is needed to point at the places they are about.

@@ -2,11 +2,11 @@
 
 use crate::build::path;
 use crate::definition::{Definition, Scope};
-use crate::diagnostic::Diagnostic;
-use crate::document::{Document, System};
 use crate::findings::Findings;
-use crate::number::general;
-use crate::suggest;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::document::{Document, System};
+use saltus_document::number::general;
+use saltus_document::suggest;
 use saltus_integrators::Scheme;
 
 /// Refuses every contact and joint with friction, and every constraint on velocities, if the scheme does not solve it.

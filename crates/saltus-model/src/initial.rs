@@ -3,13 +3,13 @@
 use crate::FormulaSystem;
 use crate::build::{self, path};
 use crate::definition::Scope;
-use crate::diagnostic::Diagnostic;
-use crate::document::{self, Document, MassEntry, Overlap, Quantity};
 use crate::evaluate::evaluate;
 use crate::findings::Findings;
-use crate::number::general;
-use crate::suggest;
-use crate::tree::Path;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::document::{self, Document, MassEntry, Overlap, Quantity};
+use saltus_document::number::general;
+use saltus_document::suggest;
+use saltus_document::tree::Path;
 use saltus_integrators::consistent::{self, Consistency, Projection};
 use saltus_linear::{Dense, MatrixSink, max_abs};
 use saltus_system::{State, System};

@@ -24,8 +24,6 @@
 mod axis;
 mod build;
 pub mod definition;
-mod diagnostic;
-pub mod document;
 mod evaluate;
 mod expression;
 mod findings;
@@ -34,25 +32,21 @@ mod formula_system;
 mod friction;
 mod initial;
 mod model;
-pub mod number;
 mod placeholders;
 mod quantities;
-mod read;
-mod schema;
-mod set;
-mod suggest;
 mod template;
-pub mod tree;
-mod validate;
 
 pub use axis::{Axis, Values};
-pub use diagnostic::{Diagnostic, Fault, Location, ModelErrors, SourceText, shorten};
-pub use document::{Document, schema};
 pub use flexible::{Columns, Size};
 pub use formula_system::FormulaSystem;
 pub use model::Model;
 pub use quantities::{Condition, Quantity};
-pub use set::Override;
-pub use suggest::did_you_mean;
+pub use saltus_document::diagnostic::{
+    Diagnostic, Fault, Location, ModelErrors, SourceText, shorten,
+};
+pub use saltus_document::document::{Document, schema};
+pub use saltus_document::set::Override;
+pub use saltus_document::suggest::did_you_mean;
+pub use saltus_document::tree::Format;
+pub use saltus_document::{document, number, tree};
 pub use template::Template;
-pub use tree::Format;

@@ -2,18 +2,18 @@
 
 use crate::build;
 use crate::definition::{Definition, Formula, MassDefinition, Scope};
-use crate::diagnostic::{Diagnostic, ModelErrors, SourceText};
-use crate::document::{self, Document, Output, Quantity};
 use crate::evaluate::{constant, evaluate};
 use crate::findings::Findings;
 use crate::flexible::{self, Columns, Size};
 use crate::friction;
 use crate::initial::{self, Start};
-use crate::number::general;
 use crate::quantities::{self, Condition, Quantities, Quantity as Derived};
-use crate::set::Override;
 use crate::template::Template;
-use crate::tree::{Format, Node, Path};
+use saltus_document::diagnostic::{Diagnostic, ModelErrors, SourceText};
+use saltus_document::document::{self, Document, Output, Quantity};
+use saltus_document::number::general;
+use saltus_document::set::Override;
+use saltus_document::tree::{Format, Node, Path};
 use saltus_integrators::consistent::Projection;
 use saltus_integrators::{Plan, Scheme, StepError};
 use saltus_mechanics::flexible::{Assembly, NodeId};

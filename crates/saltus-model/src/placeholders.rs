@@ -1,9 +1,9 @@
 //! Values of a model inside a text, such as the name of a directory: `out/k={parameters.k}`.
 
 use crate::model::Model;
-use crate::number::shortest;
-use crate::suggest;
-use crate::tree::{Node, Path, Step, Value};
+use saltus_document::number::shortest;
+use saltus_document::suggest;
+use saltus_document::tree::{Node, Path, Step, Value};
 
 impl Model {
     /// `template` with every `{PATH}` replaced by the value at that path of the document, as `--set` knows it; `{{` and `}}`
@@ -79,7 +79,7 @@ impl Model {
         for (depth, step) in path.0.iter().enumerate() {
             let next = match (step, node.items()) {
                 (Step::Key(key), Some(items)) => {
-                    crate::set::position_of(items, key).map(|index| &items[index])
+                    saltus_document::set::position_of(items, key).map(|index| &items[index])
                 }
                 _ => node.child(step),
             };
@@ -96,7 +96,7 @@ impl Model {
         let [Step::Key(a), Step::Key(b), Step::Key(option)] = path.0.as_slice() else {
             return None;
         };
-        let options = serde_json::to_value(self.scheme.effective()).ok()?;
+        let options = saltus_document::document::options(&self.scheme.effective())?;
         match options
             .get(option)
             .filter(|_| (a.as_str(), b.as_str()) == ("simulation", "scheme"))?
@@ -157,6 +157,6 @@ fn names(node: &Node) -> Vec<&str> {
     let keys = node.entries().unwrap_or_default().iter();
     let items = node.items().unwrap_or_default().iter();
     keys.map(|entry| entry.key.as_str())
-        .chain(items.filter_map(crate::set::name_of))
+        .chain(items.filter_map(saltus_document::set::name_of))
         .collect()
 }

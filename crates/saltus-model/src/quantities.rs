@@ -2,14 +2,14 @@
 
 use crate::build::{formula, path};
 use crate::definition::{Formula, FormulaError, Scope, Source};
-use crate::diagnostic::Diagnostic;
-use crate::document::Document;
 use crate::expression::{
     Ast, Complaint, Graph, Inputs, Permission, Symbol, Tape, Vocabulary, is_name, parse_columns,
     reserved, translate,
 };
 use crate::findings::Findings;
-use crate::suggest;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::document::Document;
+use saltus_document::suggest;
 use saltus_mechanics::flexible::{Assembly, NodeId, Probe, SupportForce};
 use saltus_system::{ContactSet, Reach, State, System};
 use std::collections::{HashMap, HashSet};

@@ -1,19 +1,15 @@
 //! A model file, read once, from which many models are made.
 
-use crate::diagnostic::{Diagnostic, ModelErrors, SourceText};
-use crate::document::{self, Document};
 use crate::findings::Findings;
 use crate::flexible::Size;
 use crate::model::{Model, Parts};
-use crate::read;
-use crate::set::{self, Override};
-use crate::tree::{Format, Node, Value};
-use crate::validate::{self, Validated};
+use saltus_document::diagnostic::{Diagnostic, ModelErrors, SourceText};
+use saltus_document::document::{self, Document};
+use saltus_document::read;
+use saltus_document::set::{self, Override};
+use saltus_document::tree::{Format, Node, Value};
+use saltus_document::validate::{self, Validated};
 use std::path::{Path as FilePath, PathBuf};
-use std::sync::OnceLock;
-
-/// The schema of all documents.
-static SCHEMA: OnceLock<serde_json::Value> = OnceLock::new();
 
 /// A model file that was read and can become many models, each with its own overrides.
 #[derive(Debug, Clone)]
@@ -114,9 +110,9 @@ impl Template {
             tree,
             diagnostics: found,
             mended,
-        } = validate::validate(&root, SCHEMA.get_or_init(document::checked_schema));
+        } = validate::validate(&root);
         diagnostics.extend(found);
-        let document: Document = match serde_json::from_value(tree.to_json()) {
+        let document = match Document::of(&tree) {
             Ok(document) => document,
             Err(error) => {
                 // The schema says all that the types do, so this is the last resort.

@@ -2,11 +2,11 @@
 
 use super::{formula, path, slip};
 use crate::definition::{BilateralDefinition, Formula, FrictionDefinition, Source};
-use crate::diagnostic::Diagnostic;
-use crate::document::{Bilateral, Friction, System, Tangential};
 use crate::findings::Findings;
-use crate::suggest;
-use crate::tree::Path;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::document::{Bilateral, Friction, System, Tangential};
+use saltus_document::suggest;
+use saltus_document::tree::Path;
 use saltus_system::FrictionBound;
 
 pub(super) fn bilateral(

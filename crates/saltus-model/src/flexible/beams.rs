@@ -2,14 +2,14 @@
 
 use super::Work;
 use super::frames::{Axis, second_axis, triad};
-use super::lines::distance;
+use super::lines::{distance, mass_matrix};
 use super::order::End;
 use super::sections::Properties;
 use crate::build::path;
-use crate::diagnostic::Diagnostic;
-use crate::document::parts::{Beam, Theory};
-use crate::tree::Path;
-use saltus_mechanics::flexible::{LinearBeam, MassMatrix, NodeId, NodeKind, PlaneBeam, SpaceBeam};
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::document::parts::{Beam, Theory};
+use saltus_document::tree::Path;
+use saltus_mechanics::flexible::{LinearBeam, NodeId, NodeKind, PlaneBeam, SpaceBeam};
 
 impl Work<'_, '_> {
     /// Adds a beam; `None` where something is wrong, which is reported.
@@ -253,7 +253,7 @@ impl Work<'_, '_> {
         at: &Path,
     ) -> Option<()> {
         let section = properties.plane();
-        let (mass, damping) = (MassMatrix::from(beam.mass), properties.damping);
+        let (mass, damping) = (mass_matrix(beam.mass), properties.damping);
         let pairs: Vec<NodeId> = nodes.windows(2).flatten().copied().collect();
         self.needs("bending stiffness", section.ei, beam, at)?;
         // Elements of one shape share one object.
@@ -342,7 +342,7 @@ impl Work<'_, '_> {
         self.needs("bending stiffness", section.ei[0] + section.ei[1], beam, at)?;
         self.needs("shear stiffness", section.ga[0] + section.ga[1], beam, at)?;
         self.needs("torsional stiffness", section.gj, beam, at)?;
-        let (mass, damping) = (MassMatrix::from(beam.mass), properties.damping);
+        let (mass, damping) = (mass_matrix(beam.mass), properties.damping);
         let pairs: Vec<NodeId> = nodes.windows(2).flatten().copied().collect();
         let shared = fresh && axis.straight;
         let count = if shared { 1 } else { nodes.len() - 1 };

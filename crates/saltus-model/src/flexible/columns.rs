@@ -3,9 +3,9 @@
 use super::Flexible;
 use super::guides::held_by;
 use crate::build::path;
-use crate::document::Document;
-use crate::document::parts::Words;
 use crate::findings::Findings;
+use saltus_document::document::Document;
+use saltus_document::document::parts::Words;
 use saltus_mechanics::flexible::NodeId;
 use saltus_system::{ContactId, Contacts};
 

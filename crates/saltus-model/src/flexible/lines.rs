@@ -2,19 +2,18 @@
 
 use super::Work;
 use super::order::End;
-use crate::diagnostic::Diagnostic;
-use crate::document::parts::{Bar, Distribution};
-use crate::suggest;
-use crate::tree::Path;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::document::parts::{Bar, Distribution};
+use saltus_document::suggest;
+use saltus_document::tree::Path;
 use saltus_mechanics::flexible::point::kind;
 use saltus_mechanics::flexible::{MassMatrix, NodeId, NodeKind, Rod, Spring};
 
-impl From<Distribution> for MassMatrix {
-    fn from(distribution: Distribution) -> Self {
-        match distribution {
-            Distribution::Consistent => Self::Consistent,
-            Distribution::Lumped => Self::Lumped,
-        }
+/// The mass matrix that a file asks for.
+pub(super) fn mass_matrix(distribution: Distribution) -> MassMatrix {
+    match distribution {
+        Distribution::Consistent => MassMatrix::Consistent,
+        Distribution::Lumped => MassMatrix::Lumped,
     }
 }
 
@@ -44,7 +43,7 @@ impl Work<'_, '_> {
         let (ea, rho_a) = (properties.ea(), properties.rho_a());
         #[allow(clippy::cast_precision_loss)]
         let piece = length / elements as f64;
-        let (mass, damping) = (MassMatrix::from(bar.mass), properties.damping);
+        let (mass, damping) = (mass_matrix(bar.mass), properties.damping);
         macro_rules! links {
             ($kind:ident) => {{
                 let link = Spring::<kind::$kind>::bar(ea, rho_a, piece);

@@ -1,8 +1,8 @@
 //! Nodes and faces by name: `beam`, `beam.start`, `beam.12`, `block.left`.
 
-use crate::diagnostic::Diagnostic;
-use crate::suggest;
 use indexmap::IndexMap;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::suggest;
 use saltus_mechanics::flexible::NodeId;
 
 /// The nodes of every part, and their sets.

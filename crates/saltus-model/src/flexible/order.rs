@@ -2,11 +2,11 @@
 
 use super::Work;
 use crate::build::path;
-use crate::diagnostic::Diagnostic;
-use crate::document::parts::Point;
-use crate::document::{Document, Quantity};
-use crate::suggest;
-use crate::tree::Path;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::document::parts::Point;
+use saltus_document::document::{Document, Quantity};
+use saltus_document::suggest;
+use saltus_document::tree::Path;
 use saltus_mechanics::flexible::NodeId;
 use std::collections::{BTreeSet, HashMap, HashSet};
 

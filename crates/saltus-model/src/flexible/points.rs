@@ -3,9 +3,9 @@
 use super::Work;
 use super::order::End;
 use crate::build::path;
-use crate::diagnostic::Diagnostic;
-use crate::document::parts::{Numbers, PointMass, Spring};
-use crate::tree::Path;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::document::parts::{Numbers, PointMass, Spring};
+use saltus_document::tree::Path;
 use saltus_mechanics::flexible::point::kind;
 use saltus_mechanics::flexible::{NodeId, NodeKind, PointMass as Mass, Spring as Link};
 

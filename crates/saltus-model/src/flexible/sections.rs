@@ -2,12 +2,12 @@
 
 use super::Work;
 use crate::build::path;
-use crate::diagnostic::Diagnostic;
-use crate::document::Quantity;
-use crate::document::parts::{Material, Numbers, Section, Stiffness};
-use crate::number::general;
-use crate::suggest;
-use crate::tree::Path;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::document::Quantity;
+use saltus_document::document::parts::{Material, Numbers, Section, Stiffness};
+use saltus_document::number::general;
+use saltus_document::suggest;
+use saltus_document::tree::Path;
 use saltus_mechanics::flexible::{Damping, PlaneSection, SpaceSection};
 use std::f64::consts::PI;
 use std::ops::RangeInclusive;

@@ -2,7 +2,7 @@
 
 use crate::definition::{Formula, FormulaError, Scope, Source};
 use crate::expression::{Gradients, Graph, Id, Inputs, Permission, Role, Tape};
-use crate::number::general;
+use saltus_document::number::general;
 use saltus_mechanics::signal::{Constant, Signal};
 
 /// What messages call the formula of a load, whose rate does not count.

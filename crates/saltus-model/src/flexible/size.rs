@@ -3,10 +3,10 @@
 use super::MOST_ELEMENTS;
 use crate::build::{formula, path};
 use crate::definition::Scope;
-use crate::document::parts::Point;
-use crate::document::solids::{Cells, Cuboid};
-use crate::document::{Document, Quantity};
-use crate::tree::Path;
+use saltus_document::document::parts::Point;
+use saltus_document::document::solids::{Cells, Cuboid};
+use saltus_document::document::{Document, Quantity};
+use saltus_document::tree::Path;
 
 /// Counts of what is generated from a document; meshes in files are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,17 +1,18 @@
 //! Solids: a mesh from a box or a file, its nodes, elements, and sets.
 
+use super::lines::mass_matrix;
 use super::nodes::SURFACE;
 use super::sections::Values;
 use super::sets::{MeshSet, Surface};
 use super::{MOST_ELEMENTS, Work};
-use crate::diagnostic::Diagnostic;
-use crate::document::Quantity;
-use crate::document::parts::Words;
-use crate::document::solids::{Cells, Cuboid, Integration, Law, PlaneState, Solid};
-use crate::number::general;
-use crate::suggest;
-use crate::tree::Path;
 use indexmap::IndexMap;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::document::Quantity;
+use saltus_document::document::parts::Words;
+use saltus_document::document::solids::{Cells, Cuboid, Integration, Law, PlaneState, Solid};
+use saltus_document::number::general;
+use saltus_document::suggest;
+use saltus_document::tree::Path;
 use saltus_mechanics::flexible::mesh::generate::{
     Division, PlaneCells, SpaceCells, block, rectangle,
 };
@@ -19,28 +20,24 @@ use saltus_mechanics::flexible::mesh::gmsh;
 use saltus_mechanics::flexible::solid::{
     self, Hexahedron, Quadrilateral, Section, Tetrahedron, Triangle,
 };
-use saltus_mechanics::flexible::{Cell, MassMatrix, Mesh, NodeId, NodeKind};
+use saltus_mechanics::flexible::{Cell, Mesh, NodeId, NodeKind};
 
 /// Poisson's ratio above which fully integrated elements are noticeably too stiff: λ/μ = 2ν/(1 − 2ν) exceeds 40.
 const LOCKING: f64 = 0.488;
 
-impl From<Law> for solid::Law {
-    fn from(law: Law) -> Self {
-        match law {
-            Law::Linear => Self::Linear,
-            Law::StVenantKirchhoff => Self::StVenantKirchhoff,
-            Law::NeoHookean => Self::NeoHookean,
-            Law::NeoHookeanSplit => Self::NeoHookeanSplit,
-        }
+fn material_law(law: Law) -> solid::Law {
+    match law {
+        Law::Linear => solid::Law::Linear,
+        Law::StVenantKirchhoff => solid::Law::StVenantKirchhoff,
+        Law::NeoHookean => solid::Law::NeoHookean,
+        Law::NeoHookeanSplit => solid::Law::NeoHookeanSplit,
     }
 }
 
-impl From<Integration> for solid::Integration {
-    fn from(integration: Integration) -> Self {
-        match integration {
-            Integration::Full => Self::Full,
-            Integration::MeanDilatation => Self::MeanDilatation,
-        }
+fn integration(integration: Integration) -> solid::Integration {
+    match integration {
+        Integration::Full => solid::Integration::Full,
+        Integration::MeanDilatation => solid::Integration::MeanDilatation,
     }
 }
 
@@ -383,8 +380,12 @@ impl Work<'_, '_> {
                 general(poisson)
             ));
         }
-        let material =
-            solid::Material::new(solid.law.into(), values.young, poisson, values.density);
+        let material = solid::Material::new(
+            material_law(solid.law),
+            values.young,
+            poisson,
+            values.density,
+        );
         self.accept(&at.key("material"), material)
     }
 
@@ -396,9 +397,9 @@ impl Work<'_, '_> {
         values: Values,
         at: &Path,
     ) -> Option<Section<D>> {
-        let section = section.with_integration(solid.integration.into());
+        let section = section.with_integration(integration(solid.integration));
         let section = self.accept(&at.key("integration"), section)?;
-        let mass = MassMatrix::from(solid.mass);
+        let mass = mass_matrix(solid.mass);
         Some(section.with_mass(mass).with_damping(values.damping))
     }
 

@@ -3,13 +3,13 @@
 use super::{Flexible, nodes::Nodes};
 use crate::build::{self, path};
 use crate::definition::Scope;
-use crate::diagnostic::Diagnostic;
-use crate::document::parts::{Numbers, Start};
-use crate::document::{Document, Quantity};
 use crate::findings::Findings;
-use crate::suggest;
-use crate::tree::Path;
 use indexmap::IndexMap;
+use saltus_document::diagnostic::Diagnostic;
+use saltus_document::document::parts::{Numbers, Start};
+use saltus_document::document::{Document, Quantity};
+use saltus_document::suggest;
+use saltus_document::tree::Path;
 use saltus_mechanics::flexible::{Assembly, NodeId, NodeKind};
 use saltus_mechanics::rotation::{compose, cross, exp, rotate, rotate_back};
 use saltus_mechanics::statics;

@@ -1,7 +1,7 @@
 //! Faces, edges and nodes that loads and supports name more than once.
 
 use super::Work;
-use crate::tree::Path;
+use saltus_document::tree::Path;
 use saltus_mechanics::flexible::NodeId;
 use std::collections::{HashMap, HashSet};
 

@@ -404,7 +404,7 @@ impl Words {
     }
 
     /// The words with their places in the document, given that of them all.
-    pub(crate) fn places(&self, at: &Path) -> Vec<(&str, Path)> {
+    pub fn places(&self, at: &Path) -> Vec<(&str, Path)> {
         match self {
             Self::One(word) => vec![(word, at.clone())],
             Self::Several(words) => words

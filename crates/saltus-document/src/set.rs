@@ -58,7 +58,7 @@ impl Override {
 
 /// What the overrides did to a document.
 #[derive(Debug, Default)]
-pub(crate) struct Applied {
+pub struct Applied {
     /// What could not be done.
     pub diagnostics: Vec<Diagnostic>,
     /// What was done beside what was asked.
@@ -66,11 +66,7 @@ pub(crate) struct Applied {
 }
 
 /// Applies `overrides` in their order; each becomes one more of the `sources`.
-pub(crate) fn apply(
-    tree: &mut Node,
-    overrides: &[Override],
-    sources: &mut Vec<SourceText>,
-) -> Applied {
+pub fn apply(tree: &mut Node, overrides: &[Override], sources: &mut Vec<SourceText>) -> Applied {
     let mut applied = Applied::default();
     for change in overrides {
         let source = sources.len();
@@ -171,7 +167,7 @@ fn elsewhere(tree: &Node, path: &Path) -> Option<Diagnostic> {
         .find(&scheme)
         .and_then(Node::text)
         .and_then(Scheme::by_name);
-    let options = options.and_then(|options| serde_json::to_value(options).ok());
+    let options = options.and_then(|options| document::options(&options));
     if path.0.len() == 1 && options.is_some_and(|options| options.get(first).is_some()) {
         found.push(scheme.key(first).to_string());
     }
@@ -472,12 +468,15 @@ fn is_map(path: &Path) -> bool {
     matches!(path.0.as_slice(), [Step::Key(key)] if key == "parameters" || key == "tables")
 }
 
-pub(crate) fn name_of(node: &Node) -> Option<&str> {
+/// The name that a part carries.
+/// The name of an entry of a list.
+#[must_use]
+pub fn name_of(node: &Node) -> Option<&str> {
     node.entry("name")?.node.text()
 }
 
 /// The entry of a list by its name, or by its number.
-pub(crate) fn position_of(items: &[Node], key: &str) -> Option<usize> {
+pub fn position_of(items: &[Node], key: &str) -> Option<usize> {
     items
         .iter()
         .position(|item| name_of(item) == Some(key))

@@ -87,7 +87,7 @@ impl Format {
     }
 }
 
-pub(crate) use toml::parse_value;
+pub use toml::parse_value;
 
 /// One step down in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,13 +6,15 @@
 //! inside, so that all complaints come at once.
 
 use crate::diagnostic::{Diagnostic, Location};
+use crate::document;
 use crate::schema::{Additional, Shape, Shapes};
 use crate::suggest;
 use crate::tree::{Entry, Node, Path, Step, Value};
 use serde_json::Value as Json;
 
 /// A tree without the faults that were found, and the faults.
-pub(crate) struct Validated {
+#[derive(Debug, Clone)]
+pub struct Validated {
     /// The mended tree.
     pub tree: Node,
     /// What was wrong, in the order it was found.
@@ -21,8 +23,10 @@ pub(crate) struct Validated {
     pub mended: Vec<Path>,
 }
 
-/// Compares `tree` with `schema`.
-pub(crate) fn validate(tree: &Node, schema: &Json) -> Validated {
+/// Compares `tree` with the schema of a document.
+#[must_use]
+pub fn validate(tree: &Node) -> Validated {
+    let schema = document::checked_schema();
     let mut walker = Walker {
         root: schema,
         diagnostics: Vec::new(),

@@ -12,7 +12,7 @@ const LONGEST: u64 = 256 * 1024 * 1024;
 ///
 /// # Errors
 /// Where there is no such file, where it cannot be read, or where it is not text.
-pub(crate) fn read(path: &Path) -> Result<(String, Format), Diagnostic> {
+pub fn read(path: &Path) -> Result<(String, Format), Diagnostic> {
     let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     if metadata.is_dir() {
         return Err(directory(path));
@@ -113,7 +113,7 @@ fn sibling(path: &Path) -> Option<String> {
 }
 
 /// The name of a model file: its stem, or its folder where the stem is just `model`.
-pub(crate) fn name_of(path: &Path) -> String {
+pub fn name_of(path: &Path) -> String {
     let stem = path
         .file_stem()
         .map(|s| s.to_string_lossy().into_owned())

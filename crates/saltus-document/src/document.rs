@@ -3,11 +3,13 @@
 //! The JSON schema is generated from them ([`schema`]); files are checked against that schema and
 //! then read into [`Document`]. The comments here are what an editor shows beside each key.
 
+use crate::tree::Node;
 use indexmap::IndexMap;
 use saltus_integrators::Scheme;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 pub mod parts;
 pub mod solids;
@@ -81,6 +83,22 @@ pub struct Document {
     /// What is written.
     #[serde(default)]
     pub output: Output,
+}
+
+impl Document {
+    /// Reads a tree that was [validated](crate::validate::validate).
+    ///
+    /// # Errors
+    /// Where the tree does not have the shape of a document.
+    pub fn of(tree: &Node) -> Result<Self, serde_json::Error> {
+        serde_json::from_value(tree.to_json())
+    }
+}
+
+/// Name and options of `scheme`, as a file holds them.
+#[must_use]
+pub fn options(scheme: &Scheme) -> Option<serde_json::Value> {
+    serde_json::to_value(scheme).ok()
 }
 
 /// A number or a formula.
@@ -391,17 +409,20 @@ pub enum OutputFormat {
 /// told as what it is.
 #[must_use]
 pub fn schema() -> serde_json::Value {
-    let mut schema = checked_schema();
+    let mut schema = checked_schema().clone();
     without_alternatives_to_nothing(&mut schema);
     schemes_by_name(&mut schema);
     schema
 }
 
 /// The same as the code checks with.
-pub(crate) fn checked_schema() -> serde_json::Value {
-    let mut schema = schemars::schema_for!(Document).to_value();
-    unescape(&mut schema);
-    schema
+pub(crate) fn checked_schema() -> &'static serde_json::Value {
+    static SCHEMA: OnceLock<serde_json::Value> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let mut schema = schemars::schema_for!(Document).to_value();
+        unescape(&mut schema);
+        schema
+    })
 }
 
 /// Makes `X` of `X or null`, but for the options of schemes, where a summary writes null.

@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str, source: usize) -> (Option<Node>, Vec<Diagnostic>
 }
 
 /// Parses one TOML value, e.g. the right-hand side of an override; `None` where it is not one.
-pub(crate) fn parse_value(text: &str, source: usize, offset: usize) -> Option<Node> {
+pub fn parse_value(text: &str, source: usize, offset: usize) -> Option<Node> {
     let value = DeValue::parse(text).ok()?;
     let mut node = node(value.get_ref(), value.span(), source);
     shift(&mut node, offset);

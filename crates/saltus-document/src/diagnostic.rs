@@ -163,7 +163,7 @@ pub struct ModelErrors {
 
 impl ModelErrors {
     /// Sorts the diagnostics by their place and drops repetitions.
-    pub(crate) fn new(sources: Vec<SourceText>, mut diagnostics: Vec<Diagnostic>) -> Self {
+    pub fn new(sources: Vec<SourceText>, mut diagnostics: Vec<Diagnostic>) -> Self {
         for diagnostic in &mut diagnostics {
             if let Some(at) = diagnostic.location
                 && let Some(source) = sources.get(at.source)

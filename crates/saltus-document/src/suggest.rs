@@ -1,10 +1,7 @@
 //! The nearest known name to a mistyped one.
 
 /// The candidate closest to `name`, if it is close enough to be what was meant.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = fold(name);
     candidates
         .into_iter()
@@ -25,7 +22,7 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
 }
 
 /// `"a", "b", "c"`, cut where it is long.
-pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const MOST: usize = 12;
     let names: Vec<_> = names.into_iter().map(|n| format!("\"{n}\"")).collect();
     match names.get(..MOST) {
@@ -37,7 +34,7 @@ pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// `1 entry`, `2 entries`.
-pub(crate) fn count(n: usize, one: &str, several: &str) -> String {
+pub fn count(n: usize, one: &str, several: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { several })
 }
 
