@@ -482,7 +482,6 @@ impl Observer for Audit {
         Ok(())
     }
 
-    #[inline]
     fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
         let report = frame.report;
         self.steps += 1;

@@ -73,7 +73,6 @@ impl Observer for ExtremesRecorder {
         self.frame(first).map(|_| ())
     }
 
-    #[inline]
     fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
         self.layout.fill(frame, &mut self.row);
         for ((value, min), max) in self.row.iter().zip(&mut self.min).zip(&mut self.max) {

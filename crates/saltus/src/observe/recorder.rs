@@ -94,7 +94,6 @@ impl Observer for Recorder {
         Ok(())
     }
 
-    #[inline]
     fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
         if self.thinning.keeps_all() {
             self.layout.fill(frame, self.trajectory.next_row());

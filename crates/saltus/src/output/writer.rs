@@ -414,7 +414,6 @@ impl Observer for ResultWriter {
         Ok(self.put(first, false)?)
     }
 
-    #[inline]
     fn frame(&mut self, frame: &Frame<'_>) -> Result<ControlFlow<()>, ObserverError> {
         self.step = frame.step.wrapping_add(self.offset);
         let shifted;
