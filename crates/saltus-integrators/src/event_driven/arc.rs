@@ -53,7 +53,6 @@ pub(super) struct Arc {
     pub(super) nv: usize,
     ng: usize,
     pub(super) is_flat: bool,
-    contacts_are_fixed: bool,
     is_conservative: bool,
     /// Whether accelerations without reactions are the same everywhere: free flight is a parabola.
     is_ballistic: bool,
@@ -115,7 +114,6 @@ impl Arc {
             nv: dims.nv,
             ng: dims.ng,
             is_flat: system.is_flat(),
-            contacts_are_fixed: system.contacts_are_fixed(),
             is_conservative: system.is_conservative(),
             is_ballistic: system.is_flat()
                 && dims.ng == 0
@@ -166,9 +164,7 @@ impl Arc {
         let rows = start.contacts.rate.len();
         self.total.clear();
         self.total.resize(WORKS + self.ng + rows, 0.0);
-        if !self.contacts_are_fixed || self.work.contacts.len() != start.contacts.len() {
-            self.work.take_contacts(start);
-        }
+        self.work.take_contacts(start);
         self.has_reactions = self.ng > 0 || self.modes.list.iter().any(|mode| mode.is_closed());
         let slips_in_space = || (0..self.modes.len()).any(|i| self.modes.slips_in_space(i));
         self.is_steady = self.is_ballistic
