@@ -185,6 +185,11 @@ pub trait Contacts: Kinematics {
         set.clear();
     }
 
+    /// Whether every gap is `c + wᵀ q + ρ t`, with `c`, `w`, `ρ` and the rows of the tangents the same at all times and positions.
+    fn gaps_are_affine(&self) -> bool {
+        false
+    }
+
     /// Whether the numbers of the laws depend on the state, so that [`contact_laws`](Self::contact_laws) must be asked.
     fn laws_vary(&self) -> bool {
         false

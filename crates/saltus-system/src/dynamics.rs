@@ -158,4 +158,9 @@ pub trait Dynamics: Kinematics {
     fn is_conservative(&self) -> bool {
         false
     }
+
+    /// Whether [`force`](Self::force) is the same at every time, position and velocity.
+    fn force_is_constant(&self) -> bool {
+        false
+    }
 }

@@ -87,6 +87,14 @@ impl Dynamics for Linear {
         active.fill(0.0);
         subtract(&self.damping, at.v, active);
     }
+
+    fn is_conservative(&self) -> bool {
+        self.damping.is_empty()
+    }
+
+    fn force_is_constant(&self) -> bool {
+        self.stiffness.is_empty() && self.damping.is_empty()
+    }
 }
 
 impl Constraints for Linear {}
@@ -111,6 +119,10 @@ impl Contacts for Linear {
         for (gap, (offset, row, _)) in set.gap.iter_mut().zip(&self.contacts) {
             *gap = offset + row.iter().map(|&(j, w)| w * q[j]).sum::<f64>();
         }
+    }
+
+    fn gaps_are_affine(&self) -> bool {
+        true
     }
 }
 
@@ -274,6 +286,12 @@ pub mod ball {
         fn active_force(&self, _: Point<'_>, active: &mut [f64]) {
             active[0] = 0.0;
         }
+        fn is_conservative(&self) -> bool {
+            true
+        }
+        fn force_is_constant(&self) -> bool {
+            true
+        }
     }
 
     impl Constraints for Ball {}
@@ -294,6 +312,9 @@ pub mod ball {
         }
         fn evaluate_contacts(&self, _: f64, q: &[f64], set: &mut ContactSet) {
             set.gap[0] = q[0];
+        }
+        fn gaps_are_affine(&self) -> bool {
+            true
         }
     }
 

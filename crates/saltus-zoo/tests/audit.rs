@@ -3,7 +3,8 @@
 
 use saltus_system::check::check;
 use saltus_system::{
-    Constraints, Contacts, Dims, Dynamics, Kinematics, MatrixSink, Point, State, System,
+    Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
+    MatrixSink, Point, Reach, State, System,
 };
 use saltus_zoo::{
     Ball, BouncingPendulum, DoublePendulum, DoublePendulumAtWall, ElasticBar, Joint, JointedBody,
@@ -164,4 +165,53 @@ fn a_wrong_derivative_is_named() {
     assert_eq!(failures.len(), 1);
     assert_eq!(failures[0].quantity, "stiffness");
     assert!(failures[0].to_string().contains("K = −D(f)"));
+}
+
+/// A force that grows with time and a gap that is no line, promised to be constant and affine.
+struct Promised;
+
+impl Kinematics for Promised {
+    fn dims(&self) -> Dims {
+        Dims {
+            nq: 1,
+            nv: 1,
+            ng: 0,
+        }
+    }
+}
+impl Dynamics for Promised {
+    fn mass(&self, _: &[f64], mass: &mut dyn MatrixSink) {
+        mass.entry(0, 0, 1.0);
+    }
+    fn force(&self, at: Point<'_>, force: &mut [f64]) {
+        force[0] = 1.0 + at.t;
+    }
+    fn force_is_constant(&self) -> bool {
+        true
+    }
+}
+impl Constraints for Promised {}
+impl Contacts for Promised {
+    fn detect(&self, t: f64, q: &[f64], _: Reach<'_>, set: &mut ContactSet) {
+        set.clear();
+        set.push(ContactId(0), ContactLaw::frictionless(0.5), 0.0);
+        set.directions.push(&[0], &[1.0]);
+        set.rate.push(0.0);
+        self.evaluate_contacts(t, q, set);
+    }
+    fn evaluate_contacts(&self, _: f64, q: &[f64], set: &mut ContactSet) {
+        // A step in the ground that the direction does not tell of.
+        set.gap[0] = if q[0] < 1.0 { q[0] } else { q[0] - 0.1 };
+    }
+    fn gaps_are_affine(&self) -> bool {
+        true
+    }
+}
+impl System for Promised {}
+
+#[test]
+fn a_broken_promise_is_named() {
+    let audit = check(&Promised, &State::new(0.0, vec![0.2], vec![0.0]));
+    let named: Vec<_> = audit.failures().map(|f| f.quantity).collect();
+    assert_eq!(named, ["force_is_constant", "gaps_are_affine"]);
 }

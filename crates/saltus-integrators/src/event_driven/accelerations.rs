@@ -78,8 +78,10 @@ impl Accelerations {
         let list = &self.rows;
         let row = |i: usize| stage.row(list[i]);
         let m = list.len();
-        self.one_step
-            .condense(m, stage.v.len(), &stage.mass, &row, &row);
+        if m > 0 {
+            self.one_step
+                .condense(m, stage.v.len(), &stage.mass, &row, &row);
+        }
         self.z.clear();
         self.z.resize(m, 0.0);
         self.w.clear();
@@ -121,6 +123,10 @@ impl Accelerations {
     /// equations have a solution.
     pub(super) fn solve(&mut self, stage: &Stage, mode: impl Fn(usize) -> (Mode, f64)) -> bool {
         self.unknowns.clear();
+        if self.rows.is_empty() {
+            self.linear.redundant = 0;
+            return true;
+        }
         let alone = |row: usize| (row, Tangential::default());
         self.unknowns.extend((0..self.ng).map(alone));
         for (k, &i) in self.contacts.iter().enumerate() {

@@ -13,13 +13,19 @@ use super::step_control::{Jumps, Method};
 use crate::integrator::StepError;
 use crate::kit::{Row, Stage, TangentRate};
 use saltus_linear::{Dense, axpy, dot, max_abs};
-use saltus_system::{State, System};
+use saltus_system::{MassKind, State, System};
 
 /// Share of the largest coordinate that stands for the size of the others.
 const SHARE: f64 = 1e-2;
 
+/// Steps that a piece reaches over, with some room for round-off of their times.
+const REACH: f64 = 64.5;
+
 /// Works of an arc: of external forces, of reactions, and of what moves by itself, a part of the second.
 const WORKS: usize = 3;
+
+/// Coefficients of the dense output of every entry of `y` (n).
+pub(super) type Polynomial = Vec<[f64; DENSE]>;
 
 /// A piece of the arc with its dense output.
 #[derive(Debug, Default)]
@@ -29,9 +35,10 @@ pub(super) struct Segment {
     length: f64,
     /// The part of it that was taken \[s\].
     pub(super) taken: f64,
-    q: Vec<f64>,                  // (nq)
-    v: Vec<f64>,                  // (nv)
-    pub(super) polynomial: Dense, // (7 × n)
+    t: f64,      // where it begins \[s\]
+    q: Vec<f64>, // (nq)
+    v: Vec<f64>, // (nv)
+    pub(super) polynomial: Polynomial,
 }
 
 /// Integrates with the modes of the contacts fixed.
@@ -46,6 +53,15 @@ pub(super) struct Arc {
     pub(super) nv: usize,
     ng: usize,
     pub(super) is_flat: bool,
+    is_conservative: bool,
+    /// Whether accelerations without reactions are the same everywhere: free flight is a parabola.
+    is_ballistic: bool,
+    /// Whether gaps are affine and laws constant.
+    contacts_are_affine: bool,
+    /// Whether accelerations are the same along the whole arc.
+    is_steady: bool,
+    /// Whether constraints or closed contacts act along the arc.
+    has_reactions: bool,
     /// Whether every piece is integrated by the implicit method.
     pub(super) stiff: bool,
     /// Largest rate at which friction turns where the piece begins [1/s].
@@ -56,13 +72,21 @@ pub(super) struct Arc {
     pub(super) speed: f64,
     tangent: TangentRate,
     pub(super) a: Vec<f64>,
-    pub(super) rates: Dense,            // of every stage (16 × n)
-    pub(super) y: Vec<f64>, // (n): ξ, v, works (WORKS), impulses of bilateral rows and of the rows of the set
-    pub(super) end: Vec<f64>, // y at the end of the piece (n)
+    pub(super) rates: Dense, // of every stage (16 × n)
+    /// ξ, v, works (WORKS), impulses of bilateral rows and of the rows of the set; in free flight without the impulses, of a conservative
+    /// system without works too (n).
+    pub(super) y: Vec<f64>,
+    pub(super) end: Vec<f64>,           // y at the end of the piece (n)
     pub(super) estimate: [Vec<f64>; 2], // of orders 5 and 3, per time (2 nv)
     pub(super) radau: Radau,
     pub(super) pieces: Vec<Segment>,
     pub(super) used: usize,
+    /// Whether the last piece goes on behind the end of the step, where the arc left it.
+    goes_on: bool,
+    /// Where in the first piece \[s\] the step begins, if that is one that goes on.
+    carried: Option<f64>,
+    /// Whether that piece is known by its start and its length only.
+    is_restored: bool,
     /// Works and impulses since the start of the step.
     total: Vec<f64>,
     /// Step of the integration \[s\] that the last one of each method suggests; as large as can be at first.
@@ -90,6 +114,17 @@ impl Arc {
             nv: dims.nv,
             ng: dims.ng,
             is_flat: system.is_flat(),
+            is_conservative: system.is_conservative(),
+            is_ballistic: system.is_flat()
+                && dims.ng == 0
+                && system.force_is_constant()
+                && system.structure().mass == MassKind::Constant
+                && !options.stiff,
+            contacts_are_affine: system.gaps_are_affine()
+                && system.contacts_are_fixed()
+                && !system.laws_vary(),
+            is_steady: false,
+            has_reactions: true,
             stiff: options.stiff,
             turning: 0.0,
             free_size: 0.0,
@@ -103,6 +138,9 @@ impl Arc {
             radau: Radau::new(dims.nv),
             pieces: Vec::new(),
             used: 0,
+            goes_on: false,
+            carried: None,
+            is_restored: false,
             total: Vec::new(),
             suggestion: [f64::MAX; 2],
             jumps: Jumps::default(),
@@ -116,29 +154,144 @@ impl Arc {
         }
     }
 
-    /// An arc begins at `start`.
-    pub(super) fn begin(&mut self, system: &dyn System, start: &Stage) -> Result<(), StepError> {
+    /// An arc of `length` \[s\] begins at `start`.
+    pub(super) fn begin(
+        &mut self,
+        system: &dyn System,
+        start: &Stage,
+        length: f64,
+    ) -> Result<(), StepError> {
         let rows = start.contacts.rate.len();
-        let n = 2 * self.nv + WORKS + self.ng + rows;
-        self.base.take_contacts(start);
+        self.total.clear();
+        self.total.resize(WORKS + self.ng + rows, 0.0);
         self.work.take_contacts(start);
+        self.has_reactions = self.ng > 0 || self.modes.list.iter().any(|mode| mode.is_closed());
+        let slips_in_space = || (0..self.modes.len()).any(|i| self.modes.slips_in_space(i));
+        self.is_steady = self.is_ballistic
+            && (!self.has_reactions || self.contacts_are_affine && !slips_in_space());
+        let n = 2 * self.nv
+            + match (self.has_reactions, self.is_conservative) {
+                (true, _) => self.total.len(),
+                (false, false) => WORKS,
+                (false, true) => 0,
+            };
         self.y.resize(n, 0.0);
         self.end.resize(n, 0.0);
         if self.rates.rows() != EXTENDED || self.rates.cols() != n {
+            // Room for the arcs with reactions, which follow.
+            self.rates.reset(EXTENDED, 2 * self.nv + self.total.len());
             self.rates.reset(EXTENDED, n);
         }
-        self.total.clear();
-        self.total.resize(n - 2 * self.nv, 0.0);
-        self.used = 0;
         self.rejected = 0;
         self.jumps = Jumps::default();
         self.noise.iter_mut().for_each(|noise| noise.fill(0.0));
         self.has_noise = false;
         self.defect = 0.0;
+        self.carried = None;
+        if self.continues(system, start, length) {
+            self.carried = Some(self.pieces[0].taken);
+            return Ok(());
+        }
+        self.used = 0;
         self.base.t = start.t;
         self.base.q.copy_from_slice(&start.q);
         self.base.v.copy_from_slice(&start.v);
         self.begin_piece(system)
+    }
+
+    /// Whether the last piece goes on at `start` for `length` \[s\] at least; it is the first one then, and the base is its start.
+    fn continues(&mut self, system: &dyn System, start: &Stage, length: f64) -> bool {
+        let is_restored = std::mem::take(&mut self.is_restored);
+        if !std::mem::take(&mut self.goes_on) || !self.is_steady {
+            return false;
+        }
+        // Of another model the piece may not exist.
+        if is_restored && self.restore_piece(system).is_err() {
+            return false;
+        }
+        self.pieces.swap(0, self.used - 1);
+        let piece = &mut self.pieces[0];
+        let is_here = self.base.q == start.q && self.base.v == start.v;
+        if !is_here || piece.taken + length > piece.length {
+            return false;
+        }
+        piece.start = piece.t - start.t;
+        self.base.t = piece.t;
+        self.base.q.copy_from_slice(&piece.q);
+        self.base.v.copy_from_slice(&piece.v);
+        self.used = 0;
+        true
+    }
+
+    /// Integrates the restored piece anew and takes the part of it that was taken.
+    fn restore_piece(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let piece = &self.pieces[0];
+        let (length, taken) = (piece.length, piece.taken);
+        self.base.t = piece.t;
+        self.base.q.copy_from_slice(&piece.q);
+        self.base.v.copy_from_slice(&piece.v);
+        self.used = 0;
+        self.begin_piece(system)?;
+        self.attempt_explicit(system, length)?;
+        self.extend(system, Method::Explicit, length)?;
+        self.accept(system, taken);
+        self.total.fill(0.0);
+        Ok(())
+    }
+
+    /// Integrates a piece for a step that has `left` \[s\] to go, of steps of `nominal` \[s\]: the part of it that belongs to the step, and
+    /// whether that is all there is to go. Where accelerations do not change the piece may reach beyond the step: nothing is missed.
+    pub(super) fn integrate(
+        &mut self,
+        system: &dyn System,
+        left: f64,
+        nominal: f64,
+    ) -> Result<(f64, f64, bool), StepError> {
+        if let Some(from) = self.carried {
+            return Ok((from, from + left, true));
+        }
+        let reach = if self.is_steady { REACH * nominal } else { 0.0 };
+        let h = self.advance(system, left.max(reach))?;
+        Ok((0.0, h.min(left), h >= left))
+    }
+
+    /// The step ends inside of its last piece, or at the end of it.
+    pub(super) fn leave_piece(&mut self) {
+        let last = &self.pieces[self.used - 1];
+        self.goes_on = self.is_steady && last.taken < last.length;
+    }
+
+    /// Whether gaps, forces and slips are parabolas at most, of which every zero shows at the ends of the step.
+    pub(super) fn is_parabolic(&self) -> bool {
+        self.is_steady && self.contacts_are_affine
+    }
+
+    /// Appends the piece that goes on, if one does, and takes up what was appended.
+    pub(super) fn save_piece(&self, memory: &mut Vec<f64>) {
+        if self.goes_on {
+            let piece = &self.pieces[if self.is_restored { 0 } else { self.used - 1 }];
+            memory.extend([piece.t, piece.length, piece.taken]);
+            memory.extend(&piece.q);
+            memory.extend(&piece.v);
+        }
+    }
+
+    pub(super) fn load_piece(&mut self, memory: &[f64]) {
+        let nq = self.base.q.len();
+        self.goes_on = memory.len() == 3 + nq + self.nv && self.is_ballistic;
+        self.is_restored = self.goes_on;
+        if let (true, [t, length, taken, state @ ..]) = (self.goes_on, memory) {
+            if self.pieces.is_empty() {
+                self.pieces.push(Segment::default());
+            }
+            let piece = &mut self.pieces[0];
+            (piece.t, piece.length, piece.taken) = (*t, *length, *taken);
+            let (q, v) = state.split_at(nq);
+            piece.q.clear();
+            piece.q.extend_from_slice(q);
+            piece.v.clear();
+            piece.v.extend_from_slice(v);
+        }
     }
 
     /// Rates at the start of a piece.
@@ -201,11 +354,19 @@ impl Arc {
     /// Evaluates the system at `y`, time `t`: mass, force, rows, laws, and forces of the closed contacts.
     pub(super) fn evaluate(&mut self, system: &dyn System, t: f64) -> Result<(), StepError> {
         self.move_work(system, t);
+        self.evaluate_work(system, true)
+    }
+
+    /// The same where `work` is, rows and laws only with `rows`.
+    fn evaluate_work(&mut self, system: &dyn System, rows: bool) -> Result<(), StepError> {
         let work = &mut self.work;
-        work.place(system, super::NAME)?;
-        work.place_laws(system);
+        work.place_mass(system, super::NAME)?;
+        if rows {
+            work.place_rows(system);
+            work.place_laws(system);
+            work.evaluate_bias(system);
+        }
         work.evaluate_force(system)?;
-        work.evaluate_bias(system);
         if self.accelerations.evaluate(work, self.ng, &self.modes) {
             return Ok(());
         }
@@ -219,19 +380,22 @@ impl Arc {
         l: usize,
         t: f64,
     ) -> Result<(), StepError> {
-        self.evaluate(system, t)?;
-        self.work.evaluate_power(system);
-        self.accelerations.accelerate(&mut self.a);
+        self.move_work(system, t);
+        self.evaluate_work(system, self.has_reactions)?;
         let (nv, ng) = (self.nv, self.ng);
         let row = self.rates.row_mut(l);
         row[..nv].copy_from_slice(&self.work.v);
         let place = (self.base.q.as_slice(), &self.y[..nv]);
         let rate = &mut row[..nv];
         self.tangent.apply(system, super::NAME, place, rate)?;
-        row[nv..2 * nv].copy_from_slice(&self.a);
+        self.accelerations.accelerate(&mut row[nv..2 * nv]);
         let rest = &mut row[2 * nv..];
         rest.fill(0.0);
-        rest[0] = dot(&self.work.power, &self.work.v);
+        let Some(external) = rest.first_mut() else {
+            return Ok(());
+        };
+        self.work.evaluate_power(system);
+        *external = dot(&self.work.power, &self.work.v);
         for (of, force) in self.accelerations.forces() {
             let (matrix, i) = self.work.row(of);
             rest[1] += force * matrix.dot(i, &self.work.v);
@@ -305,18 +469,23 @@ impl Arc {
     }
 
     /// A segment of `h` \[s\] that begins at the base; its polynomial, which is zero, to be filled in.
-    pub(super) fn begin_segment(&mut self, h: f64) -> Dense {
+    pub(super) fn begin_segment(&mut self, h: f64) -> Polynomial {
         if self.used == self.pieces.len() {
-            self.pieces.push(Segment::default());
+            let mut piece = Segment::default();
+            // Room for the arcs with reactions.
+            piece.polynomial.reserve(2 * self.nv + self.total.len());
+            self.pieces.push(piece);
         }
         let start = self.time();
         let piece = &mut self.pieces[self.used];
         piece.start = start;
+        piece.t = self.base.t;
         piece.length = h;
         piece.taken = h;
         piece.q.clone_from(&self.base.q);
         piece.v.clone_from(&self.base.v);
-        piece.polynomial.reset(DENSE, self.y.len());
+        piece.polynomial.clear();
+        piece.polynomial.resize(self.y.len(), [0.0; DENSE]);
         std::mem::take(&mut piece.polynomial)
     }
 
@@ -334,7 +503,8 @@ impl Arc {
         forces: bool,
     ) -> Result<(), StepError> {
         let piece = &self.pieces[self.used];
-        polynomial_at(piece, s / piece.length, self.nv, &mut self.y);
+        let y = &mut self.y[..2 * self.nv];
+        polynomial_at(piece, s / piece.length, self.nv, y);
         let t = self.base.t + s;
         if forces {
             return self.evaluate(system, t);
@@ -348,7 +518,14 @@ impl Arc {
     pub(super) fn accept(&mut self, system: &dyn System, s: f64) {
         let nv = self.nv;
         let piece = &mut self.pieces[self.used];
-        if s < piece.length {
+        let carried = self.carried.take();
+        if let Some(from) = carried {
+            polynomial_at(piece, from / piece.length, nv, &mut self.y);
+            for (total, x) in self.total.iter_mut().zip(&self.y[2 * nv..]) {
+                *total -= x;
+            }
+        }
+        if s < piece.length || carried.is_some() {
             piece.taken = s;
             polynomial_at(piece, s / piece.length, nv, &mut self.end);
         }
@@ -384,7 +561,7 @@ impl Arc {
             return false;
         };
         let piece = &pieces[k];
-        let mut y = vec![0.0; piece.polynomial.cols()];
+        let mut y = vec![0.0; 2 * self.nv];
         polynomial_at(piece, (s - piece.start) / piece.length, self.nv, &mut y);
         out.q.clone_from(&piece.q);
         system.retract(&mut out.q, &y[..self.nv]);
@@ -394,13 +571,13 @@ impl Arc {
     }
 }
 
-/// The dense output at the share `x` of a piece.
+/// The dense output at the share `x` of a piece; of its first entries as many as `y` has.
 fn polynomial_at(piece: &Segment, x: f64, nv: usize, y: &mut [f64]) {
-    y.fill(0.0);
-    for k in (0..DENSE).rev() {
-        let factor = if k % 2 == 0 { x } else { 1.0 - x };
-        for (y, p) in y.iter_mut().zip(piece.polynomial.row(k)) {
-            *y = (*y + p) * factor;
+    let rest = 1.0 - x;
+    for (y, p) in y.iter_mut().zip(&piece.polynomial) {
+        *y = 0.0;
+        for k in (0..DENSE).rev() {
+            *y = (*y + p[k]) * if k % 2 == 0 { x } else { rest };
         }
     }
     axpy(1.0, &piece.v, &mut y[nv..2 * nv]);

@@ -94,7 +94,7 @@ impl Own {
         } else {
             self.select_modes(system)?;
         }
-        self.stop_slow_approaches();
+        self.stop_slow_approaches(system)?;
         self.remove_velocity_drift(system)?;
         self.at_rest_in_space.clear();
         self.record_mode_changes();
@@ -162,13 +162,13 @@ impl Own {
     }
 
     /// Ends approaches of open contacts that are too slow for an impact.
-    fn stop_slow_approaches(&mut self) {
+    fn stop_slow_approaches(&mut self, system: &dyn System) -> Result<(), StepError> {
         let end = &self.step.end;
         let modes = &self.arc.modes;
         let u = |i: usize| end.contacts.normal_velocity(i, &end.v);
         let slow = |i: &usize| modes[*i] == Mode::Open && u(*i) < 0.0;
         if !self.resting.iter().any(slow) {
-            return;
+            return Ok(());
         }
         let stopped = (0..modes.len())
             .filter(|i| modes[*i].is_closed() || (self.resting.contains(i) && slow(i)));
@@ -177,11 +177,15 @@ impl Own {
         let value = |row: Row| end.velocity(row, &end.v);
         accelerations.remove(value, &mut self.work);
         saltus_linear::axpy(1.0, &self.work, &mut self.step.end.v);
+        self.evaluate_end_forces(system)
     }
 
     /// Projects positions and velocities of constraints and closed contacts, in the metric of the mass.
     pub(super) fn remove_drift(&mut self, system: &dyn System) -> Result<(), StepError> {
         let ng = self.step.dims.ng;
+        if ng == 0 && self.arc.modes.list.iter().all(|mode| !mode.is_closed()) {
+            return Ok(());
+        }
         let mut g = std::mem::take(&mut self.bilateral_force);
         let mut moved = false;
         for _ in 0..PROJECTIONS {

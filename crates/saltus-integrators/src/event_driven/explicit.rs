@@ -1,10 +1,10 @@
 //! Pieces of a smooth arc by the explicit method of order 8 of Dormand and Prince.
 
-use super::arc::Arc;
+use super::arc::{Arc, Polynomial};
 use super::dop853::{A, C, D, E3, E5, EXTENDED, STAGES};
 use crate::integrator::StepError;
 use crate::kit::Mode;
-use saltus_linear::{Dense, axpy, max_abs};
+use saltus_linear::{axpy, max_abs};
 use saltus_system::System;
 
 /// A vibration that grows no more than this in a step is stable: the error control sees to the rest.
@@ -83,25 +83,24 @@ impl Arc {
     }
 
     /// The dense output of order 7 of an accepted step.
-    pub(super) fn interpolate_explicit(&self, polynomial: &mut Dense, h: f64) {
-        let (n, nv, end, rates) = (self.y.len(), self.nv, &self.end, &self.rates);
+    pub(super) fn interpolate_explicit(&self, polynomial: &mut Polynomial, h: f64) {
+        let (nv, end, rates) = (self.nv, &self.end, &self.rates);
         let (first, last) = (rates.row(0), rates.row(STAGES));
-        for i in 0..n {
+        for (i, p) in polynomial.iter_mut().enumerate() {
             let before = if (nv..2 * nv).contains(&i) {
                 self.base.v[i - nv]
             } else {
                 0.0
             };
             let change = end[i] - before;
-            polynomial[(0, i)] = change;
-            polynomial[(1, i)] = h * first[i] - change;
-            polynomial[(2, i)] = 2.0 * change - h * (first[i] + last[i]);
-        }
-        for (k, weights) in D.iter().enumerate() {
-            let row = polynomial.row_mut(3 + k);
-            for (l, w) in weights.iter().enumerate() {
-                if *w != 0.0 {
-                    axpy(h * w, rates.row(l), row);
+            p[0] = change;
+            p[1] = h * first[i] - change;
+            p[2] = 2.0 * change - h * (first[i] + last[i]);
+            for (p, weights) in p[3..].iter_mut().zip(&D) {
+                for (l, w) in weights.iter().enumerate() {
+                    if *w != 0.0 {
+                        *p += h * w * rates[(l, i)];
+                    }
                 }
             }
         }

@@ -12,7 +12,7 @@
 //! Reference: Hairer, Wanner, *Solving Ordinary Differential Equations II*, 2nd ed. (1996), §IV.8: the method, its error estimate of
 //! order 3 and the damping of stiff components in it.
 
-use super::arc::Arc;
+use super::arc::{Arc, Polynomial};
 use super::modes::{ContactModes, Mode, inner, slip};
 use super::stage_equations::{StageEquations, Tangents};
 use crate::higher_order::tableaux::Tableau;
@@ -78,16 +78,16 @@ impl Radau {
     }
 
     /// The polynomial of collocation in the form of the dense output.
-    pub(super) fn interpolate(&self, polynomial: &mut Dense) {
+    pub(super) fn interpolate(&self, polynomial: &mut Polynomial) {
         let (c1, c2) = (self.tableau.c(0), self.tableau.c(1));
-        for i in 0..self.z.cols() {
+        for (i, polynomial) in polynomial.iter_mut().enumerate() {
             let last = self.z[(2, i)];
             let bend = |l: usize, c: f64| (self.z[(l, i)] - c * last) / (c * (1.0 - c));
             let (first, second) = (bend(0, c1), bend(1, c2));
             let slope = (second - first) / (c2 - c1);
-            polynomial[(0, i)] = last;
-            polynomial[(1, i)] = first - slope * c1;
-            polynomial[(2, i)] = slope;
+            polynomial[0] = last;
+            polynomial[1] = first - slope * c1;
+            polynomial[2] = slope;
         }
     }
 }

@@ -13,7 +13,7 @@
 //! (`|λ_T| > μ λ_N`); of the last three the instant is where they pass zero. At an event: drift is removed (projections in the metric
 //! of `M`); the impact law holds for all closed contacts, `0 ≤ u⁺ + e u⁻ ⟂ P ≥ 0` with Coulomb's law; the modes follow from `0 ≤ Γ ⟂ λ ≥ 0` and
 //! Coulomb's law at acceleration level. All events of an instant are one batch. A step ends at every event and at every multiple of
-//! the given step, so that outputs stay on their grid.
+//! the given step, so that outputs stay on their grid; a step of the integration reaches over many of them where accelerations are constant.
 //!
 //! Exact to the tolerance of the integration: no penetration, no drift, no energy lost or gained but by impacts and friction. For few
 //! contacts and events: where impacts accumulate it needs a guard (which it reports), with many contacts a time-stepping scheme.
@@ -363,7 +363,12 @@ impl Own {
             self.memory.clear();
         }
         self.is_loaded = false;
-        self.step.begin(system, state, h)?;
+        if goes_on && self.step.contacts_are_fixed {
+            // The forces there are those at the end of the last step.
+            self.step.begin_without_forces(system, state, h, &[]);
+        } else {
+            self.step.begin(system, state, h)?;
+        }
         self.problem.begin_step();
         let set = &self.step.start.contacts;
         let modes = &mut self.arc.modes;
@@ -424,9 +429,13 @@ impl Own {
         let target = self.target(state.t, h, end);
         self.undetermined = 0;
         self.begin(system, state, h)?;
-        self.place_end_at_start(system)?;
-        self.update_scales();
-        if !self.modes_are_current {
+        let goes_on = self.modes_are_current;
+        // The contacts may be others than those at the end of the last step.
+        if !goes_on || !self.step.contacts_are_fixed {
+            self.place_end_at_start(system)?;
+            self.update_scales();
+        }
+        if !goes_on {
             self.detected.clear();
             self.decision.is_ahead = false;
             self.update_at_event(system)?;
@@ -434,7 +443,9 @@ impl Own {
                 return self.step_in_time(system, state, h, end);
             }
         }
+        let Step { start, end, .. } = &self.step;
         let length = target - state.t;
+        (self.arc).begin(system, if goes_on { start } else { end }, length)?;
         let event = self.smooth(system, length)?;
         let end_stage = &mut self.step.end;
         end_stage.t = if event {
@@ -459,21 +470,21 @@ impl Own {
         self.finish(system, state)
     }
 
-    /// Integrates up to `length` \[s\] from the end stage, which is where the step starts; whether an event ended it.
+    /// Integrates the arc that has begun up to `length` \[s\]; whether an event ended it.
     fn smooth(&mut self, system: &dyn System, length: f64) -> Result<bool, StepError> {
-        self.arc.begin(system, &self.step.end)?;
         loop {
             let left = length - self.arc.time();
             if left <= 0.0 {
                 return Ok(false);
             }
-            let h = self.arc.advance(system, left)?;
-            if let Some(s) = self.search(system, h)? {
+            let (a, b, is_last) = self.arc.integrate(system, left, self.nominal)?;
+            if let Some(s) = self.search(system, a, b)? {
                 self.arc.accept(system, s);
                 return Ok(true);
             }
-            self.arc.accept(system, h);
-            if h == left {
+            self.arc.accept(system, b);
+            if is_last {
+                self.arc.leave_piece();
                 return Ok(false);
             }
             self.arc.begin_next_piece(system)?;

@@ -19,6 +19,8 @@ const JUMP: f64 = 4.0 * f64::EPSILON;
 const FINE: u32 = 32;
 /// Most halvings of an interval.
 const HALVINGS: u32 = 200;
+/// An arc with a gap below this share of what it passes through begins at its obstacle.
+const TOUCHING: f64 = 1e-3;
 /// Most points at which the zero of a force or a slip is sought.
 const SECANTS: u32 = 120;
 /// Forces, slips and margins of friction below this share of what counts are zero.
@@ -70,36 +72,46 @@ fn gaps_at(stage: &Stage, gaps: &mut Vec<(f64, f64)>) {
 }
 
 impl Own {
-    /// The first event on the piece just integrated, `h` \[s\] long: the time from its start.
-    pub(super) fn search(&mut self, system: &dyn System, h: f64) -> Result<Option<f64>, StepError> {
+    /// The first event on the piece just integrated between `first` and `last` \[s\] from its start: the time from there.
+    pub(super) fn search(
+        &mut self,
+        system: &dyn System,
+        first: f64,
+        last: f64,
+    ) -> Result<Option<f64>, StepError> {
         self.decision.is_ahead = false;
         if self.arc.modes.list.is_empty() {
             return Ok(None);
         }
         let has_closed = self.arc.modes.list.iter().any(|m| m.is_closed());
-        let mut a = 0.0;
+        let mut a = first;
         self.arc.evaluate_dense_output(system, a, has_closed)?;
         gaps_at(&self.arc.work, &mut self.gaps[0]);
         self.margins.clear();
         if has_closed {
             self.keep_margins(a);
         }
-        for j in 1..=SAMPLES {
-            let b = h * f64::from(j) / f64::from(SAMPLES);
+        let samples = if self.arc.is_parabolic() { 1 } else { SAMPLES };
+        for j in 1..=samples {
+            let b = if j == samples {
+                last
+            } else {
+                first + (last - first) * f64::from(j) / f64::from(samples)
+            };
             let passed = self.detect_events(system, b)?;
             if !self.detected.is_empty() {
-                return self.bisect(system, a, b, h).map(Some);
+                return self.locate(system, a, b).map(Some);
             }
             if has_closed {
                 self.keep_margins(b);
             }
             let of_gap = self.find_dip(system, a, b)?.map(|bottom| (a, bottom));
-            let of_force = self.find_force_dip(system, j == SAMPLES)?;
+            let of_force = self.find_force_dip(system, j == samples)?;
             let dips = [of_gap, of_force].into_iter().flatten();
             if let Some((before, bottom)) = dips.min_by(|x, y| x.1.total_cmp(&y.1)) {
                 self.detect_events(system, bottom)?;
                 if !self.detected.is_empty() {
-                    return self.bisect(system, before, bottom, h).map(Some);
+                    return self.locate(system, before, bottom).map(Some);
                 }
             }
             if passed {
@@ -108,14 +120,14 @@ impl Own {
                     let d = a + (b - a) * f64::from(k) / f64::from(FINE);
                     self.detect_events(system, d)?;
                     if !self.detected.is_empty() {
-                        return self.bisect(system, c, d, h).map(Some);
+                        return self.locate(system, c, d).map(Some);
                     }
                     c = d;
                 }
             }
-            if j == SAMPLES
+            if j == samples
                 && has_closed
-                && let Some(s) = self.find_zero_at_end(system, a, h)?
+                && let Some(s) = self.find_zero_at_end(system, first, a, last)?
             {
                 return Ok(Some(s));
             }
@@ -124,18 +136,19 @@ impl Own {
         Ok(None)
     }
 
-    /// The zero of a force or a slip between `a` and the end of the piece at `h`, where it does not count yet, but does on the
-    /// continuation of the dense output.
+    /// The zero of a force or a slip between `a` and the end of the search at `h`, which began at `first`, where it does not count yet,
+    /// but does on the continuation of the dense output.
     fn find_zero_at_end(
         &mut self,
         system: &dyn System,
+        first: f64,
         a: f64,
         h: f64,
     ) -> Result<Option<f64>, StepError> {
         if !self.has_passed_unnoticed() {
             return Ok(None);
         }
-        let behind = h * (1.0 + CONTINUED);
+        let behind = h + CONTINUED * (h - first);
         self.detect_events(system, behind)?;
         self.detected.retain(|event| event.kind != Kind::Gap);
         if !self.detected.is_empty() {
@@ -192,24 +205,45 @@ impl Own {
     }
 
     /// The instant between `a`, where nothing happens, and `b`, where something does; leaves what happens there in `detected`.
-    fn bisect(
-        &mut self,
-        system: &dyn System,
-        before: f64,
-        mut b: f64,
-        h: f64,
-    ) -> Result<f64, StepError> {
+    fn locate(&mut self, system: &dyn System, before: f64, mut b: f64) -> Result<f64, StepError> {
         let mut a = before;
-        for _ in 0..HALVINGS {
-            let m = 0.5 * (a + b);
-            if b - a <= f64::EPSILON * b || b < 1e-30 * h {
+        let least = 1e-30 * b;
+        // The gap of a contact that closes, at both ends: secants find it faster than halving.
+        let closing = self.detected.iter().find(|event| event.kind == Kind::Gap);
+        let closing = closing.map(|event| event.contact);
+        let mut gaps = (f64::NAN, f64::NAN);
+        if let Some(i) = closing {
+            gaps.1 = self.arc.work.contacts.gap[i];
+            self.arc.evaluate_dense_output(system, a, false)?;
+            gaps.0 = self.arc.work.contacts.gap[i];
+        }
+        let mut side = 0;
+        for k in 0..HALVINGS {
+            if b - a <= f64::EPSILON * b || b < least {
                 break;
             }
-            self.detect_events(system, m)?;
-            if self.detected.is_empty() {
-                a = m;
+            let beside = 2.0 * f64::EPSILON * b;
+            // Where the arc begins at the obstacle, secants would stay there.
+            let is_apart = a > before || gaps.0 > -TOUCHING * gaps.1;
+            let brackets = gaps.0 >= 0.0 && gaps.1 < 0.0 && is_apart;
+            let m = if brackets && k % 3 < 2 && b - a > 4.0 * beside {
+                // Beside the ends, so that the zero comes between points close to each other.
+                let zero = b - gaps.1 * (b - a) / (gaps.1 - gaps.0);
+                zero.clamp(a + beside, b - beside)
             } else {
-                b = m;
+                0.5 * (a + b)
+            };
+            self.detect_events(system, m)?;
+            let gap = closing.map_or(f64::NAN, |i| self.arc.work.contacts.gap[i]);
+            // The end that stays where it is once more counts half.
+            if self.detected.is_empty() {
+                (a, gaps.0) = (m, gap);
+                gaps.1 *= if side < 0 { 0.5 } else { 1.0 };
+                side = -1;
+            } else {
+                (b, gaps.1) = (m, gap);
+                gaps.0 *= if side > 0 { 0.5 } else { 1.0 };
+                side = 1;
             }
         }
         self.detect_events(system, b)?;

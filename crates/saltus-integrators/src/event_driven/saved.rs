@@ -25,6 +25,8 @@ impl Own {
         memory.push(f64::from(u8::from(stepping.is_some())));
         if let Some(stepping) = stepping {
             stepping.save(memory);
+        } else {
+            self.arc.save_piece(memory);
         }
     }
 
@@ -61,8 +63,10 @@ impl Own {
         let rest = self.memory.load(rest);
         self.is_loaded = true;
         self.time_stepping = None;
-        if let [1.0, rest @ ..] = rest {
-            self.time_stepping = TimeStepping::load(rest);
+        match rest {
+            [1.0, rest @ ..] => self.time_stepping = TimeStepping::load(rest),
+            [_, rest @ ..] => self.arc.load_piece(rest),
+            [] => {}
         }
     }
 }

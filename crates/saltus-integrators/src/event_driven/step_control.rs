@@ -381,7 +381,7 @@ impl Arc {
         let mut polynomial = self.begin_segment(h);
         let rate = self.rates.row(0);
         for (i, x) in rate.iter().enumerate() {
-            polynomial[(0, i)] = h * x;
+            polynomial[i][0] = h * x;
             self.end[i] = h * x;
         }
         let nv = self.nv;

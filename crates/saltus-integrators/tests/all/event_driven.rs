@@ -531,6 +531,68 @@ fn a_run_goes_on_bit_for_bit() {
     assert_eq!(state, middle);
 }
 
+/// Flights between impacts are integrated over many outputs at once: a run that goes on from any of them does the same.
+#[test]
+fn a_flight_over_many_outputs_goes_on_bit_for_bit() {
+    let system = ball(-10.0, 0.8);
+    let mut state = at_rest(&[1.0]);
+    let mut scheme = EventDriven::new(options()).unwrap();
+    scheme.prepare(&system, &state, 0.01).unwrap();
+    for _ in 0..200 {
+        let mut memory = Vec::new();
+        scheme.save(&mut memory);
+        let mut other = EventDriven::new(options()).unwrap();
+        let mut copy = state.clone();
+        other.prepare(&system, &copy, 0.01).unwrap();
+        other.load(&memory);
+        let mut again = Vec::new();
+        other.save(&mut again);
+        assert_eq!(memory, again);
+        let report = scheme.step(&system, &mut state, 0.01, 10.0).unwrap();
+        let other_report = other.step(&system, &mut copy, 0.01, 10.0).unwrap();
+        assert_eq!(state, copy);
+        assert_eq!(format!("{report:?}"), format!("{other_report:?}"));
+        scheme.save(&mut memory);
+        other.save(&mut again);
+        assert_eq!(memory, again);
+    }
+}
+
+/// A run that goes on with another force, or from another state, leaves the flight of before.
+#[test]
+fn a_flight_over_many_outputs_ends_where_something_changes() {
+    let mut scheme = EventDriven::new(options()).unwrap();
+    let mut state = at_rest(&[5.0]);
+    let system = ball(-10.0, 0.8);
+    scheme.prepare(&system, &state, 0.01).unwrap();
+    for _ in 0..10 {
+        scheme.step(&system, &mut state, 0.01, 10.0).unwrap();
+    }
+    let mut memory = Vec::new();
+    scheme.save(&mut memory);
+    let falls = |state: &State, from: &State, force: f64| {
+        let t = 0.1;
+        let (q, v) = (from.q[0], from.v[0]);
+        assert!((state.q[0] - (q + v * t + 0.5 * force * t * t)).abs() < 1e-14);
+        assert!((state.v[0] - (v + force * t)).abs() < 1e-14);
+    };
+    let heavier = ball(-20.0, 0.8);
+    let mut other = EventDriven::new(options()).unwrap();
+    let mut copy = state.clone();
+    other.prepare(&heavier, &copy, 0.01).unwrap();
+    other.load(&memory);
+    for _ in 0..10 {
+        other.step(&heavier, &mut copy, 0.01, 10.0).unwrap();
+    }
+    falls(&copy, &state, -20.0);
+    state.v[0] += 1.0;
+    let thrown = state.clone();
+    for _ in 0..10 {
+        scheme.step(&system, &mut state, 0.01, 10.0).unwrap();
+    }
+    falls(&state, &thrown, -10.0);
+}
+
 /// A ball thrown up hits a ceiling just below its apex and falls back: the whole contact lies between two points at which the arc is
 /// looked at, whatever the step.
 #[test]

@@ -6,7 +6,7 @@
 
 use super::function::{Binary, Parity, Unary};
 use super::table::Table;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A subexpression of a [`Graph`]; parts have smaller numbers than the whole.
@@ -133,6 +133,30 @@ impl Graph {
             Node::Constant(bits) => Some(f64::from_bits(bits)),
             _ => None,
         }
+    }
+
+    /// Whether the value is made of sums, products and quotients alone, as far as it depends on anything.
+    pub(crate) fn is_rational(&self, id: Id) -> bool {
+        let mut known = HashSet::new();
+        let mut rest = vec![id];
+        while let Some(id) = rest.pop() {
+            if self.dependence(id) == Dependence::default() || !known.insert(id) {
+                continue;
+            }
+            match self.node(id) {
+                Node::Constant(_) | Node::Variable(_) => {}
+                Node::Neg(a) => rest.push(a),
+                Node::Add(a, b) | Node::Sub(a, b) | Node::Mul(a, b) | Node::Div(a, b) => {
+                    rest.extend([a, b]);
+                }
+                Node::Unary(..)
+                | Node::Binary(..)
+                | Node::Select(..)
+                | Node::Lookup(..)
+                | Node::Slope(..) => return false,
+            }
+        }
+        true
     }
 
     pub(crate) fn is_zero(&self, id: Id) -> bool {

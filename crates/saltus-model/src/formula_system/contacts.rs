@@ -30,6 +30,8 @@ pub(super) struct ContactTapes {
     /// Gaps, entries of all directions, rates.
     evaluation: Vector,
     pub rows: Rows,
+    /// Whether all gaps are affine and all rows constant.
+    is_affine: bool,
 }
 
 /// The outputs of the evaluation.
@@ -77,7 +79,11 @@ impl ContactTapes {
         );
         outputs.extend(rows.iter().map(|row| row.rate));
         let evaluation = Vector::compile(graph, &outputs);
+        // What has a constant gradient and no jumps is affine.
+        let is_affine = rows.iter().all(|row| row.is_constant(graph))
+            && gaps.iter().all(|&gap| graph.is_rational(gap));
         Self {
+            is_affine,
             laws: laws.clone(),
             coefficients,
             first_row,
@@ -144,6 +150,10 @@ impl ContactTapes {
 impl Contacts for FormulaSystem {
     fn contact_count(&self) -> usize {
         self.contacts.laws.len()
+    }
+
+    fn gaps_are_affine(&self) -> bool {
+        self.contacts.is_affine
     }
 
     fn laws_vary(&self) -> bool {

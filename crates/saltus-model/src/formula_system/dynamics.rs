@@ -450,4 +450,12 @@ impl Dynamics for FormulaSystem {
             None => active.fill(0.0),
         }
     }
+
+    fn is_conservative(&self) -> bool {
+        self.motion.active.is_none()
+    }
+
+    fn force_is_constant(&self) -> bool {
+        self.motion.force.is_constant()
+    }
 }

@@ -208,6 +208,10 @@ impl Vector {
     pub(super) fn read<R>(&self, inputs: Inputs<'_>, read: impl FnOnce(&[f64]) -> R) -> R {
         self.tape.run(inputs, read)
     }
+
+    pub(super) fn is_constant(&self) -> bool {
+        self.tape.is_constant()
+    }
 }
 
 /// Copies as much as both hold.

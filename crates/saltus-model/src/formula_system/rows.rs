@@ -55,6 +55,12 @@ impl Row {
         parts.into_iter().all(|id| !graph.dependence(id).positions)
     }
 
+    /// Whether direction and rate are constant.
+    pub(super) fn is_constant(&self, graph: &Graph) -> bool {
+        let parts = self.direction.iter().map(|d| d.1).chain([self.rate]);
+        parts.into_iter().all(|id| graph.value(id).is_some())
+    }
+
     /// `u` as an expression.
     fn velocity(&self, graph: &mut Graph) -> Id {
         let mut sum = graph.zero();

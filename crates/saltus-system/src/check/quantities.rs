@@ -5,7 +5,7 @@ use crate::Reach;
 use crate::constraints::{ConstraintKind, friction_rows};
 use crate::contacts::ContactSet;
 use crate::dynamics::{DynamicsParts, Tangents};
-use crate::state::Point;
+use crate::state::{Point, State};
 use saltus_linear::{Dense, dot};
 
 impl Examiner<'_> {
@@ -18,6 +18,7 @@ impl Examiner<'_> {
         self.constraints();
         self.joint_friction();
         self.contacts();
+        self.promises();
     }
 
     /// Values below this are round-off in differences of rates.
@@ -230,6 +231,50 @@ impl Examiner<'_> {
             &candidates,
             power,
         );
+    }
+
+    /// What is promised to be the same everywhere, against another time, position and velocity; recorded where it is not.
+    fn promises(&mut self) {
+        let system = self.system;
+        let here = self.at.clone();
+        let mut there = here.clone();
+        there.t += 1.0;
+        let xi = Self::weights(here.v.len());
+        system.retract(&mut there.q, &xi);
+        there.v.iter_mut().zip(&xi).for_each(|(v, x)| *v += x);
+        let mut differs = |promise, meaning, of: &dyn Fn(&State) -> Vec<f64>| {
+            let (given, expected) = (of(&here), of(&there));
+            let size = saltus_linear::max_abs(&given);
+            let differ = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-9 * size;
+            if given.iter().zip(&expected).any(differ) {
+                self.compare_vector(promise, meaning, &given, &[expected], 0.0);
+            }
+        };
+        if system.force_is_constant() {
+            differs("force_is_constant", "f is the same everywhere", &|at| {
+                let mut force = vec![0.0; at.v.len()];
+                system.force(at.point(), &mut force);
+                force
+            });
+        }
+        let mut set = ContactSet::default();
+        system.detect(here.t, &here.q, Reach::All, &mut set);
+        if system.gaps_are_affine() && !set.is_empty() {
+            differs("gaps_are_affine", "gap = c + wᵀ q + ρ t", &|at| {
+                let mut set = set.clone();
+                system.evaluate_contacts(at.t, &at.q, &mut set);
+                let mut rows = set.rate.clone();
+                for i in 0..set.rate.len() {
+                    rows.extend_from_slice(set.directions.values(i));
+                }
+                // What the rows do not account for is constant.
+                rows.extend((0..set.len()).map(|i| {
+                    let row = set.first_row[i];
+                    set.gap[i] - set.directions.dot(row, &at.q) - set.rate[row] * at.t
+                }));
+                rows
+            });
+        }
     }
 
     fn constraints(&mut self) {
