@@ -154,7 +154,7 @@ impl Progress {
 /// What is to be said of a step \[s\] and of the largest stable one.
 pub fn stability(step: f64, limit: f64) -> String {
     if limit == 0.0 {
-        return "no step of this explicit method is stable about the start, where vibrations are undamped or nearly so: they grow in every step; use an implicit scheme, or an explicit one of higher order".to_owned();
+        return "no step of this explicit method is stable about the start, where vibrations are undamped or nearly so: they grow in every step; use `half-explicit` with `method = \"hem3\"` or an implicit scheme".to_owned();
     }
     let (step_text, limit_text) = (general(step), general(limit));
     if step > limit {

@@ -388,7 +388,7 @@ pub(crate) fn refuse_laws_of_joints(
 /// What to do about an unstable step of `h` \[s\].
 fn stability_cure(limit: Option<f64>, h: f64) -> String {
     match limit {
-        Some(0.0) => "no step of this explicit method is stable about the start, where vibrations are undamped: use an implicit scheme, or an explicit one of higher order".to_owned(),
+        Some(0.0) => "no step of this explicit method is stable about the start, where vibrations are undamped: use `half-explicit` with `method = \"hem3\"` or an implicit scheme".to_owned(),
         Some(limit) if h > limit => format!(
             "the step of {h} s is beyond the largest stable one about the start, {limit:.6e} s: take a smaller `step`, or an implicit scheme"
         ),

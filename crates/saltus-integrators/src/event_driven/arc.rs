@@ -266,7 +266,7 @@ impl Arc {
         self.is_steady && self.contacts_are_affine
     }
 
-    /// Appends the piece that goes on, if one does, and takes up what was appended.
+    /// Appends the piece that goes on, if one does.
     pub(super) fn save_piece(&self, memory: &mut Vec<f64>) {
         if self.goes_on {
             let piece = &self.pieces[if self.is_restored { 0 } else { self.used - 1 }];
@@ -276,6 +276,7 @@ impl Arc {
         }
     }
 
+    /// Takes up what [`save_piece`](Self::save_piece) appended: the piece is integrated anew where the next step begins.
     pub(super) fn load_piece(&mut self, memory: &[f64]) {
         let nq = self.base.q.len();
         self.goes_on = memory.len() == 3 + nq + self.nv && self.is_ballistic;

@@ -207,15 +207,15 @@ impl ThetaScheme {
         };
         let tolerance = relative * self.scale.scale;
         let mut worst = self.law_residual(options, system, h);
-        let (mut momentum, mut largest) = (0.0_f64, 0);
+        let (mut momentum, mut at) = (0.0_f64, 0);
         let known = self.dynamics.round_off.iter().zip(&self.scale.weights);
         for (i, (r, (floor, w))) in self.balance.iter().zip(known).enumerate() {
             let own = w * round_off::above(*r, *floor);
             if own > momentum || own.is_nan() {
-                (momentum, largest) = (own, i);
+                (momentum, at) = (own, i);
             }
         }
-        worst.include(momentum, tolerance, Location::Velocity(largest));
+        worst.include(momentum, tolerance, Location::Velocity(at));
         Residual { worst, momentum }
     }
 
