@@ -113,6 +113,22 @@ impl Accelerations {
         self.solve(stage, |i| (of.at(stage, i), stage.contacts.law[i].mu))
     }
 
+    /// The same where nothing is asked but the reactions.
+    pub(super) fn evaluate_reactions(
+        &mut self,
+        stage: &Stage,
+        ng: usize,
+        of: &ContactModes,
+    ) -> bool {
+        let acts = ng > 0 || of.list.iter().any(|mode| mode.is_closed());
+        if acts {
+            return self.evaluate(stage, ng, of);
+        }
+        self.condense(stage, 0, std::iter::empty(), |_| 0);
+        self.linear.redundant = 0;
+        true
+    }
+
     /// Rows of the contact number `k` of those condensed.
     fn rows_of(&self, k: usize) -> std::ops::Range<usize> {
         let next = self.first.get(k + 1).copied();

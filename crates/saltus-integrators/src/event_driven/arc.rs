@@ -35,6 +35,8 @@ pub(super) struct Segment {
     length: f64,
     /// The part of it that was taken \[s\].
     pub(super) taken: f64,
+    /// Number of coefficients of the polynomial, from the first, that need not be zero.
+    pub(super) coefficients: usize,
     t: f64,      // where it begins \[s\]
     q: Vec<f64>, // (nq)
     v: Vec<f64>, // (nv)
@@ -232,8 +234,7 @@ impl Arc {
         self.base.v.copy_from_slice(&piece.v);
         self.used = 0;
         self.begin_piece(system)?;
-        self.attempt_explicit(system, length)?;
-        self.extend(system, Method::Explicit, length)?;
+        self.pass_along_parabola(system, length)?;
         self.accept(system, taken);
         self.total.fill(0.0);
         Ok(())
@@ -250,8 +251,13 @@ impl Arc {
         if let Some(from) = self.carried {
             return Ok((from, from + left, true));
         }
-        let reach = if self.is_steady { REACH * nominal } else { 0.0 };
-        let h = self.advance(system, left.max(reach))?;
+        let h = if self.is_steady {
+            let reach = left.max(REACH * nominal);
+            self.pass_along_parabola(system, reach)?;
+            reach
+        } else {
+            self.advance(system, left)?
+        };
         Ok((0.0, h.min(left), h >= left))
     }
 
@@ -264,6 +270,11 @@ impl Arc {
     /// Whether gaps, forces and slips are parabolas at most, of which every zero shows at the ends of the step.
     pub(super) fn is_parabolic(&self) -> bool {
         self.is_steady && self.contacts_are_affine
+    }
+
+    /// Accelerations where the piece begins.
+    pub(super) fn acceleration(&self) -> &[f64] {
+        &self.rates.row(0)[self.nv..2 * self.nv]
     }
 
     /// Appends the piece that goes on, if one does.
@@ -469,6 +480,34 @@ impl Arc {
         Ok(())
     }
 
+    /// A piece of `h` \[s\] along which accelerations are the same: rates are linear in time.
+    pub(super) fn pass_along_parabola(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+    ) -> Result<(), StepError> {
+        let nv = self.nv;
+        let first = self.rates.row(0);
+        for i in 0..nv {
+            let (v, change) = (self.base.v[i], h * first[nv + i]);
+            self.y[i] = h * (v + 0.5 * change);
+            self.y[nv + i] = v + change;
+        }
+        self.set_rates(system, 1, self.base.t + h)?;
+        let mut polynomial = self.begin_segment(h);
+        let rates = self.rates.row(0).iter().zip(self.rates.row(1));
+        for ((p, end), (first, last)) in polynomial.iter_mut().zip(&mut self.end).zip(rates) {
+            let change = 0.5 * h * (first + last);
+            (p[0], p[1]) = (change, h * first - change);
+            *end = change;
+        }
+        axpy(1.0, &self.base.v, &mut self.end[nv..2 * nv]);
+        let piece = &mut self.pieces[self.used];
+        piece.polynomial = polynomial;
+        piece.coefficients = 2;
+        Ok(())
+    }
+
     /// A segment of `h` \[s\] that begins at the base; its polynomial, which is zero, to be filled in.
     pub(super) fn begin_segment(&mut self, h: f64) -> Polynomial {
         if self.used == self.pieces.len() {
@@ -483,6 +522,7 @@ impl Arc {
         piece.t = self.base.t;
         piece.length = h;
         piece.taken = h;
+        piece.coefficients = DENSE;
         piece.q.clone_from(&self.base.q);
         piece.v.clone_from(&self.base.v);
         piece.polynomial.clear();
@@ -513,6 +553,14 @@ impl Arc {
         self.move_work(system, t);
         self.work.place_rows(system);
         Ok(())
+    }
+
+    /// Size of the terms that the dense output makes the flat coordinate `j` of, `s` \[s\] after the start of the piece.
+    pub(super) fn size_of_terms(&self, j: usize, s: f64) -> f64 {
+        let piece = &self.pieces[self.used];
+        let coefficients = &piece.polynomial[j][..piece.coefficients];
+        let moved: f64 = coefficients.iter().map(|p| p.abs()).sum();
+        self.base.q[j].abs().max(self.work.q[j].abs()) + s / piece.length * moved
     }
 
     /// Takes the piece just integrated up to `s` \[s\] after its start; the next one begins there.
@@ -576,8 +624,12 @@ impl Arc {
 fn polynomial_at(piece: &Segment, x: f64, nv: usize, y: &mut [f64]) {
     let rest = 1.0 - x;
     for (y, p) in y.iter_mut().zip(&piece.polynomial) {
+        if piece.coefficients == 2 {
+            *y = (p[1] * rest + p[0]) * x;
+            continue;
+        }
         *y = 0.0;
-        for k in (0..DENSE).rev() {
+        for k in (0..piece.coefficients).rev() {
             *y = (*y + p[k]) * if k % 2 == 0 { x } else { rest };
         }
     }

@@ -86,7 +86,7 @@ struct Own {
     /// Whether the memory was loaded: the state of the next step is then its state.
     is_loaded: bool,
     detected: Vec<Detected>,
-    /// Gaps and their rates at two points of an arc.
+    /// Gaps and their rates where the search for events begins, and at another point of the arc.
     gaps: [Vec<(f64, f64)>; 2],
     margins: Margins,
     decision: Decision,
@@ -445,7 +445,9 @@ impl Own {
         }
         let Step { start, end, .. } = &self.step;
         let length = target - state.t;
-        (self.arc).begin(system, if goes_on { start } else { end }, length)?;
+        let from = if goes_on { start } else { end };
+        self.arc.begin(system, from, length)?;
+        roots::gaps_at(from, &mut self.gaps[0]);
         let event = self.smooth(system, length)?;
         let end_stage = &mut self.step.end;
         end_stage.t = if event {
@@ -534,7 +536,7 @@ impl Own {
     fn evaluate_forces(&mut self, system: &dyn System) -> Result<(), StepError> {
         let arc = &mut self.arc;
         let end = &self.step.end;
-        if !(arc.accelerations).evaluate(end, self.step.dims.ng, &arc.modes) {
+        if !(arc.accelerations).evaluate_reactions(end, self.step.dims.ng, &arc.modes) {
             return Err(no_forces(system, end, &arc.modes.list));
         }
         self.force.clear();

@@ -1,4 +1,4 @@
-//! Events on a piece of an arc: searched on the dense output, bisected on the predicate.
+//! Events on a piece of an arc: searched on the dense output, located on the predicate.
 //!
 //! A force or a slip must be beyond zero by more than round-off to count. The instant of the event is where it passed zero, a moment
 //! before; what happens there is decided where it counts.
@@ -19,8 +19,6 @@ const JUMP: f64 = 4.0 * f64::EPSILON;
 const FINE: u32 = 32;
 /// Most halvings of an interval.
 const HALVINGS: u32 = 200;
-/// An arc with a gap below this share of what it passes through begins at its obstacle.
-const TOUCHING: f64 = 1e-3;
 /// Most points at which the zero of a force or a slip is sought.
 const SECANTS: u32 = 120;
 /// Forces, slips and margins of friction below this share of what counts are zero.
@@ -64,8 +62,31 @@ pub(super) struct Decision {
     pub(super) state: State,
 }
 
+/// A contact that closes.
+#[derive(Debug)]
+struct Closing {
+    contact: Option<usize>,
+    /// The last speed of approach [m/s].
+    speed: f64,
+    /// Length that the round-off of its gap is a share of \[m\].
+    length: f64,
+    /// Where Newton's method expects the gap to vanish \[s\]; NaN where it does not approach.
+    zero: f64,
+}
+
+impl Default for Closing {
+    fn default() -> Self {
+        Self {
+            contact: None,
+            speed: f64::INFINITY,
+            length: 0.0,
+            zero: f64::NAN,
+        }
+    }
+}
+
 /// Gaps of the contacts and their rates at a stage.
-fn gaps_at(stage: &Stage, gaps: &mut Vec<(f64, f64)>) {
+pub(super) fn gaps_at(stage: &Stage, gaps: &mut Vec<(f64, f64)>) {
     let set = &stage.contacts;
     gaps.clear();
     gaps.extend((0..set.len()).map(|i| (set.gap[i], set.normal_velocity(i, &stage.v))));
@@ -84,11 +105,13 @@ impl Own {
             return Ok(None);
         }
         let has_closed = self.arc.modes.list.iter().any(|m| m.is_closed());
+        if !has_closed && self.arc.is_parabolic() && self.stays_open(last - first) {
+            return Ok(None);
+        }
         let mut a = first;
-        self.arc.evaluate_dense_output(system, a, has_closed)?;
-        gaps_at(&self.arc.work, &mut self.gaps[0]);
         self.margins.clear();
         if has_closed {
+            self.arc.evaluate_dense_output(system, a, true)?;
             self.keep_margins(a);
         }
         let samples = if self.arc.is_parabolic() { 1 } else { SAMPLES };
@@ -134,6 +157,21 @@ impl Own {
             a = b;
         }
         Ok(None)
+    }
+
+    /// Whether all gaps, which are parabolas, stay open for `h` \[s\] in free flight.
+    fn stays_open(&self, h: f64) -> bool {
+        let (set, a) = (&self.step.start.contacts, self.arc.acceleration());
+        let none = self.scales.gap();
+        self.gaps[0].iter().enumerate().all(|(i, &(gap, u))| {
+            let gamma = set.directions.dot(set.first_row[i], a);
+            let bottom = if gamma > 0.0 {
+                (-u / gamma).clamp(0.0, h)
+            } else {
+                h
+            };
+            gap > none && gap + bottom * (u + 0.5 * gamma * bottom) > none
+        })
     }
 
     /// The zero of a force or a slip between `a` and the end of the search at `h`, which began at `first`, where it does not count yet,
@@ -205,52 +243,79 @@ impl Own {
     }
 
     /// The instant between `a`, where nothing happens, and `b`, where something does; leaves what happens there in `detected`.
+    ///
+    /// The gap of a contact that closes is followed to its zero by Newton's method, safeguarded by halving; everything else is halved.
     fn locate(&mut self, system: &dyn System, before: f64, mut b: f64) -> Result<f64, StepError> {
         let mut a = before;
         let least = 1e-30 * b;
-        // The gap of a contact that closes, at both ends: secants find it faster than halving.
-        let closing = self.detected.iter().find(|event| event.kind == Kind::Gap);
-        let closing = closing.map(|event| event.contact);
-        let mut gaps = (f64::NAN, f64::NAN);
-        if let Some(i) = closing {
-            gaps.1 = self.arc.work.contacts.gap[i];
-            self.arc.evaluate_dense_output(system, a, false)?;
-            gaps.0 = self.arc.work.contacts.gap[i];
-        }
-        let mut side = 0;
-        for k in 0..HALVINGS {
-            if b - a <= f64::EPSILON * b || b < least {
+        let mut closing = Closing::default();
+        self.take_closing(&mut closing, b);
+        // How far the last step of Newton's method went, and how far the last point was from the end of the interval.
+        let (mut length, mut beyond) = (b - a, 0.0);
+        for _ in 0..HALVINGS {
+            // Round-off of the time, or time in which the gap changes by its round-off.
+            let resolution = f64::EPSILON * b.max(closing.length / closing.speed);
+            if b - a <= resolution || b < least {
                 break;
             }
-            let beside = 2.0 * f64::EPSILON * b;
-            // Where the arc begins at the obstacle, secants would stay there.
-            let is_apart = a > before || gaps.0 > -TOUCHING * gaps.1;
-            let brackets = gaps.0 >= 0.0 && gaps.1 < 0.0 && is_apart;
-            let m = if brackets && k % 3 < 2 && b - a > 4.0 * beside {
-                // Beside the ends, so that the zero comes between points close to each other.
-                let zero = b - gaps.1 * (b - a) / (gaps.1 - gaps.0);
-                zero.clamp(a + beside, b - beside)
+            let was_ahead = self.detected.is_empty();
+            let (from, side) = if was_ahead { (a, 1.0) } else { (b, -1.0) };
+            let step = (closing.zero - from).abs();
+            let is_between = a <= closing.zero && closing.zero <= b && b - a > 4.0 * resolution;
+            let m = if is_between && 2.0 * step <= length && length > resolution {
+                (length, beyond) = (step, resolution);
+                // Beyond the zero, so that it comes between points close to each other.
+                closing.zero + side * resolution
+            } else if is_between && 16.0 * step.max(beyond) < b - a {
+                // Round-off keeps the zero on this side: farther beyond it.
+                (length, beyond) = (0.0, 8.0 * beyond.max(step));
+                from + side * beyond
             } else {
+                length = 0.5 * (b - a);
                 0.5 * (a + b)
             };
             self.detect_events(system, m)?;
-            let gap = closing.map_or(f64::NAN, |i| self.arc.work.contacts.gap[i]);
-            // The end that stays where it is once more counts half.
             if self.detected.is_empty() {
-                (a, gaps.0) = (m, gap);
-                gaps.1 *= if side < 0 { 0.5 } else { 1.0 };
-                side = -1;
+                a = m;
             } else {
-                (b, gaps.1) = (m, gap);
-                gaps.0 *= if side > 0 { 0.5 } else { 1.0 };
-                side = 1;
+                b = m;
             }
+            self.take_closing(&mut closing, m);
         }
         self.detect_events(system, b)?;
         if self.detected.iter().any(|event| event.kind == Kind::Gap) {
             return Ok(b);
         }
         self.find_zero(system, before, a, b)
+    }
+
+    /// Takes up the contact of the events detected last that closes, at the instant `s` where the arc was looked at.
+    fn take_closing(&self, closing: &mut Closing, s: f64) {
+        let mut events = self.detected.iter();
+        if let Some(event) = events.find(|event| event.kind == Kind::Gap) {
+            closing.contact = Some(event.contact);
+        }
+        closing.zero = f64::NAN;
+        if let Some(i) = closing.contact {
+            let work = &self.arc.work;
+            let u = work.contacts.normal_velocity(i, &work.v);
+            if u < 0.0 {
+                closing.speed = -u;
+                closing.length = self.length_of_gap(i, s);
+                closing.zero = s - work.contacts.gap[i] / u;
+            }
+        }
+    }
+
+    /// Length \[m\] that the round-off of the gap of contact `i` is a share of, where the arc was looked at last, at the instant `s`.
+    fn length_of_gap(&self, i: usize, s: f64) -> f64 {
+        let arc = &self.arc;
+        if !arc.is_flat {
+            return self.scales.length;
+        }
+        let (matrix, row) = arc.work.row(Row::Normal(i, arc.work.contacts.first_row[i]));
+        let terms = matrix.cols(row).iter().zip(matrix.values(row));
+        terms.map(|(&j, w)| w.abs() * arc.size_of_terms(j, s)).sum()
     }
 
     /// The first instant after `a` at which one of the events detected at `b`, where the arc was looked at last, passed zero; nothing

@@ -386,7 +386,9 @@ impl Arc {
         }
         let nv = self.nv;
         axpy(1.0, &self.base.v, &mut self.end[nv..2 * nv]);
-        self.pieces[self.used].polynomial = polynomial;
+        let piece = &mut self.pieces[self.used];
+        piece.polynomial = polynomial;
+        piece.coefficients = 1;
     }
 
     /// The tolerance cannot be reached with steps of `h` \[s\].
