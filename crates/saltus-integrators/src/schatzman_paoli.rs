@@ -484,7 +484,7 @@ impl SchatzmanPaoli {
         let own = linearised(&self.law, &self.gap, &self.w, h);
         self.problem.set_offset(own);
         step.reactions.prove(&mut self.problem, &self.law, &self.w);
-        step.reactions.leave(self.left);
+        step.reactions.include_momentum_residual(self.left);
         for i in 0..self.w.len() {
             step.xi[i] = h * self.w[i];
             step.end.v[i] = 0.5 * (self.w[i] + self.w_k[i]);

@@ -66,9 +66,7 @@ impl Lu {
     pub fn factorise(&mut self, a: &Dense) -> Result<(), LinearError> {
         let n = a.rows();
         self.factors.clone_from(a);
-        self.pivots.clear();
         self.pivots.resize(n, 0);
-        self.reciprocals.clear();
         self.reciprocals.resize(n, 0.0);
         let largest = max_abs(a.as_slice());
         if !largest.is_finite() {

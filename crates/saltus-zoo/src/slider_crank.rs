@@ -150,9 +150,10 @@ impl Dynamics for SliderCrank {
 
     fn evaluate(&self, at: Point<'_>, parts: DynamicsParts<'_>) {
         let (q, v) = (at.q, at.v);
-        let (sine, cosine) = (q[0] - q[1]).sin_cos();
         let (s0, c0) = q[0].sin_cos();
         let (s1, c1) = q[1].sin_cos();
+        // Of the difference of both angles.
+        let (sine, cosine) = (s0 * c1 - c0 * s1, c0 * c1 + s0 * s1);
         let [a, b, c] = self.inertia;
         let [w0, w1] = self.weight;
         let (k, s) = (self.coupling * cosine, self.coupling * sine);

@@ -487,8 +487,8 @@ fn accept_single<const D: usize>(
         Single::Found(impulse, multiple) => {
             let mut w = [0.0; D];
             view.velocity(&impulse, &mut w);
-            let residual = view.block_residual(0, &impulse, &w);
-            if !view.is_solution(&impulse, &w, tolerance) {
+            let (is_solution, residual) = view.examine(&impulse, &w, tolerance);
+            if !is_solution {
                 return None;
             }
             z.copy_from_slice(&impulse);

@@ -121,8 +121,16 @@ impl View<'_> {
     /// The residual of a block may be `floor + residual · s + 1e-14 s'`, `s'` being the largest sum of absolute terms among its rows and `s`
     /// the smaller of that and `√d ‖q‖` (`‖q‖² = Σ q_i²/d_i` over the whole problem). A point whose terms are so large that
     /// their rounding exceeds the data is not accepted.
+    #[inline]
     pub fn is_solution(&self, z: &[f64], w: &[f64], tolerance: &Tolerance) -> bool {
+        self.examine(z, w, tolerance).0
+    }
+
+    /// The same, and the largest residual of a block, which is not that of a NaN.
+    #[inline]
+    pub fn examine(&self, z: &[f64], w: &[f64], tolerance: &Tolerance) -> (bool, f64) {
         let (mut uncertain, mut large, mut energy) = (false, 0.0_f64, 0.0);
+        let mut worst = 0.0_f64;
         for (k, &block) in self.blocks.iter().enumerate() {
             let d = self.compliance(k);
             let first = self.first[k];
@@ -144,11 +152,11 @@ impl View<'_> {
             }
             let certain = tolerance.floor + (tolerance.residual + ROUND_OFF) * data;
             uncertain |= !(residual <= certain);
+            worst = worst.max(residual);
         }
-        if !uncertain && large <= LARGE * LARGE * energy {
-            return true;
-        }
-        self.is_solution_by_terms(z, w, tolerance, energy.sqrt())
+        let is_certain = !uncertain && large <= LARGE * LARGE * energy;
+        let is_solution = is_certain || self.is_solution_by_terms(z, w, tolerance, energy.sqrt());
+        (is_solution, worst)
     }
 
     #[cold]

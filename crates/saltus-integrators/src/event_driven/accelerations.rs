@@ -47,8 +47,8 @@ pub(super) struct ContactForce {
     pub(super) normal: f64,
     pub(super) tangent: Tangential,
     /// Accelerations of the rows [m/s²].
-    pub(super) gap: f64,
-    pub(super) slip: Tangential,
+    pub(super) normal_acceleration: f64,
+    pub(super) tangential_acceleration: Tangential,
     /// Acceleration per force of the normal, and the largest of a tangent [1/kg].
     pub(super) compliance: [f64; 2],
 }
@@ -346,13 +346,13 @@ impl Accelerations {
         let row = rows.start;
         let mut carried = ContactForce {
             normal: self.z[row],
-            gap: self.w[row],
+            normal_acceleration: self.w[row],
             compliance: [self.one_step.compliance(row), 0.0],
             ..ContactForce::default()
         };
         for (k, row) in rows.skip(1).enumerate() {
             carried.tangent[k] = self.z[row];
-            carried.slip[k] = self.w[row];
+            carried.tangential_acceleration[k] = self.w[row];
             let compliance = self.one_step.compliance(row);
             carried.compliance[1] = carried.compliance[1].max(compliance);
         }

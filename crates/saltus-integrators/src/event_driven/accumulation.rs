@@ -1,6 +1,6 @@
 //! Where impacts accumulate: Moreau–Jean steps until the contacts rest, and back.
 
-use super::Own;
+use super::Prepared;
 use crate::integrator::{Integrator, Reactions, StepError, StepReport};
 use crate::moreau_jean::MoreauJeanOptions;
 use saltus_system::{State, System};
@@ -89,7 +89,7 @@ impl TimeStepping {
     }
 }
 
-impl Own {
+impl Prepared {
     /// Step with which an accumulation that begins now is passed \[s\].
     pub(super) fn step_of_accumulations(&self) -> f64 {
         let flight = if self.scales.acceleration > 0.0 {
@@ -125,7 +125,7 @@ impl Own {
         end: f64,
     ) -> Result<StepReport, StepError> {
         let target = self.target(state.t, h, end);
-        let velocity = self.scales.velocity();
+        let velocity = self.scales.zero_velocity();
         let Some(stepping) = &mut self.time_stepping else {
             return Err(crate::kit::unprepared(super::NAME));
         };

@@ -15,21 +15,21 @@ use crate::kit::{Row, Stage, TangentRate};
 use saltus_linear::{Dense, axpy, dot, max_abs};
 use saltus_system::{MassKind, State, System};
 
-/// Share of the largest coordinate that stands for the size of the others.
+/// Default of `atol` over `rtol` times the largest coordinate.
 const SHARE: f64 = 1e-2;
 
 /// Steps that a piece reaches over, with some room for round-off of their times.
 const REACH: f64 = 64.5;
 
-/// Works of an arc: of external forces, of reactions, and of what moves by itself, a part of the second.
+/// Works of an arc: of external forces, of reactions, and of prescribed motions (`∂g/∂t ≠ 0`), a part of the second.
 const WORKS: usize = 3;
 
 /// Coefficients of the dense output of every entry of `y` (n).
 pub(super) type Polynomial = Vec<[f64; DENSE]>;
 
-/// A piece of the arc with its dense output.
+/// A piece of the arc: one accepted step of the integration, with its dense output.
 #[derive(Debug, Default)]
-pub(super) struct Segment {
+pub(super) struct Piece {
     /// Where it begins, from the start of the step, and how long it is \[s\].
     start: f64,
     length: f64,
@@ -49,7 +49,7 @@ pub(super) struct Arc {
     /// Where a piece begins.
     pub(super) base: Stage,
     /// Where the system is evaluated.
-    pub(super) work: Stage,
+    pub(super) trial: Stage,
     pub(super) accelerations: Accelerations,
     pub(super) modes: ContactModes,
     pub(super) nv: usize,
@@ -61,7 +61,7 @@ pub(super) struct Arc {
     /// Whether gaps are affine and laws constant.
     contacts_are_affine: bool,
     /// Whether accelerations are the same along the whole arc.
-    is_steady: bool,
+    has_constant_acceleration: bool,
     /// Whether constraints or closed contacts act along the arc.
     has_reactions: bool,
     /// Whether every piece is integrated by the implicit method.
@@ -81,9 +81,9 @@ pub(super) struct Arc {
     pub(super) end: Vec<f64>,           // y at the end of the piece (n)
     pub(super) estimate: [Vec<f64>; 2], // of orders 5 and 3, per time (2 nv)
     pub(super) radau: Radau,
-    pub(super) pieces: Vec<Segment>,
+    pub(super) pieces: Vec<Piece>,
     pub(super) used: usize,
-    /// Whether the last piece goes on behind the end of the step, where the arc left it.
+    /// Whether the last piece goes on beyond the end of the step, where the arc left it.
     goes_on: bool,
     /// Where in the first piece \[s\] the step begins, if that is one that goes on.
     carried: Option<f64>,
@@ -110,7 +110,7 @@ impl Arc {
         let dims = system.dims();
         Self {
             base: Stage::new(system),
-            work: Stage::new(system),
+            trial: Stage::new(system),
             accelerations: Accelerations::default(),
             modes: ContactModes::default(),
             nv: dims.nv,
@@ -125,7 +125,7 @@ impl Arc {
             contacts_are_affine: system.gaps_are_affine()
                 && system.contacts_are_fixed()
                 && !system.laws_vary(),
-            is_steady: false,
+            has_constant_acceleration: false,
             has_reactions: true,
             stiff: options.stiff,
             turning: 0.0,
@@ -166,10 +166,10 @@ impl Arc {
         let rows = start.contacts.rate.len();
         self.total.clear();
         self.total.resize(WORKS + self.ng + rows, 0.0);
-        self.work.take_contacts(start);
+        self.trial.take_contacts(start);
         self.has_reactions = self.ng > 0 || self.modes.list.iter().any(|mode| mode.is_closed());
         let slips_in_space = || (0..self.modes.len()).any(|i| self.modes.slips_in_space(i));
-        self.is_steady = self.is_ballistic
+        self.has_constant_acceleration = self.is_ballistic
             && (!self.has_reactions || self.contacts_are_affine && !slips_in_space());
         let n = 2 * self.nv
             + match (self.has_reactions, self.is_conservative) {
@@ -204,7 +204,7 @@ impl Arc {
     /// Whether the last piece goes on at `start` for `length` \[s\] at least; it is the first one then, and the base is its start.
     fn continues(&mut self, system: &dyn System, start: &Stage, length: f64) -> bool {
         let is_restored = std::mem::take(&mut self.is_restored);
-        if !std::mem::take(&mut self.goes_on) || !self.is_steady {
+        if !std::mem::take(&mut self.goes_on) || !self.has_constant_acceleration {
             return false;
         }
         // Of another model the piece may not exist.
@@ -251,7 +251,7 @@ impl Arc {
         if let Some(from) = self.carried {
             return Ok((from, from + left, true));
         }
-        let h = if self.is_steady {
+        let h = if self.has_constant_acceleration {
             let reach = left.max(REACH * nominal);
             self.pass_along_parabola(system, reach)?;
             reach
@@ -264,12 +264,12 @@ impl Arc {
     /// The step ends inside of its last piece, or at the end of it.
     pub(super) fn leave_piece(&mut self) {
         let last = &self.pieces[self.used - 1];
-        self.goes_on = self.is_steady && last.taken < last.length;
+        self.goes_on = self.has_constant_acceleration && last.taken < last.length;
     }
 
     /// Whether gaps, forces and slips are parabolas at most, of which every zero shows at the ends of the step.
     pub(super) fn is_parabolic(&self) -> bool {
-        self.is_steady && self.contacts_are_affine
+        self.has_constant_acceleration && self.contacts_are_affine
     }
 
     /// Accelerations where the piece begins.
@@ -294,7 +294,7 @@ impl Arc {
         self.is_restored = self.goes_on;
         if let (true, [t, length, taken, state @ ..]) = (self.goes_on, memory) {
             if self.pieces.is_empty() {
-                self.pieces.push(Segment::default());
+                self.pieces.push(Piece::default());
             }
             let piece = &mut self.pieces[0];
             (piece.t, piece.length, piece.taken) = (*t, *length, *taken);
@@ -324,13 +324,13 @@ impl Arc {
         if !(0..self.modes.len()).any(|i| self.modes.slips_in_space(i)) {
             return;
         }
-        self.move_work(system, self.base.t);
-        self.work.place_rows(system);
+        self.move_trial(system, self.base.t);
+        self.trial.place_rows(system);
         for i in 0..self.modes.len() {
             if let Mode::Slip(last) = self.modes[i]
                 && self.modes.tangents[i] == 2
             {
-                let (u, slowest) = (slip(&self.work, i, 2), self.modes.slowest);
+                let (u, slowest) = (slip(&self.trial, i, 2), self.modes.slowest);
                 let forward = if size(u) > slowest { u } else { last };
                 self.modes[i] = Mode::Slip(direction(u, forward, slowest));
             }
@@ -344,8 +344,8 @@ impl Arc {
             if self.modes.slips_in_space(i) {
                 let carried = self.accelerations.contact_force(k);
                 let friction = size(carried.tangent) * carried.compliance[1];
-                let speed = size(slip(&self.work, i, 2));
-                let rate = (friction + size(carried.slip)) / speed;
+                let speed = size(slip(&self.trial, i, 2));
+                let rate = (friction + size(carried.tangential_acceleration)) / speed;
                 fastest = fastest.max(if speed > self.modes.slowest {
                     rate
                 } else {
@@ -356,22 +356,22 @@ impl Arc {
         fastest
     }
 
-    /// Moves `work` to `y` at time `t`.
-    fn move_work(&mut self, system: &dyn System, t: f64) {
+    /// Moves `trial` to `y` at time `t`.
+    fn move_trial(&mut self, system: &dyn System, t: f64) {
         let nv = self.nv;
-        self.work.retract(system, &self.base, &self.y[..nv], t);
-        self.work.v.copy_from_slice(&self.y[nv..2 * nv]);
+        self.trial.retract(system, &self.base, &self.y[..nv], t);
+        self.trial.v.copy_from_slice(&self.y[nv..2 * nv]);
     }
 
     /// Evaluates the system at `y`, time `t`: mass, force, rows, laws, and forces of the closed contacts.
     pub(super) fn evaluate(&mut self, system: &dyn System, t: f64) -> Result<(), StepError> {
-        self.move_work(system, t);
-        self.evaluate_work(system, true)
+        self.move_trial(system, t);
+        self.evaluate_trial(system, true)
     }
 
-    /// The same where `work` is, rows and laws only with `rows`.
-    fn evaluate_work(&mut self, system: &dyn System, rows: bool) -> Result<(), StepError> {
-        let work = &mut self.work;
+    /// The same where `trial` is, rows and laws only with `rows`.
+    fn evaluate_trial(&mut self, system: &dyn System, rows: bool) -> Result<(), StepError> {
+        let work = &mut self.trial;
         work.place_mass(system, super::NAME)?;
         if rows {
             work.place_rows(system);
@@ -382,7 +382,7 @@ impl Arc {
         if self.accelerations.evaluate(work, self.ng, &self.modes) {
             return Ok(());
         }
-        Err(super::no_forces(system, &self.work, &self.modes.list))
+        Err(super::no_forces(system, &self.trial, &self.modes.list))
     }
 
     /// Rates of `y` at time `t`, for stage `l`.
@@ -392,11 +392,11 @@ impl Arc {
         l: usize,
         t: f64,
     ) -> Result<(), StepError> {
-        self.move_work(system, t);
-        self.evaluate_work(system, self.has_reactions)?;
+        self.move_trial(system, t);
+        self.evaluate_trial(system, self.has_reactions)?;
         let (nv, ng) = (self.nv, self.ng);
         let row = self.rates.row_mut(l);
-        row[..nv].copy_from_slice(&self.work.v);
+        row[..nv].copy_from_slice(&self.trial.v);
         let place = (self.base.q.as_slice(), &self.y[..nv]);
         let rate = &mut row[..nv];
         self.tangent.apply(system, super::NAME, place, rate)?;
@@ -406,12 +406,12 @@ impl Arc {
         let Some(external) = rest.first_mut() else {
             return Ok(());
         };
-        self.work.evaluate_power(system);
-        *external = dot(&self.work.power, &self.work.v);
+        self.trial.evaluate_power(system);
+        *external = dot(&self.trial.power, &self.trial.v);
         for (of, force) in self.accelerations.forces() {
-            let (matrix, i) = self.work.row(of);
-            rest[1] += force * matrix.dot(i, &self.work.v);
-            rest[2] -= force * self.work.rate(of);
+            let (matrix, i) = self.trial.row(of);
+            rest[1] += force * matrix.dot(i, &self.trial.v);
+            rest[2] -= force * self.trial.rate(of);
             match of {
                 Row::Bilateral(i) => rest[WORKS + i] = force,
                 Row::Normal(_, i) | Row::Tangent(_, i) => rest[WORKS + ng + i] = force,
@@ -423,13 +423,13 @@ impl Arc {
 
     /// Size that the coordinates of a block (positions, velocities) have.
     pub(super) fn size_of(&self, block: usize, h: f64) -> f64 {
-        // Accelerations are differences of those without forces.
+        // Accelerations may come from cancellation of terms as large as those without reactions.
         let changed = h * self.free_size;
         let speed = max_abs(&self.base.v);
         match (block, self.is_flat) {
             (0, true) => max_abs(&self.base.q).max(h * speed.max(changed)),
             (0, false) => max_abs(&self.end[..self.nv]).max(h * speed.max(changed)),
-            // The direction of slip need not be smooth where slip ends, and speeds that matter do not become smaller.
+            // Near the end of slip in space the tolerance follows the largest speed so far.
             _ if self.turning > 0.0 => self.speed.max(changed),
             _ => speed.max(changed),
         }
@@ -471,7 +471,7 @@ impl Arc {
         if method == Method::Explicit {
             self.extend_stages(system, h)?;
         }
-        let mut polynomial = self.begin_segment(h);
+        let mut polynomial = self.begin_piece_of(h);
         match method {
             Method::Explicit => self.interpolate_explicit(&mut polynomial, h),
             Method::Implicit => self.radau.interpolate(&mut polynomial),
@@ -494,7 +494,7 @@ impl Arc {
             self.y[nv + i] = v + change;
         }
         self.set_rates(system, 1, self.base.t + h)?;
-        let mut polynomial = self.begin_segment(h);
+        let mut polynomial = self.begin_piece_of(h);
         let rates = self.rates.row(0).iter().zip(self.rates.row(1));
         for ((p, end), (first, last)) in polynomial.iter_mut().zip(&mut self.end).zip(rates) {
             let change = 0.5 * h * (first + last);
@@ -509,9 +509,9 @@ impl Arc {
     }
 
     /// A segment of `h` \[s\] that begins at the base; its polynomial, which is zero, to be filled in.
-    pub(super) fn begin_segment(&mut self, h: f64) -> Polynomial {
+    pub(super) fn begin_piece_of(&mut self, h: f64) -> Polynomial {
         if self.used == self.pieces.len() {
-            let mut piece = Segment::default();
+            let mut piece = Piece::default();
             // Room for the arcs with reactions.
             piece.polynomial.reserve(2 * self.nv + self.total.len());
             self.pieces.push(piece);
@@ -536,7 +536,7 @@ impl Arc {
         last.map_or(0.0, |p| p.start + p.taken)
     }
 
-    /// Moves `work` into the piece just integrated, `s` \[s\] after its start, and evaluates contacts there; with `forces`, all of it.
+    /// Moves `trial` into the piece just integrated, `s` \[s\] after its start, and evaluates contacts there; with `forces`, all of it.
     pub(super) fn evaluate_dense_output(
         &mut self,
         system: &dyn System,
@@ -550,8 +550,8 @@ impl Arc {
         if forces {
             return self.evaluate(system, t);
         }
-        self.move_work(system, t);
-        self.work.place_rows(system);
+        self.move_trial(system, t);
+        self.trial.place_rows(system);
         Ok(())
     }
 
@@ -560,7 +560,7 @@ impl Arc {
         let piece = &self.pieces[self.used];
         let coefficients = &piece.polynomial[j][..piece.coefficients];
         let moved: f64 = coefficients.iter().map(|p| p.abs()).sum();
-        self.base.q[j].abs().max(self.work.q[j].abs()) + s / piece.length * moved
+        self.base.q[j].abs().max(self.trial.q[j].abs()) + s / piece.length * moved
     }
 
     /// Takes the piece just integrated up to `s` \[s\] after its start; the next one begins there.
@@ -621,7 +621,7 @@ impl Arc {
 }
 
 /// The dense output at the share `x` of a piece; of its first entries as many as `y` has.
-fn polynomial_at(piece: &Segment, x: f64, nv: usize, y: &mut [f64]) {
+fn polynomial_at(piece: &Piece, x: f64, nv: usize, y: &mut [f64]) {
     let rest = 1.0 - x;
     for (y, p) in y.iter_mut().zip(&piece.polynomial) {
         if piece.coefficients == 2 {

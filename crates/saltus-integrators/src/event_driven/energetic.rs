@@ -11,14 +11,14 @@
 //!
 //! Reference: Liu, Zhao, Brogliato (2008), Proc. R. Soc. A 464, eqs. 3.4–3.20.
 
-use super::Own;
+use super::Prepared;
 use super::stored_energy::{LONGEST, Springs};
 use crate::integrator::StepError;
 use crate::kit::{Duration, Row};
 use saltus_linear::{Dense, axpy};
 use saltus_system::System;
 
-impl Own {
+impl Prepared {
     /// The impact of the closed contacts by stored energy.
     pub(super) fn energetic(&mut self, system: &dyn System) -> Result<(), StepError> {
         let n = self.closed.len();
@@ -66,7 +66,7 @@ impl Own {
                 .collect(),
             exponent: self.options.exponent,
         };
-        let Some(impulses) = springs.collide(&mut u, self.scales.velocity()) else {
+        let Some(impulses) = springs.collide(&mut u, self.scales.zero_velocity()) else {
             return Err(StepError::ImpactSequence {
                 contact: self
                     .closed

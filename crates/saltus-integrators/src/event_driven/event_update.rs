@@ -3,7 +3,7 @@
 use super::modes::{Mode, inner};
 use super::options::Accumulation;
 use super::roots::Kind;
-use super::{NAME, Own};
+use super::{NAME, Prepared};
 use crate::integrator::{Event, EventKind, StepError};
 use crate::kit::{Row, contact_event};
 use saltus_system::{ConstraintKind, System};
@@ -13,7 +13,7 @@ const ERRORS: f64 = 100.0;
 /// Projections of positions onto the constraints.
 const PROJECTIONS: usize = 5;
 
-impl Own {
+impl Prepared {
     /// Sizes of the motion at the end of the step.
     pub(super) fn update_scales(&mut self) {
         let (end, scales) = (&self.step.end, &mut self.scales);
@@ -54,7 +54,7 @@ impl Own {
         }
         let fall = (scales.acceleration * scales.length).sqrt();
         scales.speed = scales.speed.max(fall);
-        self.arc.modes.slowest = self.scales.slip();
+        self.arc.modes.slowest = self.scales.zero_slip();
         self.arc.speed = self.scales.speed;
     }
 
@@ -62,7 +62,8 @@ impl Own {
     pub(super) fn approaches(&self) -> bool {
         let (set, v) = (&self.step.end.contacts, &self.step.end.v);
         (0..set.len()).any(|i| {
-            set.gap[i] <= self.scales.gap() && set.normal_velocity(i, v) < -self.scales.velocity()
+            set.gap[i] <= self.scales.zero_gap()
+                && set.normal_velocity(i, v) < -self.scales.zero_velocity()
         })
     }
 
@@ -81,15 +82,15 @@ impl Own {
         self.find_closed();
         let hits = self.closed.iter().any(|&i| self.hits(i));
         if hits {
-            self.decision.is_ahead = false;
+            self.decision.is_after_event = false;
             self.impact(system)?;
             if self.time_stepping.is_some() {
                 return Ok(());
             }
             self.evaluate_end_forces(system)?;
         }
-        self.find_resting();
-        if self.decision.is_ahead {
+        self.find_persistent();
+        if self.decision.is_after_event {
             self.select_modes_ahead(system)?;
         } else {
             self.select_modes(system)?;
@@ -103,7 +104,7 @@ impl Own {
 
     /// Chooses the modes at the state of the decision, a moment after the event.
     fn select_modes_ahead(&mut self, system: &dyn System) -> Result<(), StepError> {
-        self.decision.is_ahead = false;
+        self.decision.is_after_event = false;
         self.exchange_with_decision(system)?;
         self.remove_drift(system)?;
         self.select_modes(system)?;
@@ -122,7 +123,7 @@ impl Own {
     fn find_closed(&mut self) {
         let (set, v) = (&self.step.end.contacts, &self.step.end.v);
         let (modes, detected) = (&self.arc.modes, &self.detected);
-        let (gap, velocity) = (self.scales.gap(), self.scales.velocity());
+        let (gap, velocity) = (self.scales.zero_gap(), self.scales.zero_velocity());
         self.closed.clear();
         self.closed.extend((0..set.len()).filter(|&i| {
             modes[i].is_closed()
@@ -144,19 +145,19 @@ impl Own {
         u < if unguarded {
             0.0
         } else {
-            -self.scales.velocity()
+            -self.scales.zero_velocity()
         }
     }
 
     /// Of the closed contacts those without velocity.
-    fn find_resting(&mut self) {
+    fn find_persistent(&mut self) {
         let (set, v) = (&self.step.end.contacts, &self.step.end.v);
-        self.resting.clear();
+        self.persistent.clear();
         for &i in &self.closed {
             let u = set.normal_velocity(i, v);
             let leaves = self.v_acc() == 0.0 && u > 0.0 && self.impact.rebounds(i);
-            if u <= self.scales.velocity() && !leaves {
-                self.resting.push(i);
+            if u <= self.scales.zero_velocity() && !leaves {
+                self.persistent.push(i);
             }
         }
     }
@@ -167,11 +168,11 @@ impl Own {
         let modes = &self.arc.modes;
         let u = |i: usize| end.contacts.normal_velocity(i, &end.v);
         let slow = |i: &usize| modes[*i] == Mode::Open && u(*i) < 0.0;
-        if !self.resting.iter().any(slow) {
+        if !self.persistent.iter().any(slow) {
             return Ok(());
         }
         let stopped = (0..modes.len())
-            .filter(|i| modes[*i].is_closed() || (self.resting.contains(i) && slow(i)));
+            .filter(|i| modes[*i].is_closed() || (self.persistent.contains(i) && slow(i)));
         let accelerations = &mut self.arc.accelerations;
         accelerations.condense(end, self.step.dims.ng, stopped, |_| 1);
         let value = |row: Row| end.velocity(row, &end.v);
@@ -300,7 +301,7 @@ impl Own {
             && set.law[i].e_n > 0.0
             && u < 0.0
             && -u < self.v_acc()
-            && gamma < -self.scales.acceleration()
+            && gamma < -self.scales.zero_acceleration()
     }
 
     pub(super) fn hands_over(&self) -> bool {

@@ -56,7 +56,7 @@ impl Arc {
         }
         let below = fifth + 0.01 * third;
         // The estimate of the velocities as a momentum, weighed like the error.
-        self.work.mass.apply(&self.estimate[0][nv..], &mut self.a);
+        self.trial.mass.apply(&self.estimate[0][nv..], &mut self.a);
         self.trial_defect = h * (fifth / below).sqrt() * max_abs(&self.a);
         Ok(h * fifth / (below * 2.0 * nv as f64).sqrt())
     }

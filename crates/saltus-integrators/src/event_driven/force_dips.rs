@@ -3,7 +3,7 @@
 //! Among three looks the middle one may have the smallest margin, or a margin may fall behind the first look or before the last one:
 //! the smallest margin is then sought by parabolas, as far as they can reach zero.
 
-use super::Own;
+use super::Prepared;
 use super::modes::Mode;
 use super::roots::{Detected, Kind};
 use crate::integrator::StepError;
@@ -47,7 +47,7 @@ fn may_reach([l, m, r]: [(f64, f64); 3]) -> bool {
     m.1 <= l.1 && m.1 <= r.1 && m.1 < (l.1 - m.1).max(r.1 - m.1)
 }
 
-impl Own {
+impl Prepared {
     /// Keeps the margins where the arc was looked at last with forces, `s` \[s\] after the start of the piece.
     pub(super) fn keep_margins(&mut self, s: f64) {
         let mut margins = std::mem::take(&mut self.margins);
@@ -66,7 +66,7 @@ impl Own {
         }
         margins.times.push(s);
         for event in &margins.of {
-            margins.values.push(self.beyond(*event));
+            margins.values.push(self.margin_of(*event));
         }
         self.margins = margins;
     }
@@ -123,7 +123,7 @@ impl Own {
 
     fn margin_at(&mut self, system: &dyn System, k: usize, s: f64) -> Result<f64, StepError> {
         self.arc.evaluate_dense_output(system, s, true)?;
-        Ok(self.beyond(self.margins.of[k]))
+        Ok(self.margin_of(self.margins.of[k]))
     }
 
     /// Where the margin `k` is beyond zero between three points of which the middle one is lowest, by parabolas that are kept between

@@ -1,6 +1,6 @@
 //! Impacts: all closed contacts at once, by the law of the options.
 
-use super::Own;
+use super::Prepared;
 use super::mode_selection::Selection;
 use super::options::ImpactLaw;
 use crate::integrator::{EventKind, StepError};
@@ -49,7 +49,7 @@ impl Impact {
     }
 }
 
-impl Own {
+impl Prepared {
     /// The impact of the closed contacts at the end stage; its velocity becomes the one after it.
     pub(super) fn impact(&mut self, system: &dyn System) -> Result<(), StepError> {
         self.find_guarded(system)?;
@@ -212,7 +212,7 @@ impl Own {
 
     /// Newton's law contact by contact, the fastest approach first.
     fn sequence(&mut self, system: &dyn System) -> Result<(), StepError> {
-        let slowest = -self.scales.velocity();
+        let slowest = -self.scales.zero_velocity();
         let mut last = 0;
         for _ in 0..LONGEST_SEQUENCE {
             let end = &self.step.end;

@@ -118,9 +118,9 @@ impl Arc {
         self.accelerations.accelerate(&mut self.a);
         let radau = &mut self.radau;
         let at = Point {
-            t: self.work.t,
-            q: &self.work.q,
-            v: &self.work.v,
+            t: self.trial.t,
+            q: &self.trial.q,
+            v: &self.trial.v,
         };
         let Tangents {
             mass,
@@ -141,7 +141,7 @@ impl Arc {
         radau.laws.clear();
         radau.forces.clear();
         let (laws, forces) = (&mut radau.laws, &mut radau.forces);
-        self.accelerations.collect_rows(&self.work, laws, forces);
+        self.accelerations.collect_rows(&self.trial, laws, forces);
         self.list_slips();
         self.radau.is_linearised = true;
         Ok(())
@@ -234,10 +234,10 @@ impl Arc {
         let radau = &mut self.radau;
         let i = radau.slips[k];
         let (sine, cosine) = radau.angle[at].sin_cos();
-        let u = slip(&self.work, i, 2);
+        let u = slip(&self.trial, i, 2);
         radau.speed[at] = inner(u, [cosine, sine]);
         radau.crossing[at] = inner(u, [-sine, cosine]);
-        let set = &self.work.contacts;
+        let set = &self.trial.contacts;
         let across = radau.across.row_mut(at);
         across.fill(0.0);
         set.directions.axpy(set.first_row[i] + 1, -sine, across);
@@ -372,7 +372,7 @@ impl Arc {
         (radau.tangents.stiffness).apply_add(-a, positions, &mut radau.load);
         filter.solve(&radau.tangents, velocities, &mut radau.load);
         axpy(a, velocities, positions);
-        self.work.mass.apply(&self.estimate[0][nv..], &mut self.a);
+        self.trial.mass.apply(&self.estimate[0][nv..], &mut self.a);
         self.trial_defect = max_abs(&self.a);
         self.weighted(&self.estimate[0], h)
     }

@@ -8,10 +8,10 @@
 //!
 //! with the direction of slip `d = u_T/|u_T|` in the tangent plane, integrated by the Runge–Kutta method of order 8 of Dormand and
 //! Prince to a tolerance, or by Radau IIA of order 5 where that is asked for (`stiff`), and where slip in space begins or ends, which
-//! makes `d` turn ever faster. Events are searched on the dense output and bisected on a predicate: an open contact closes (`g < 0`
-//! and `u < 0`), a closed one pulls (`λ < 0`), a slipping one stops (`d · u_T < 0`), a sticking one leaves its cone
-//! (`|λ_T| > μ λ_N`); of the last three the instant is where they pass zero. At an event: drift is removed (projections in the metric
-//! of `M`); the impact law holds for all closed contacts, `0 ≤ u⁺ + e u⁻ ⟂ P ≥ 0` with Coulomb's law; the modes follow from `0 ≤ Γ ⟂ λ ≥ 0` and
+//! makes `d` turn ever faster. A *piece* is one accepted step of that integration, with its dense output. Events are searched there and
+//! located on a predicate: an open contact closes (`g < 0` and `u < 0`), a closed one pulls (`λ < 0`), a slipping one stops
+//! (`d · u_T < 0`), a sticking one leaves its cone (`|λ_T| > μ λ_N`); of the last three the instant is where they pass zero. They count
+//! beyond their thresholds of zero ([`scales`]). At an event: drift is removed (projections in the metric of `M`); the impact law holds for all closed contacts, `0 ≤ u⁺ + e u⁻ ⟂ P ≥ 0` with Coulomb's law; the modes follow from `0 ≤ Γ ⟂ λ ≥ 0` and
 //! Coulomb's law at acceleration level. All events of an instant are one batch. A step ends at every event and at every multiple of
 //! the given step, so that outputs stay on their grid; a step of the integration reaches over many of them where accelerations are constant.
 //!
@@ -68,12 +68,12 @@ const NEAR: f64 = 1e-9;
 #[derive(Debug)]
 pub struct EventDriven {
     options: EventDrivenOptions,
-    own: Option<Own>,
+    own: Option<Prepared>,
 }
 
-/// What a prepared scheme has.
+/// The scheme after [`prepare`](Integrator::prepare): options, workspace and what it remembers.
 #[derive(Debug)]
-struct Own {
+struct Prepared {
     options: EventDrivenOptions,
     step: Step,
     problem: StepProblem,
@@ -92,16 +92,16 @@ struct Own {
     decision: Decision,
     /// Modes before the event.
     before: Vec<Mode>,
-    /// Contacts that are closed at an event, and of these the ones whose velocity is zero after it.
+    /// Contacts that are closed at an event, and of these the ones that do not separate after it: their normal velocity is zero.
     closed: Vec<usize>,
-    resting: Vec<usize>,
+    persistent: Vec<usize>,
     /// Of these the ones with friction in space that do not slip.
     at_rest_in_space: Vec<usize>,
     v_before: Vec<f64>,        // velocity before an impact (nv)
     work: Vec<f64>,            // (nv)
     force: Vec<f64>,           // normal forces at the end of the step (contacts) [N]
     bilateral_force: Vec<f64>, // (ng) [N]
-    /// Work over the step of what moves by itself \[J\].
+    /// Work over the step of prescribed motions (walls, belts, supports: `∂g/∂t ≠ 0`) \[J\].
     work_moving: f64,
     /// Length of the steps that stability forces on the explicit method about the start \[s\].
     forced_step: Option<f64>,
@@ -159,7 +159,7 @@ impl Integrator for EventDriven {
         self.refuse(system, &step)?;
         let report = step.initial_report(system, h);
         let zeros = || vec![0.0; step.dims.nv];
-        let mut own = Own {
+        let mut own = Prepared {
             options: self.options.clone(),
             problem: StepProblem::default(),
             arc: Arc::new(system, &self.options),
@@ -174,7 +174,7 @@ impl Integrator for EventDriven {
             decision: Decision::default(),
             before: Vec::new(),
             closed: Vec::new(),
-            resting: Vec::new(),
+            persistent: Vec::new(),
             at_rest_in_space: Vec::new(),
             v_before: zeros(),
             work: zeros(),
@@ -353,7 +353,7 @@ impl EventDriven {
     }
 }
 
-impl Own {
+impl Prepared {
     /// Starts a step: contacts, their modes, the state evaluated.
     fn begin(&mut self, system: &dyn System, state: &State, h: f64) -> Result<(), StepError> {
         let start = &self.step.start;
@@ -437,7 +437,7 @@ impl Own {
         }
         if !goes_on {
             self.detected.clear();
-            self.decision.is_ahead = false;
+            self.decision.is_after_event = false;
             self.update_at_event(system)?;
             if self.time_stepping.is_some() {
                 return self.step_in_time(system, state, h, end);
@@ -451,7 +451,7 @@ impl Own {
         let event = self.smooth(system, length)?;
         let end_stage = &mut self.step.end;
         end_stage.t = if event {
-            // Where the force has jumped that ended the arc.
+            // Not before the base, which may lie after a jump that ended the arc.
             (state.t + self.arc.time()).max(self.arc.base.t)
         } else {
             target
@@ -502,7 +502,7 @@ impl Own {
         for (normal, first) in reactions.normal.iter_mut().zip(&set.first_row) {
             *normal += rows[*first];
         }
-        reactions.leave(self.arc.defect);
+        reactions.include_momentum_residual(self.arc.defect);
     }
 
     /// Ends the step at its end stage.

@@ -3,7 +3,7 @@
 use super::accelerations::{ContactForce, tangents};
 use super::modes::{Mode, Tangential, direction, inner, size, slip};
 use super::roots::Kind;
-use super::{Own, no_forces};
+use super::{Prepared, no_forces};
 use crate::integrator::StepError;
 use crate::kit::Row;
 use crate::one_step::OneStep;
@@ -20,20 +20,20 @@ const SAME: f64 = 1e-6;
 /// The probe of an undetermined contact is this share of the time scale of the motion ahead.
 const AHEAD: f64 = 1e-6;
 
-/// How a contact takes part in a contact problem.
+/// The law of a contact at acceleration level in a contact problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pressed {
-    /// It presses or opens.
-    Perhaps,
-    /// It presses or, where the force comes out negative, there is no such motion; contacts that may also begin to slip do either.
-    Certainly,
+enum NormalLaw {
+    /// `0 ≤ Γ_N ⟂ λ_N ≥ 0`.
+    Signorini,
+    /// `Γ_N = 0`, the sign of `λ_N` tested afterwards; contacts without slip keep Coulomb's law.
+    AssumedClosed,
 }
 
 /// Buffers of the selection.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     one_step: OneStep,
-    /// Modes each resting contact may have, and their number.
+    /// Modes each persistent contact may have, and their number.
     options: Vec<([Mode; 4], usize)>,
     chosen: Vec<Mode>,
     sticking: Vec<Mode>,
@@ -44,26 +44,26 @@ pub(super) struct Selection {
     rows: Vec<(usize, Tangential)>,
     blocks: Vec<(u64, Block)>,
     place: Vec<usize>,
-    /// Number among the resting contacts of each contact of the problem.
+    /// Number among the persistent contacts of each contact of the problem.
     posed: Vec<usize>,
     /// Forces of all rows that are condensed.
     forces: Vec<f64>,
 }
 
-impl Own {
-    /// Chooses the modes of the resting contacts; all others are open.
+impl Prepared {
+    /// Chooses the modes of the persistent contacts; all others are open.
     pub(super) fn select_modes(&mut self, system: &dyn System) -> Result<(), StepError> {
         let (end, arc) = (&self.step.end, &mut self.arc);
         arc.modes.list.fill(Mode::Open);
         self.at_rest_in_space.clear();
-        if self.resting.is_empty() {
+        if self.persistent.is_empty() {
             return Ok(());
         }
-        let resting = self.resting.iter().copied();
+        let persistent = self.persistent.iter().copied();
         let tangents = &arc.modes.tangents;
         let ng = self.step.dims.ng;
         arc.accelerations
-            .condense(end, ng, resting, |i| 1 + tangents[i]);
+            .condense(end, ng, persistent, |i| 1 + tangents[i]);
         arc.accelerations.evaluate_free_accelerations(end);
         let mut selection = std::mem::take(&mut self.impact.selection);
         self.list_options(&mut selection);
@@ -71,7 +71,10 @@ impl Own {
             .options
             .iter()
             .try_fold(1_usize, |n, (_, count)| n.checked_mul(*count));
-        let any_friction = self.resting.iter().any(|&i| self.arc.modes.tangents[i] > 0);
+        let any_friction = self
+            .persistent
+            .iter()
+            .any(|&i| self.arc.modes.tangents[i] > 0);
         let is_finite = any_friction && self.at_rest_in_space.is_empty();
         let result = match combinations {
             Some(n) if is_finite && n <= MOST_COMBINATIONS => {
@@ -80,7 +83,7 @@ impl Own {
             _ => self.solve_laws(system, &mut selection),
         };
         if result.is_ok() {
-            for (&i, mode) in self.resting.iter().zip(&selection.chosen) {
+            for (&i, mode) in self.persistent.iter().zip(&selection.chosen) {
                 self.arc.modes[i] = *mode;
             }
         }
@@ -89,11 +92,11 @@ impl Own {
         self.probe_undetermined(system)
     }
 
-    /// The modes that each resting contact may take; a contact without slip in space may slip in any direction.
+    /// The modes that each persistent contact may take; a contact without slip in space may slip in any direction.
     fn list_options(&mut self, selection: &mut Selection) {
         let end = &self.step.end;
         selection.options.clear();
-        for &i in &self.resting {
+        for &i in &self.persistent {
             let (open, closed) = (Mode::Open, Mode::Closed);
             let tangents = self.arc.modes.tangents[i];
             if tangents == 0 {
@@ -103,7 +106,7 @@ impl Own {
             let slip = slip(end, i, tangents);
             let speed = size(slip);
             let stopped = |f: &super::Detected| f.contact == i && f.kind == Kind::SlipStop;
-            let is_slow = speed <= self.scales.velocity();
+            let is_slow = speed <= self.scales.zero_velocity();
             // In the plane what passes through zero has stopped; in space it may pass beside zero.
             selection.options.push(
                 if is_slow || (tangents == 1 && self.detected.iter().any(stopped)) {
@@ -120,18 +123,20 @@ impl Own {
         }
     }
 
-    /// How far a contact is inside of the laws of a mode, as an acceleration; the second number is the freedom beyond the normal.
+    /// Smallest slack in the inequalities of a mode, as an acceleration; negative where the mode is violated.
     fn margin(&self, i: usize, carried: &ContactForce, mode: Mode, rests: bool) -> f64 {
         let pressed = carried.normal * carried.compliance[0];
         match mode {
-            Mode::Open => carried.gap,
+            Mode::Open => carried.normal_acceleration,
             Mode::Closed => pressed,
             Mode::Stick => {
                 let mu = self.step.end.contacts.law[i].mu_static;
                 let inside = mu * carried.normal - size(carried.tangent);
                 pressed.min(inside * carried.compliance[1])
             }
-            Mode::Slip(direction) if rests => pressed.min(inner(direction, carried.slip)),
+            Mode::Slip(direction) if rests => {
+                pressed.min(inner(direction, carried.tangential_acceleration))
+            }
             Mode::Slip(_) => pressed,
         }
     }
@@ -143,7 +148,7 @@ impl Own {
         selection: &mut Selection,
         combinations: usize,
     ) -> Result<(), StepError> {
-        let allowed = -0.5 * self.scales.acceleration();
+        let allowed = -0.5 * self.scales.zero_acceleration();
         let mut best = f64::NEG_INFINITY;
         let mut motions = 0;
         selection.found.clear();
@@ -151,17 +156,17 @@ impl Own {
         for number in 0..combinations {
             self.arc.modes.list.fill(Mode::Open);
             let mut left = number;
-            for (&i, (modes, count)) in self.resting.iter().zip(&selection.options) {
+            for (&i, (modes, count)) in self.persistent.iter().zip(&selection.options) {
                 self.arc.modes[i] = modes[left % count];
                 left /= count;
             }
             let arc = &mut self.arc;
             let end = &self.step.end;
-            let (modes, resting) = (&arc.modes, &self.resting);
-            // What is at rest leaves its static cone.
+            let (modes, persistent) = (&arc.modes, &self.persistent);
+            // Without slip the static coefficient holds, also where slip begins.
             let coefficient = |i: usize| {
                 let law = end.contacts.law[i];
-                let k = resting.iter().position(|r| *r == i);
+                let k = persistent.iter().position(|r| *r == i);
                 let rests = k.is_some_and(|k| selection.options[k].1 == 4);
                 if rests { law.mu_static } else { law.mu }
             };
@@ -170,7 +175,7 @@ impl Own {
                 continue;
             }
             let mut margin = f64::INFINITY;
-            for (k, &i) in self.resting.iter().enumerate() {
+            for (k, &i) in self.persistent.iter().enumerate() {
                 let carried = self.arc.accelerations.contact_force(k);
                 let rests = selection.options[k].1 == 4;
                 margin = margin.min(self.margin(i, &carried, self.arc.modes[i], rests));
@@ -194,7 +199,7 @@ impl Own {
             }
             if margin > best {
                 best = margin;
-                let chosen = self.resting.iter().map(|&i| self.arc.modes[i]);
+                let chosen = self.persistent.iter().map(|&i| self.arc.modes[i]);
                 selection.chosen.clear();
                 selection.chosen.extend(chosen);
             }
@@ -217,7 +222,7 @@ impl Own {
             tangents => 1.0 + size(slip(end, i, tangents)),
         };
         let worst = self
-            .resting
+            .persistent
             .iter()
             .copied()
             .max_by(|a, b| speed(*a).total_cmp(&speed(*b)));
@@ -231,7 +236,7 @@ impl Own {
         selection: &mut Selection,
     ) -> Result<(), StepError> {
         let ng = self.step.dims.ng;
-        let outcome = self.solve_posed(selection, |_| Some(Pressed::Perhaps));
+        let outcome = self.solve_posed(selection, |_| Some(NormalLaw::Signorini));
         if !outcome.is_solved() || outcome.multiple {
             return Err(StepError::ContactMode {
                 contact: self.contact_to_blame(system),
@@ -248,7 +253,7 @@ impl Own {
             ..
         } = &mut *selection;
         chosen.clear();
-        for (k, (&row, &i)) in place.iter().zip(&self.resting).enumerate() {
+        for (k, (&row, &i)) in place.iter().zip(&self.persistent).enumerate() {
             let pushes = z[row] > 0.0;
             chosen.push(match options[k].0[0] {
                 _ if !pushes => Mode::Open,
@@ -264,7 +269,7 @@ impl Own {
         }
         self.stick_where_possible(selection);
         let modes = &mut self.arc.modes;
-        for (&i, mode) in self.resting.iter().zip(&selection.chosen) {
+        for (&i, mode) in self.persistent.iter().zip(&selection.chosen) {
             modes[i] = *mode;
         }
         let end = &self.step.end;
@@ -272,7 +277,7 @@ impl Own {
         if !self.arc.accelerations.solve(end, mode) {
             return Err(no_forces(system, &self.step.end, &self.arc.modes.list));
         }
-        if self.resting.len() > 1 && self.resting.len() <= FEW {
+        if self.persistent.len() > 1 && self.persistent.len() <= FEW {
             return self.look_for_others(system, selection);
         }
         Ok(())
@@ -289,7 +294,7 @@ impl Own {
         let mut found = std::mem::take(&mut selection.found);
         found.clone_from(&self.work);
         let same = SAME * self.scales.acceleration.max(saltus_linear::max_abs(&found));
-        let is_other = (0..1_u32 << self.resting.len()).any(|pattern| {
+        let is_other = (0..1_u32 << self.persistent.len()).any(|pattern| {
             let presses = |k: usize| pattern >> k & 1 == 1;
             self.is_consistent(selection, presses) && {
                 let differ = found.iter().zip(&self.work).map(|(a, b)| (a - b).abs());
@@ -307,14 +312,14 @@ impl Own {
         })
     }
 
-    /// Whether there is a motion in which the resting contacts open that do not press, by their number; `work` are its accelerations.
+    /// Whether there is a motion in which the persistent contacts open that do not press, by their number; `work` are its accelerations.
     fn is_consistent(
         &mut self,
         selection: &mut Selection,
         presses: impl Fn(usize) -> bool + Copy,
     ) -> bool {
-        let none = 0.5 * self.scales.acceleration();
-        let pressing = |k: usize| presses(k).then_some(Pressed::Certainly);
+        let zero = 0.5 * self.scales.zero_acceleration();
+        let pressing = |k: usize| presses(k).then_some(NormalLaw::AssumedClosed);
         if !self.solve_posed(selection, pressing).is_solved() {
             return false;
         }
@@ -325,21 +330,21 @@ impl Own {
         accelerations.spread(rows.iter().copied().zip(z.iter().copied()), forces);
         accelerations.accelerate_with(forces, &mut self.work);
         let (_, first, delassus, w_free) = accelerations.problem();
-        (0..self.resting.len()).all(|k| {
+        (0..self.persistent.len()).all(|k| {
             let row = first[k];
             if presses(k) {
-                forces[row] * accelerations.compliance(row) >= -none
+                forces[row] * accelerations.compliance(row) >= -zero
             } else {
-                w_free[row] + dot(delassus.row(row), forces) >= -none
+                w_free[row] + dot(delassus.row(row), forces) >= -zero
             }
         })
     }
 
-    /// Solves the laws of the resting contacts that take part, by their number.
+    /// Solves the laws of the persistent contacts that take part, by their number.
     fn solve_posed(
         &self,
         selection: &mut Selection,
-        takes_part: impl Fn(usize) -> Option<Pressed>,
+        takes_part: impl Fn(usize) -> Option<NormalLaw>,
     ) -> ContactOutcome {
         self.pose_laws(selection, takes_part);
         loop {
@@ -353,8 +358,12 @@ impl Own {
         }
     }
 
-    /// Poses the laws of the resting contacts that take part, by their number.
-    fn pose_laws(&self, selection: &mut Selection, takes_part: impl Fn(usize) -> Option<Pressed>) {
+    /// Poses the laws of the persistent contacts that take part, by their number.
+    fn pose_laws(
+        &self,
+        selection: &mut Selection,
+        takes_part: impl Fn(usize) -> Option<NormalLaw>,
+    ) {
         let set = &self.step.end.contacts;
         let Selection {
             one_step,
@@ -374,13 +383,13 @@ impl Own {
         blocks.extend((0..ng).map(|_| (0, Block::Equality)));
         place.clear();
         posed.clear();
-        for (k, &i) in self.resting.iter().enumerate() {
+        for (k, &i) in self.persistent.iter().enumerate() {
             let Some(pressed) = takes_part(k) else {
                 continue;
             };
             let normal = match pressed {
-                Pressed::Perhaps => Block::Unilateral,
-                Pressed::Certainly => Block::Equality,
+                NormalLaw::Signorini => Block::Unilateral,
+                NormalLaw::AssumedClosed => Block::Equality,
             };
             place.push(rows.len());
             posed.push(k);
@@ -421,8 +430,8 @@ impl Own {
     fn reduce_coefficients(&self, selection: &mut Selection) -> bool {
         let ng = self.step.dims.ng;
         let mut any = false;
-        for (k, resting) in selection.posed.iter().enumerate() {
-            let law = self.step.end.contacts.law[self.resting[*resting]];
+        for (k, persistent) in selection.posed.iter().enumerate() {
+            let law = self.step.end.contacts.law[self.persistent[*persistent]];
             if let (id, Block::Coulomb { mu, tangents }) = selection.blocks[ng + k]
                 && mu > law.mu
                 && selection.one_step.block_state(ng + k) == BlockState::Slip
@@ -442,11 +451,11 @@ impl Own {
     /// Where forces are not unique a contact may be at its limit without slipping: contacts that do not accelerate stick, if forces
     /// inside of all cones hold them.
     fn stick_where_possible(&mut self, selection: &mut Selection) {
-        let none = 0.5 * self.scales.acceleration();
-        let (end, resting) = (&self.step.end, &self.resting);
+        let zero = 0.5 * self.scales.zero_acceleration();
+        let (end, persistent) = (&self.step.end, &self.persistent);
         let accelerations = &mut self.arc.accelerations;
         let mode_in = |list: &[Mode], i: usize| {
-            let k = resting.iter().position(|r| *r == i);
+            let k = persistent.iter().position(|r| *r == i);
             (k.map_or(Mode::Open, |k| list[k]), end.contacts.law[i].mu)
         };
         if !accelerations.solve(end, |i| mode_in(&selection.chosen, i)) {
@@ -455,9 +464,9 @@ impl Own {
         selection.sticking.clone_from(&selection.chosen);
         let mut any = false;
         for (k, mode) in selection.sticking.iter_mut().enumerate() {
-            let is_still = size(accelerations.contact_force(k).slip) <= none;
+            let is_still = size(accelerations.contact_force(k).tangential_acceleration) <= zero;
             if is_still
-                && self.at_rest_in_space.contains(&resting[k])
+                && self.at_rest_in_space.contains(&persistent[k])
                 && matches!(mode, Mode::Slip(_))
             {
                 *mode = Mode::Stick;
@@ -468,19 +477,19 @@ impl Own {
             return;
         }
         let holds = |k: usize| {
-            let i = self.resting[k];
+            let i = self.persistent[k];
             let carried = self.arc.accelerations.contact_force(k);
             let rests = self.at_rest_in_space.contains(&i);
-            self.margin(i, &carried, selection.sticking[k], rests) >= -none
+            self.margin(i, &carried, selection.sticking[k], rests) >= -zero
         };
-        if (0..self.resting.len()).all(holds) {
+        if (0..self.persistent.len()).all(holds) {
             std::mem::swap(&mut selection.chosen, &mut selection.sticking);
         }
     }
 
     /// Contacts with neither force nor acceleration: closed where their gap, left free, would accelerate together a moment later.
     fn probe_undetermined(&mut self, system: &dyn System) -> Result<(), StepError> {
-        let none = self.scales.acceleration();
+        let zero = self.scales.zero_acceleration();
         let (end, ng) = (&self.step.end, self.step.dims.ng);
         let arc = &mut self.arc;
         if !arc.accelerations.evaluate(end, ng, &arc.modes) {
@@ -489,18 +498,18 @@ impl Own {
         self.arc.accelerations.accelerate(&mut self.work);
         let mut undetermined = std::mem::take(&mut self.impact.selection.place);
         undetermined.clear();
-        for &i in &self.resting {
+        for &i in &self.persistent {
             let closed = self.arc.accelerations.contacts().iter();
             let force = closed
                 .enumerate()
                 .find(|(_, c)| **c == i)
                 .map(|(k, _)| self.arc.accelerations.contact_force(k));
             let is_undetermined = match force {
-                Some(carried) => carried.normal * carried.compliance[0] <= none,
+                Some(carried) => carried.normal * carried.compliance[0] <= zero,
                 None => {
                     let row = Row::Normal(i, end.contacts.first_row[i]);
                     let (matrix, r) = end.row(row);
-                    matrix.dot(r, &self.work) + end.bias(row) <= none
+                    matrix.dot(r, &self.work) + end.bias(row) <= zero
                 }
             };
             if is_undetermined {
@@ -518,21 +527,21 @@ impl Own {
     }
 
     fn probe(&mut self, system: &dyn System, undetermined: &[usize]) -> Result<(), StepError> {
-        let none = self.scales.acceleration();
+        let zero = self.scales.zero_acceleration();
         let ng = self.step.dims.ng;
         self.extrapolate(system)?;
         for &i in undetermined {
             let kept = self.arc.modes[i];
             self.arc.modes[i] = Mode::Open;
             let arc = &mut self.arc;
-            if !arc.accelerations.evaluate(&arc.work, ng, &arc.modes) {
-                return Err(no_forces(system, &arc.work, &arc.modes.list));
+            if !arc.accelerations.evaluate(&arc.trial, ng, &arc.modes) {
+                return Err(no_forces(system, &arc.trial, &arc.modes.list));
             }
             arc.accelerations.accelerate(&mut self.work);
-            let row = Row::Normal(i, arc.work.contacts.first_row[i]);
-            let (matrix, r) = arc.work.row(row);
-            let gamma = matrix.dot(r, &self.work) + arc.work.bias(row);
-            if gamma < -none {
+            let row = Row::Normal(i, arc.trial.contacts.first_row[i]);
+            let (matrix, r) = arc.trial.row(row);
+            let gamma = matrix.dot(r, &self.work) + arc.trial.bias(row);
+            if gamma < -zero {
                 arc.modes[i] = match kept {
                     Mode::Open if arc.modes.tangents[i] > 0 => Mode::Stick,
                     Mode::Open => Mode::Closed,
@@ -555,15 +564,15 @@ impl Own {
         let d = AHEAD * time;
         for j in 0..self.work.len() {
             let (v, a) = (end.v[j], self.work[j]);
-            arc.work.v[j] = v + d * a;
+            arc.trial.v[j] = v + d * a;
             self.work[j] = d * v + 0.5 * d * d * a;
         }
-        arc.work.take_contacts(end);
-        arc.work.retract(system, end, &self.work, end.t + d);
-        arc.work.place(system, super::NAME)?;
-        arc.work.place_laws(system);
-        arc.work.evaluate_force(system)?;
-        arc.work.evaluate_bias(system);
+        arc.trial.take_contacts(end);
+        arc.trial.retract(system, end, &self.work, end.t + d);
+        arc.trial.place(system, super::NAME)?;
+        arc.trial.place_laws(system);
+        arc.trial.evaluate_force(system)?;
+        arc.trial.evaluate_bias(system);
         Ok(())
     }
 }

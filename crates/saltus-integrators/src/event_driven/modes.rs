@@ -27,7 +27,7 @@ pub(super) struct ContactModes {
     pub(super) list: Vec<Mode>,
     /// Tangents with friction of each contact: 0, 1 or 2.
     pub(super) tangents: Vec<usize>,
-    /// Slip [m/s] up to which a direction is that of the mode.
+    /// Slip [m/s] below which its direction is undefined, and the last one kept.
     pub(super) slowest: f64,
 }
 

@@ -3,7 +3,7 @@
 //! A force or a slip must be beyond zero by more than round-off to count. The instant of the event is where it passed zero, a moment
 //! before; what happens there is decided where it counts.
 
-use super::Own;
+use super::Prepared;
 use super::modes::{Mode, inner, size, slip};
 use crate::integrator::StepError;
 use crate::kit::{Row, Stage};
@@ -11,17 +11,17 @@ use saltus_system::{State, System};
 
 /// Points of a piece at which events are looked for.
 const SAMPLES: u32 = 8;
-/// How far behind the end of a piece, as a share of it, a force that has passed zero there has to count.
+/// How far beyond the end of a piece, as a share of it, a force that has passed zero there has to be beyond its threshold.
 const CONTINUED: f64 = 1e-3;
-/// Share of a time within which a force that passes from one side of zero to the other, beyond what counts on both, jumps.
+/// Relative interval of time in which a change of sign beyond both thresholds is a discontinuity.
 const JUMP: f64 = 4.0 * f64::EPSILON;
-/// Points between two of them where a contact has passed through its obstacle and back.
+/// Points between two samples, where a contact has passed through its obstacle and back.
 const FINE: u32 = 32;
 /// Most halvings of an interval.
 const HALVINGS: u32 = 200;
 /// Most points at which the zero of a force or a slip is sought.
-const SECANTS: u32 = 120;
-/// Forces, slips and margins of friction below this share of what counts are zero.
+const REGULA_FALSI: u32 = 120;
+/// Forces, slips and margins of friction below this share of their thresholds end the search.
 const ZERO: f64 = 1e-7;
 
 /// Why an arc ends.
@@ -58,7 +58,7 @@ pub(super) struct Detected {
 /// Where the modes after an event are decided, if that is not its instant.
 #[derive(Debug, Default)]
 pub(super) struct Decision {
-    pub(super) is_ahead: bool,
+    pub(super) is_after_event: bool,
     pub(super) state: State,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn gaps_at(stage: &Stage, gaps: &mut Vec<(f64, f64)>) {
     gaps.extend((0..set.len()).map(|i| (set.gap[i], set.normal_velocity(i, &stage.v))));
 }
 
-impl Own {
+impl Prepared {
     /// The first event on the piece just integrated between `first` and `last` \[s\] from its start: the time from there.
     pub(super) fn search(
         &mut self,
@@ -100,7 +100,7 @@ impl Own {
         first: f64,
         last: f64,
     ) -> Result<Option<f64>, StepError> {
-        self.decision.is_ahead = false;
+        self.decision.is_after_event = false;
         if self.arc.modes.list.is_empty() {
             return Ok(None);
         }
@@ -162,7 +162,7 @@ impl Own {
     /// Whether all gaps, which are parabolas, stay open for `h` \[s\] in free flight.
     fn stays_open(&self, h: f64) -> bool {
         let (set, a) = (&self.step.start.contacts, self.arc.acceleration());
-        let none = self.scales.gap();
+        let zero = self.scales.zero_gap();
         self.gaps[0].iter().enumerate().all(|(i, &(gap, u))| {
             let gamma = set.directions.dot(set.first_row[i], a);
             let bottom = if gamma > 0.0 {
@@ -170,7 +170,7 @@ impl Own {
             } else {
                 h
             };
-            gap > none && gap + bottom * (u + 0.5 * gamma * bottom) > none
+            gap > zero && gap + bottom * (u + 0.5 * gamma * bottom) > zero
         })
     }
 
@@ -196,7 +196,7 @@ impl Own {
             }
         }
         self.detected.clear();
-        self.decision.is_ahead = false;
+        self.decision.is_after_event = false;
         Ok(None)
     }
 
@@ -204,7 +204,7 @@ impl Own {
     /// of its obstacle at both is inside, on its way in. Keeps the gaps at `b`.
     fn find_dip(&mut self, system: &dyn System, a: f64, b: f64) -> Result<Option<f64>, StepError> {
         let [before, mut now] = std::mem::take(&mut self.gaps);
-        gaps_at(&self.arc.work, &mut now);
+        gaps_at(&self.arc.trial, &mut now);
         let mut found: Option<f64> = None;
         for (i, &(g0, u0)) in before.iter().enumerate() {
             let (g1, u1) = now[i];
@@ -221,8 +221,8 @@ impl Own {
                     break;
                 }
                 self.arc.evaluate_dense_output(system, m, false)?;
-                let set = &self.arc.work.contacts;
-                let (gap, u) = (set.gap[i], set.normal_velocity(i, &self.arc.work.v));
+                let set = &self.arc.trial.contacts;
+                let (gap, u) = (set.gap[i], set.normal_velocity(i, &self.arc.trial.v));
                 let out_of_reach = gap > 0.0 && gap > 2.0 * u.abs() * (high - low);
                 if u < 0.0 && gap < 0.0 {
                     found = Some(found.map_or(m, |other| other.min(m)));
@@ -297,7 +297,7 @@ impl Own {
         }
         closing.zero = f64::NAN;
         if let Some(i) = closing.contact {
-            let work = &self.arc.work;
+            let work = &self.arc.trial;
             let u = work.contacts.normal_velocity(i, &work.v);
             if u < 0.0 {
                 closing.speed = -u;
@@ -313,7 +313,9 @@ impl Own {
         if !arc.is_flat {
             return self.scales.length;
         }
-        let (matrix, row) = arc.work.row(Row::Normal(i, arc.work.contacts.first_row[i]));
+        let (matrix, row) = arc
+            .trial
+            .row(Row::Normal(i, arc.trial.contacts.first_row[i]));
         let terms = matrix.cols(row).iter().zip(matrix.values(row));
         terms.map(|(&j, w)| w.abs() * arc.size_of_terms(j, s)).sum()
     }
@@ -328,45 +330,49 @@ impl Own {
         b: f64,
     ) -> Result<f64, StepError> {
         let State { t, q, v } = &mut self.decision.state;
-        *t = self.arc.work.t;
-        q.clone_from(&self.arc.work.q);
-        v.clone_from(&self.arc.work.v);
+        *t = self.arc.trial.t;
+        q.clone_from(&self.arc.trial.q);
+        v.clone_from(&self.arc.trial.v);
         let mut first = b;
         for k in 0..self.detected.len() {
             let event = self.detected[k];
-            let [before, near, after] = [a, last, b].map(|s| self.beyond_at(system, event, s));
+            let [before, near, after] = [a, last, b].map(|s| self.margin_of_at(system, event, s));
             let (before, near, after) = (before?, near?, after?);
             // What counts on both sides of round-off jumps, and is at `b`.
             let jumps = near > 1.0 && b - last <= JUMP * b;
             if before >= 0.0 && after < 0.0 && !jumps {
-                let zero = self.secants(system, event, [(a, before), (b, after)])?;
+                let zero = self.regula_falsi(system, event, [(a, before), (b, after)])?;
                 first = first.min(zero);
             }
         }
-        // Where the arc begins, something passes zero that was decided there.
-        self.decision.is_ahead = first > 0.0 && first < b;
-        Ok(if self.decision.is_ahead { first } else { b })
+        // A zero where the arc begins is the event that was handled there.
+        self.decision.is_after_event = first > 0.0 && first < b;
+        Ok(if self.decision.is_after_event {
+            first
+        } else {
+            b
+        })
     }
 
-    fn beyond_at(
+    fn margin_of_at(
         &mut self,
         system: &dyn System,
         event: Detected,
         s: f64,
     ) -> Result<f64, StepError> {
         self.arc.evaluate_dense_output(system, s, true)?;
-        Ok(self.beyond(event))
+        Ok(self.margin_of(event))
     }
 
     /// Where `event` passes zero between the two points, by secants that keep it between them.
-    fn secants(
+    fn regula_falsi(
         &mut self,
         system: &dyn System,
         event: Detected,
         [mut left, mut right]: [(f64, f64); 2],
     ) -> Result<f64, StepError> {
         let mut side = 0;
-        for k in 0..SECANTS {
+        for k in 0..REGULA_FALSI {
             let ((a, before), (b, after)) = (left, right);
             if b - a <= 2.0 * f64::EPSILON * b || before <= ZERO {
                 break;
@@ -379,7 +385,7 @@ impl Own {
                 0.5 * (a + b)
             };
             self.arc.evaluate_dense_output(system, m, true)?;
-            let value = self.beyond(event);
+            let value = self.margin_of(event);
             // The end that stays where it is counts half.
             if value >= 0.0 {
                 left = (m, value);
@@ -398,27 +404,27 @@ impl Own {
         Ok(left.0)
     }
 
-    /// How far the force or slip of an event is from zero where the arc was looked at with forces, in shares of what counts; the
-    /// event is where it is negative.
-    pub(super) fn beyond(&self, event: Detected) -> f64 {
+    /// Margin of the force or slip of an event over its threshold, where the arc was looked at with forces: negative is beyond zero, and
+    /// below −1 it counts.
+    pub(super) fn margin_of(&self, event: Detected) -> f64 {
         let arc = &self.arc;
         let i = event.contact;
         let member = arc.accelerations.contacts().iter().position(|c| *c == i);
         let Some(carried) = member.map(|k| arc.accelerations.contact_force(k)) else {
             return 0.0;
         };
-        let none = self.scales.acceleration();
+        let zero = self.scales.zero_acceleration();
         match (event.kind, arc.modes[i]) {
             (Kind::SlipStop, Mode::Slip(direction)) => {
-                let slip = slip(&arc.work, i, arc.modes.tangents[i]);
-                inner(direction, slip) / self.scales.slip()
+                let slip = slip(&arc.trial, i, arc.modes.tangents[i]);
+                inner(direction, slip) / self.scales.zero_slip()
             }
             (Kind::StickBreak, _) => {
-                let mu = arc.work.contacts.law[i].mu_static;
+                let mu = arc.trial.contacts.law[i].mu_static;
                 let margin = mu * carried.normal - size(carried.tangent);
-                margin * carried.compliance[1] / none
+                margin * carried.compliance[1] / zero
             }
-            _ => carried.normal * carried.compliance[0] / none,
+            _ => carried.normal * carried.compliance[0] / zero,
         }
     }
 
@@ -442,22 +448,22 @@ impl Own {
         mut has_forces: bool,
     ) -> Result<bool, StepError> {
         let mut passed = false;
-        let deep = 10.0 * self.scales.gap();
+        let deep = 10.0 * self.scales.zero_gap();
         for i in 0..self.arc.modes.len() {
             if self.arc.modes[i] != Mode::Open {
                 continue;
             }
-            let set = &self.arc.work.contacts;
+            let set = &self.arc.trial.contacts;
             let gap = set.gap[i];
             if gap >= 0.0 {
                 continue;
             }
-            let u = set.normal_velocity(i, &self.arc.work.v);
+            let u = set.normal_velocity(i, &self.arc.trial.v);
             if u >= 0.0 {
                 passed |= gap < -deep && self.step.start.contacts.gap[i] >= -deep;
                 continue;
             }
-            if gap > -self.scales.gap() && self.may_graze(u) {
+            if gap > -self.scales.zero_gap() && self.may_graze(u) {
                 if !has_forces {
                     self.arc.evaluate_dense_output(system, s, true)?;
                     has_forces = true;
@@ -477,23 +483,24 @@ impl Own {
 
     /// Whether a contact may turn before it is deeper than a gap that counts, at the largest acceleration of the motion.
     fn may_graze(&self, u: f64) -> bool {
-        u * u < 4.0 * self.scales.acceleration * self.scales.gap() || -u <= self.scales.velocity()
+        u * u < 4.0 * self.scales.acceleration * self.scales.zero_gap()
+            || -u <= self.scales.zero_velocity()
     }
 
     /// Whether an approach is none: it turns before it counts, or it is round-off of a contact that touches without force.
     fn is_grazing(&self, u: f64, gamma: f64) -> bool {
-        let none = self.scales.acceleration();
-        (gamma > none && u * u < 2.0 * gamma * self.scales.gap())
-            || (-u <= self.scales.velocity() && gamma >= -none)
+        let zero = self.scales.zero_acceleration();
+        (gamma > zero && u * u < 2.0 * gamma * self.scales.zero_gap())
+            || (-u <= self.scales.zero_velocity() && gamma >= -zero)
     }
 
     /// Acceleration of the gap of a contact where the arc was looked at with forces.
     fn gap_acceleration_in_arc(&mut self, i: usize) -> f64 {
         let arc = &mut self.arc;
         arc.accelerations.accelerate(&mut self.work);
-        let row = Row::Normal(i, arc.work.contacts.first_row[i]);
-        let (matrix, r) = arc.work.row(row);
-        matrix.dot(r, &self.work) + arc.work.bias(row)
+        let row = Row::Normal(i, arc.trial.contacts.first_row[i]);
+        let (matrix, r) = arc.trial.row(row);
+        matrix.dot(r, &self.work) + arc.trial.bias(row)
     }
 
     /// Closed contacts that open, stop, or begin to slip.
@@ -507,7 +514,7 @@ impl Own {
             };
             for kind in [Some(Kind::Force), change].into_iter().flatten() {
                 let event = Detected { contact, kind };
-                if self.beyond(event) < -1.0 {
+                if self.margin_of(event) < -1.0 {
                     self.detected.push(event);
                 }
             }

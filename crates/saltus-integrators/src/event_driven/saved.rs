@@ -1,10 +1,10 @@
 //! The hidden variables of the scheme, for runs that go on.
 
-use super::Own;
+use super::Prepared;
 use super::accumulation::TimeStepping;
 use super::scales::Scales;
 
-impl Own {
+impl Prepared {
     /// Appends what [`load`](Self::load) takes up.
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
         self.step.save(memory);

@@ -1,4 +1,4 @@
-//! Sizes of the motion, and what is none beside them.
+//! Sizes of the motion, and the thresholds of zero beside them.
 
 /// What sizes are compared with: running maxima over the motion.
 #[derive(Debug, Clone, Copy, Default)]
@@ -12,23 +12,23 @@ pub(super) struct Scales {
 }
 
 impl Scales {
-    /// A gap below this is closed.
-    pub(super) fn gap(&self) -> f64 {
+    /// A gap below this is zero: the contact is closed.
+    pub(super) fn zero_gap(&self) -> f64 {
         1e-10 * self.length
     }
 
-    /// A relative velocity below this is none.
-    pub(super) fn velocity(&self) -> f64 {
+    /// A relative velocity below this is zero.
+    pub(super) fn zero_velocity(&self) -> f64 {
         1e-9 * self.speed
     }
 
     /// A slip beyond this has changed its sign.
-    pub(super) fn slip(&self) -> f64 {
+    pub(super) fn zero_slip(&self) -> f64 {
         1e-12 * self.speed
     }
 
-    /// A relative acceleration below this is none; times the effective mass, a force.
-    pub(super) fn acceleration(&self) -> f64 {
+    /// A relative acceleration below this is zero; times the effective mass, a force.
+    pub(super) fn zero_acceleration(&self) -> f64 {
         1e-9 * self.acceleration
     }
 }

@@ -378,7 +378,7 @@ impl Arc {
     fn pass_along_tangent(&mut self, method: Method, h: f64) {
         // Nothing is known of the motion behind.
         self.suggestion[method as usize] = f64::MAX;
-        let mut polynomial = self.begin_segment(h);
+        let mut polynomial = self.begin_piece_of(h);
         let rate = self.rates.row(0);
         for (i, x) in rate.iter().enumerate() {
             polynomial[i][0] = h * x;

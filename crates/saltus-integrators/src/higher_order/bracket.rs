@@ -189,7 +189,8 @@ impl Bracket {
         let middle = &mut self.middle;
         step.reactions.add(problem, 1.0);
         step.reactions.prove(problem, middle, &self.v);
-        step.reactions.leave(max_abs(&self.work));
+        step.reactions
+            .include_momentum_residual(max_abs(&self.work));
         problem.respond_without_constraints(&mut step.jump);
         let n = middle.contacts.len();
         for list in [&mut self.before, &mut self.after, &mut self.impulse] {

@@ -369,7 +369,7 @@ impl EventLoop {
         for (i, first) in piece.end.contacts.first_row.iter().enumerate() {
             reactions.normal[i] += piece.row[*first];
         }
-        reactions.leave(piece.dynamics);
+        reactions.include_momentum_residual(piece.dynamics);
         axpy(1.0, &piece.xi, &mut self.step.xi);
         self.totals.works.include(piece.works);
         self.totals.redundant = self.totals.redundant.max(piece.redundant);

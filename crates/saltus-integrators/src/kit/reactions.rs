@@ -187,7 +187,7 @@ impl StepReactions {
         self.prove(problem, rows, v);
         let residual =
             problem.momentum_residual(forces, (v_free, v), &mut self.scratch, &mut self.momentum);
-        self.leave(residual);
+        self.include_momentum_residual(residual);
     }
 
     /// Adds the residuals of a solved problem in forces and accelerations, over a time `h` \[s\], at the acceleration `a = a_free + M⁻¹ B z`.
@@ -201,7 +201,7 @@ impl StepReactions {
         self.proof.include(problem.examine(stage, a).over(h));
         let residual =
             problem.momentum_residual(stage, (a_free, a), &mut self.scratch, &mut self.momentum);
-        self.leave(h * residual);
+        self.include_momentum_residual(h * residual);
     }
 
     /// Adds the residuals of the laws of a solved problem at `v`, with directions `rows`.
@@ -215,7 +215,7 @@ impl StepReactions {
     }
 
     /// Adds a residual of the balance of momentum [N·s]; the largest is kept.
-    pub(crate) fn leave(&mut self, residual: f64) {
+    pub(crate) fn include_momentum_residual(&mut self, residual: f64) {
         self.dynamics = worse(self.dynamics, residual);
     }
 

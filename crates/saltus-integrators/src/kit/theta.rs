@@ -271,19 +271,24 @@ impl ThetaDynamics {
         if !self.has_tangents {
             self.evaluate_tangents(system);
         }
-        self.iteration.clear();
-        self.iteration.add_scaled(1.0, &self.mass);
-        self.iteration
-            .add_scaled(rule.duration() * rule.weight(), &self.damping);
+        let (mass, damping) = (
+            (1.0, &self.mass),
+            (rule.duration() * rule.weight(), &self.damping),
+        );
+        let (stiffness, mass_gradient) = (
+            (rule.duration() * rule.turn(), &self.stiffness),
+            (rule.turn(), &self.mass_gradient),
+        );
         // In flat coordinates the tangent of the retraction is the identity.
         let gradient = if self.is_flat {
+            self.iteration
+                .set_sum([mass, damping, stiffness, mass_gradient]);
             &mut self.iteration
         } else {
-            self.gradient.clear();
+            self.iteration.set_sum([mass, damping]);
+            self.gradient.set_sum([stiffness, mass_gradient]);
             &mut self.gradient
         };
-        gradient.add_scaled(rule.duration() * rule.turn(), &self.stiffness);
-        gradient.add_scaled(rule.turn(), &self.mass_gradient);
         if let Some(add) = curvature {
             add(&mut Shifted {
                 sink: gradient,

@@ -394,7 +394,8 @@ impl ThetaScheme {
             law,
             ..
         } = self;
-        step.reactions.leave(max_abs(&self.balance));
+        step.reactions
+            .include_momentum_residual(max_abs(&self.balance));
         if self.is_posed {
             step.reactions.prove(problem, law, &self.v);
             problem.respond_by_contacts(&mut step.jump);

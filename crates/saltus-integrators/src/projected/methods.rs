@@ -174,7 +174,7 @@ impl ProjectedMoreauJean {
     fn prove(&mut self) {
         let reactions = &mut self.step.reactions;
         reactions.prove(&mut self.problem, &self.law, &self.v);
-        reactions.leave(self.dynamics);
+        reactions.include_momentum_residual(self.dynamics);
     }
 
     /// Ends the step, whose end is placed but for its mass.

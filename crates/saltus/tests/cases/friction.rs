@@ -100,6 +100,40 @@ fn block_on_belt() {
     }
 }
 
+#[test]
+fn weakening_friction() {
+    let (g, mu, w, v0) = (9.81, 0.4, 5.0_f64, 3.0);
+    let stop = w / (mu * g) * (w / (w - v0)).ln();
+    let way = w * stop - v0 * w / (mu * g);
+    close("README: stop", stop, 1.167_547, 5e-7);
+    close("README: way", way, 2.015_104, 5e-7);
+    let exact = |t: f64| w - (w - v0) * (mu * g * t / w).exp();
+    // Scheme, and its error of the velocity at 1 s over h^order.
+    for (scheme, order, factor) in [
+        ("moreau-jean", 2, 0.2),
+        ("adaptive-moreau-jean", 2, 0.1),
+        ("half-explicit", 2, 0.5),
+        ("moreau-jean-projected", 1, 1.5),
+        ("event-driven", 2, 1e-8),
+    ] {
+        for step in [4e-3, 2e-3, 1e-3] {
+            let (scheme, h) = (
+                format!("simulation.scheme={scheme}"),
+                format!("simulation.step={step}"),
+            );
+            let ran = run("weakening-friction", &[&scheme, &h]);
+            let times = ran.column("t");
+            let k = times.iter().position(|t| *t >= 1.0 - 1e-9).unwrap();
+            let error = factor * step.powi(order);
+            close(&scheme, ran.column("v.x")[k], exact(times[k]), error);
+            assert_eq!(ran.last("v.x"), 0.0, "{scheme}");
+            close(&scheme, ran.last("q.x"), way, 10.0 * error + step * step);
+            let stops = turns(&ran.column("state.floor"), SLIP, STICK);
+            close(&scheme, times[stops[0]], stop, step);
+        }
+    }
+}
+
 /// Position on the spring at `t`, from the turning points.
 fn spring_coulomb_exact(t: f64) -> f64 {
     let (omega, delta) = (10.0, 0.3 * 9.81 / 100.0);

@@ -414,3 +414,42 @@ fn every_contact_of_the_cradle_hits_whatever_the_scheme() {
         assert_eq!(hits, [1; 4], "{scheme}");
     }
 }
+
+/// One impact per period, always at the same phase.
+#[test]
+fn shaking_table() {
+    let (g, period, e) = (9.81, 0.2, 0.5);
+    let (before, impulse) = (-g * period / (1.0 + e), g * period);
+    close("README: velocity", before, -1.308, 1e-12);
+    close("README: impulse", impulse, 1.962, 1e-12);
+    // Scheme, error of the instant and of the velocity.
+    for (scheme, late, slow) in [
+        ("event-driven", 1e-12, 1e-12),
+        ("higher-order", 1e-12, 1e-12),
+        ("moreau-jean", 2e-4, 1e-3),
+        ("moreau-jean-projected", 2e-4, 1e-3),
+        ("schatzman-paoli", 2e-4, 1e-3),
+        ("nonsmooth-newmark", 2e-4, 1e-3),
+        ("nonsmooth-generalized-alpha", 2e-4, 1e-3),
+        ("half-explicit", 2e-4, 1e-3),
+        ("adaptive-moreau-jean", 2e-4, 1e-3),
+        ("splitting", 2e-4, 1e-3),
+    ] {
+        let scheme = format!("simulation.scheme={scheme}");
+        let ran = run("shaking-table", &[&scheme, "simulation.step=1e-4"]);
+        let impacts = ran.impacts("table");
+        // The last one comes at the end, or just after it.
+        assert!(
+            matches!(impacts.len(), 49 | 50),
+            "{scheme}: {}",
+            impacts.len()
+        );
+        let hit = &impacts[48];
+        close(&scheme, hit.t, 9.8, late);
+        close(&scheme, hit.velocity_before, before, slow);
+        close(&scheme, hit.impulse, impulse, slow);
+        let work = ran.outcome().energy.work_moving / impacts.len() as f64;
+        let table = impulse * (g * period / 2.0 + e * before);
+        close(&scheme, work, table, 0.03 * table);
+    }
+}
