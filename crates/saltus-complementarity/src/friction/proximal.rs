@@ -82,7 +82,7 @@ impl<const D: usize> Newton<D> {
     }
 
     /// Counted operations of one Newton step in contact space with all contacts active, from the symbolic factorisation.
-    pub fn predict(&mut self, solver: &SolverState<'_, D>) -> f64 {
+    pub fn predict(&mut self, solver: &mut SolverState<'_, D>) -> f64 {
         self.tangent.predict(solver) + 4.0 * solver.p.product_work()
     }
 
