@@ -107,7 +107,7 @@ impl<const D: usize> Portfolio<D> {
             ),
             (Method::Gradient(gradient), 40.0 * iteration),
             (Method::Splitting(None), step + 120.0 * iteration),
-            (Method::Proximal(functions[0], weight), 30.0 * step),
+            (Method::Proximal(functions[1], weight), 30.0 * step),
             (Method::FromBest(functions, Weight::new(1e-3)), 12.0 * step),
             (Method::InteriorPoint, 40.0 * step),
         ];

@@ -64,6 +64,11 @@ impl<const D: usize> BlockLu<D> {
         self.pattern.flops(D)
     }
 
+    /// Operations that take as long as [`analyse`](Self::analyse).
+    pub fn analysis_work(&self) -> f64 {
+        self.pattern.analysis_work()
+    }
+
     /// Factorises; `row(i, put)` sends the blocks of row `i` as `put(column, block)`. False where a diagonal block is singular.
     pub fn factorise(
         &mut self,

@@ -31,6 +31,9 @@ impl Lists {
     }
 }
 
+/// Operations that take as long as the analysis of one block of the factors.
+const ANALYSIS_WORK: f64 = 100.0;
+
 impl Pattern {
     /// Finds order and pattern. `start`, `index`: neighbours of each row, ascending, itself included.
     pub fn analyse(&mut self, start: &[usize], index: &[usize]) {
@@ -114,6 +117,11 @@ impl Pattern {
     /// Floating-point operations of an LU factorisation with blocks of dimension `d`.
     pub fn flops(&self, d: usize) -> f64 {
         self.scalar_flops * (d * d * d) as f64
+    }
+
+    /// Operations that take as long as [`analyse`](Self::analyse).
+    pub fn analysis_work(&self) -> f64 {
+        ANALYSIS_WORK * (self.rows() + self.above()) as f64
     }
 
     /// Blocks above the diagonal.

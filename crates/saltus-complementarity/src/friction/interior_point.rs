@@ -152,8 +152,8 @@ fn times(m: &Block<3>, x: &Lorentz) -> Lorentz {
     m.map(|line| line.iter().zip(x).map(|(a, b)| a * b).sum())
 }
 
-/// The largest step in [0, 1] that keeps `x + α dx` in the cone, times `fraction`.
-fn step_to_boundary(x: &Lorentz, dx: &Lorentz, fraction: f64) -> f64 {
+/// The largest step in [0, `most`] that keeps `x + α dx` in the cone, times `fraction`.
+fn step_to_boundary(x: &Lorentz, dx: &Lorentz, fraction: f64, most: f64) -> f64 {
     let inside = |alpha: f64| {
         let mut p = *x;
         for (p, d) in p.iter_mut().zip(dx) {
@@ -161,10 +161,10 @@ fn step_to_boundary(x: &Lorentz, dx: &Lorentz, fraction: f64) -> f64 {
         }
         p[0] > norm(&p[1..])
     };
-    if inside(1.0 / fraction) {
-        return 1.0;
+    if inside(most / fraction) {
+        return most;
     }
-    let (mut low, mut high) = (0.0, 1.0 / fraction);
+    let (mut low, mut high) = (0.0, most / fraction);
     for _ in 0..50 {
         let middle = 0.5 * (low + high);
         if inside(middle) {
@@ -176,8 +176,11 @@ fn step_to_boundary(x: &Lorentz, dx: &Lorentz, fraction: f64) -> f64 {
             break;
         }
     }
-    (low * fraction).min(1.0)
+    low * fraction
 }
+
+/// Counted operations of one iteration on one cone.
+const CONE_WORK: f64 = 3000.0;
 
 /// Contribution of one contact to the linear system.
 struct Local<const D: usize> {
@@ -361,9 +364,8 @@ fn follow<const D: usize>(solver: &mut SolverState<'_, D>, second_order: bool) -
         let steps = |dx: &[Lorentz], dy: &[Lorentz], fraction: f64| {
             let mut alpha = 1.0_f64;
             for i in 0..dx.len() {
-                alpha = alpha
-                    .min(step_to_boundary(&flat_x[i], &dx[i], fraction))
-                    .min(step_to_boundary(&flat_y[i], &dy[i], fraction));
+                alpha = step_to_boundary(&flat_x[i], &dx[i], fraction, alpha);
+                alpha = step_to_boundary(&flat_y[i], &dy[i], fraction, alpha);
             }
             alpha
         };
@@ -438,7 +440,7 @@ fn follow<const D: usize>(solver: &mut SolverState<'_, D>, second_order: bool) -
         tau = duality_measure(&moved(&flat_x, &dx, alpha), &flat(&y))
             .abs()
             .min(tau);
-        solver.work += 12.0 * p.product_work();
+        solver.work += 12.0 * p.product_work() + CONE_WORK * (parts * n) as f64;
     }
     Stop::Stalled
 }

@@ -28,6 +28,9 @@ pub(crate) struct Newton<const D: usize> {
     x: Vec<[f64; D]>,
 }
 
+/// Full steps without a smaller residual before the line search begins, which at a kink of `F` may go to and fro for ever.
+const FULL_STEPS: u64 = 3;
+
 /// Outcome of an inner Newton iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inner {
@@ -79,7 +82,7 @@ impl<const D: usize> Newton<D> {
     }
 
     /// Counted operations of one Newton step in contact space with all contacts active, from the symbolic factorisation.
-    pub fn predict(&mut self, solver: &SolverState<'_, D>) -> f64 {
+    pub fn predict(&mut self, solver: &mut SolverState<'_, D>) -> f64 {
         self.tangent.predict(solver) + 4.0 * solver.p.product_work()
     }
 
@@ -148,7 +151,7 @@ impl<const D: usize> Newton<D> {
         }
     }
 
-    /// Newton's method with a non-monotone line search on the problem with center and weight `s`, from `r`.
+    /// Newton's method, full steps first and then a non-monotone line search, on the problem with center and weight `s`, from `r`.
     /// Returns how it ended and the number of steps.
     fn inner(
         &mut self,
@@ -166,6 +169,7 @@ impl<const D: usize> Newton<D> {
         (self.u, self.f) = (u, f);
         let mut history = [merit; 5];
         let mut halved = (merit, 0);
+        let mut least = (merit, 0);
         for step in 0..limit {
             let moved = distance(r, center);
             let goal = (0.05 * solver.tolerance).max(0.1 * s * moved);
@@ -184,6 +188,10 @@ impl<const D: usize> Newton<D> {
                 return (Inner::Failed, step);
             }
             solver.iterations += 1;
+            if merit < least.0 {
+                least = (merit, step);
+            }
+            let takes_full_step = step - least.1 < FULL_STEPS;
             let reference = history.iter().fold(0.0_f64, |a, b| a.max(*b));
             let mut chosen = (f64::INFINITY, 1.0);
             let mut factor = 1.0;
@@ -192,7 +200,7 @@ impl<const D: usize> Newton<D> {
                 if m < chosen.0 {
                     chosen = (m, factor);
                 }
-                if m <= (1.0 - 1e-4 * factor) * reference {
+                if m <= (1.0 - 1e-4 * factor) * reference || takes_full_step && m.is_finite() {
                     break;
                 }
                 factor *= 0.5;
@@ -302,7 +310,7 @@ impl<const D: usize> Newton<D> {
     }
 }
 
-/// The weight `s` of the proximal term and the state of its control, which avoids oscillation between two decades.
+/// The weight `s` of the proximal term and the state of its control, which avoids oscillation between two weights.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weight {
     s: f64,
@@ -310,6 +318,8 @@ pub(crate) struct Weight {
     /// Converged inner iterations for which `s` is still not reduced.
     hold: u32,
     hold_length: u32,
+    /// Whether an inner iteration has failed: `s` is then reduced less at a time than it is increased after a failure.
+    has_failed: bool,
 }
 
 impl Weight {
@@ -319,6 +329,7 @@ impl Weight {
             failures: 0,
             hold: 0,
             hold_length: 0,
+            has_failed: false,
         }
     }
 
@@ -326,6 +337,7 @@ impl Weight {
     fn adapt(&mut self, converged: bool, steps: u64) -> bool {
         if !converged {
             self.failures += 1;
+            self.has_failed = true;
             self.s = (10.0 * self.s).min(1e3);
             if self.failures >= 2 {
                 self.hold_length = (self.hold_length + 1).min(8);
@@ -342,7 +354,7 @@ impl Weight {
         if self.hold > 0 {
             self.hold -= 1;
         } else if steps <= 6 {
-            self.s *= 0.1;
+            self.s *= if self.has_failed { 0.3 } else { 0.1 };
         } else if steps <= 12 {
             self.s *= 0.3;
         }

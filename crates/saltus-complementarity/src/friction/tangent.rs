@@ -18,15 +18,15 @@ pub(crate) struct Tangent<const D: usize> {
 }
 
 impl<const D: usize> Tangent<D> {
-    /// Counted operations of one factorisation with all contacts active.
-    pub fn predict(&mut self, solver: &SolverState<'_, D>) -> f64 {
+    /// Counted operations of one factorisation with all contacts active, its analysis included.
+    pub fn predict(&mut self, solver: &mut SolverState<'_, D>) -> f64 {
         let all: Vec<usize> = (0..solver.p.contacts()).collect();
         self.analyse(solver, &all);
-        self.lu.flops()
+        self.lu.flops() + self.lu.analysis_work()
     }
 
     /// Pattern of the active contacts.
-    fn analyse(&mut self, solver: &SolverState<'_, D>, active: &[usize]) {
+    fn analyse(&mut self, solver: &mut SolverState<'_, D>, active: &[usize]) {
         if active == self.analysed && !self.start.is_empty() {
             return;
         }
@@ -47,6 +47,7 @@ impl<const D: usize> Tangent<D> {
             self.start.push(self.index.len());
         }
         self.lu.analyse(&self.start, &self.index);
+        solver.work += self.lu.analysis_work();
         self.analysed.clear();
         self.analysed.extend_from_slice(active);
     }

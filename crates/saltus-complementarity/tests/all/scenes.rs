@@ -42,21 +42,21 @@ fn given_up(seeds: std::ops::Range<u64>) -> Vec<(Status, String)> {
     left
 }
 
-/// A few walls of bodies a million times as heavy as others take more work than is allowed, whatever the method.
-fn check(left: &[(Status, String)], most: usize) {
+/// A wall of bodies a million times as heavy as others takes nearly all the work that is allowed.
+fn check(left: &[(Status, String)]) {
     let given_up = left.iter().any(|(s, _)| *s != Status::IterationLimit);
-    assert!(!given_up && left.len() <= most, "{left:#?}");
+    assert!(!given_up && left.len() <= 1, "{left:#?}");
 }
 
 #[test]
 fn auto_gives_up_no_scene() {
-    check(&given_up(0..300), 2);
+    check(&given_up(0..300));
 }
 
 #[test]
 #[ignore = "takes a minute"]
 fn auto_gives_up_none_of_many_scenes() {
-    check(&given_up(10_000..12_000), 3);
+    check(&given_up(10_000..12_000));
 }
 
 /// With little work the word is that of the limit: more would help.
