@@ -114,7 +114,7 @@ impl GlobalFriction {
     }
 }
 
-/// Solves the global form from the guess `r` (dimension × contacts) and leaves the best point there. The certificate is
+/// Solves the global form from the guess `r` (dimension × contacts) and leaves the best point there. The residual is
 /// computed from `M v = H r + f`, `u = Hᵀ v + w`.
 ///
 /// `ProjectedGradient` never forms `W`; all other methods work on the [reduced form](GlobalFriction::reduce).

@@ -379,7 +379,7 @@ fn follow<const D: usize>(solver: &mut SolverState<'_, D>, second_order: bool) -
         let alpha = steps(&dx, &dy, 0.999);
         let now = duality_measure(&flat_x, &flat_y);
         let after = duality_measure(&moved(&flat_x, &dx, alpha), &moved(&flat_y, &dy, alpha));
-        // Off the central path reactions and velocities of sliding contacts are aligned to the root of the measure only.
+        // Off the central path reactions and velocities of sliding contacts are antiparallel to the root of the duality measure only.
         // Once that is small, and after a short step, the point is recentred before the next reduction.
         let central = centred >= CENTRING
             || flat_x.iter().zip(&flat_y).all(|(x, y)| {

@@ -7,7 +7,7 @@ use super::measure::{natural_map_residual, square};
 use super::rolling;
 use crate::cone::{de_saxce, norm, project};
 
-/// Solves for one contact. `None` where no solution was found (the contact has no admissible impulse).
+/// Solves for one contact. `None` where none exists, or the iteration failed.
 /// Counted operations beyond those of a closed form are added to `work`.
 #[inline]
 pub(crate) fn solve<const D: usize>(
@@ -72,7 +72,7 @@ fn plane<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64) -> Option<[f6
     (violation <= 1e-10 * (w[1][1].abs() * r[1].abs() + b[1].abs())).then_some(r)
 }
 
-/// Last step of the iteration on one contact in a sweep: the next sweep continues from its end.
+/// Relative step that ends the iteration on one contact in a sweep: the next sweep continues from there.
 const STEP_IN_SWEEP: f64 = 1e-4;
 
 /// Three components: stick in closed form, slip as the root of one function of `a = |u_t|/|r_t|`.
@@ -184,7 +184,7 @@ fn ratio_of<const D: usize>(w: &[[f64; D]; D], b: &[f64; D], mu: f64, r: &[f64; 
     (a > 0.0 && a.is_finite()).then_some(a)
 }
 
-/// The point on the cone above `(t1, t2)`.
+/// The point on the cone at height `n` in the direction of `(t1, t2)`, whose length is `t`.
 #[inline]
 fn slipping<const D: usize>(n: f64, t1: f64, t2: f64, t: f64, mu: f64) -> [f64; D] {
     let mut r = [0.0; D];

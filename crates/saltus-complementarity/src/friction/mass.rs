@@ -140,7 +140,7 @@ mod tests {
         let unit = |d: f64, a: f64, b: f64| [[d, a, a], [b, 1.0, a], [b, b, 1.0]];
         assert_eq!(of(unit(1.0, 0.4, 0.4)), Ok(()));
         assert_eq!(of(unit(1.0, 0.4, 0.4 + 2e-3)), Ok(()));
-        // Singular: every velocity costs something but (1, −1, 0) and the like.
+        // Singular: (1, −1, 0) and the like have no kinetic energy.
         assert_eq!(of(unit(1.0, 1.0, 1.0)), Ok(()));
         let place = |rows| match of(rows) {
             Err(ProblemError::MassEntry { row, column, .. }) => (row, column),

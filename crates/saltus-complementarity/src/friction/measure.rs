@@ -203,7 +203,7 @@ impl Measure {
 /// Reactions this many times as large as the data lose eight digits or more of their residual.
 const LARGE_REACTIONS: f64 = 1e6;
 
-/// Coefficient of friction above which penetration is measured separately: `e_n` of the natural map decreases as `1/μ²`.
+/// Coefficient of friction above which the approach is measured separately: `e_n` of the natural map decreases as `1/μ²`.
 const LARGE_COEFFICIENT: f64 = 10.0;
 
 /// Residual of Coulomb's law of a contact with velocity `u`, in impulses: [`natural_map_residual`] of the De Saxcé velocity, and with
@@ -218,9 +218,9 @@ pub(crate) fn law_residual<const D: usize>(
 ) -> [f64; D] {
     let mut e = natural_map_residual(r, &de_saxce(u, mu, rolling), rho, mu, rolling);
     if mu.max(rolling) > LARGE_COEFFICIENT {
-        let penetration = rho * u[0].min(0.0);
-        if penetration.abs() > e[0].abs() {
-            e[0] = penetration;
+        let approach = rho * u[0].min(0.0);
+        if approach.abs() > e[0].abs() {
+            e[0] = approach;
         }
     }
     e
@@ -251,9 +251,9 @@ pub(crate) fn natural_map_residual<const D: usize>(
             e
         }
     };
-    let penetration = rho * hat[0].min(0.0);
-    if penetration.abs() > e[0].abs() {
-        e[0] = penetration;
+    let approach = rho * hat[0].min(0.0);
+    if approach.abs() > e[0].abs() {
+        e[0] = approach;
     }
     e
 }

@@ -28,7 +28,7 @@ pub enum ProblemError {
     #[error("{0} components per contact; 2, 3 or (with rolling friction) 5 are possible")]
     Dimension(usize),
     /// An entry is not finite, or a coefficient of friction negative.
-    #[error("entry {index} of {what} is {value}; expected a finite number{}", if *.negative { " that is not negative" } else { "" })]
+    #[error("entry {index} of {what} is {value}; expected a finite number{}", if *.excludes_negative { " that is not negative" } else { "" })]
     Value {
         /// Which part.
         what: &'static str,
@@ -37,7 +37,7 @@ pub enum ProblemError {
         /// What is there.
         value: f64,
         /// Whether negative numbers are excluded.
-        negative: bool,
+        excludes_negative: bool,
     },
     /// An entry of the mass matrix that contradicts symmetry or positive definiteness.
     #[error("entry ({row}, {column}) of M is {value}; {why}")]
@@ -134,7 +134,7 @@ impl FrictionContact {
                 what: "W",
                 index,
                 value,
-                negative: false,
+                excludes_negative: false,
             });
         }
         Ok(Self {
@@ -288,7 +288,7 @@ fn check(
                 what,
                 index,
                 value,
-                negative,
+                excludes_negative: negative,
             });
         }
     }
@@ -308,8 +308,8 @@ pub struct GlobalFriction {
 }
 
 impl GlobalFriction {
-    /// Checks that the parts fit together: `M` (n × n), `H` (n × dimension·contacts), `f` (n), `w`, `mu`, `mu_r`
-    /// as in [`FrictionContact::new`]; `M` is symmetric ([nearly](Self::mass_asymmetry)) and
+    /// Checks that the parts fit together: `M` (n × n), `H` (n × dimension·contacts), `f` (n), the constant part `w` of the contact velocities
+    /// (dimension·contacts), `mu` and `rolling` (one per contact, as in [`FrictionContact::new`]); `M` is symmetric ([nearly](Self::mass_asymmetry)) and
     /// positive definite.
     ///
     /// # Errors
@@ -344,7 +344,7 @@ impl GlobalFriction {
                     what,
                     index,
                     value,
-                    negative: false,
+                    excludes_negative: false,
                 });
             }
         }
@@ -353,7 +353,7 @@ impl GlobalFriction {
                 what: "f",
                 index,
                 value,
-                negative: false,
+                excludes_negative: false,
             });
         }
         super::mass::check(&mass)?;

@@ -1,6 +1,6 @@
 //! The problem in the unknowns the solvers work with: dimensionless, one scale per contact.
 //!
-//! With `d_i` of [`Measure`], `r̂_i = √d_i r_i / |q|_D` and `û_i = u_i / (√d_i |q|_D)`: the cones are unchanged, the
+//! With `d_i` of [`Measure`] and `|q|_D = √Σ |q_i|²/d_i`, `r̂_i = √d_i r_i / |q|_D` and `û_i = u_i / (√d_i |q|_D)`: the cones are unchanged, the
 //! diagonal blocks of `Ŵ_ij = W_ij/√(d_i d_j)` have mean diagonal 1, `q̂` has length 1, and the length of the natural map is η.
 
 use super::measure::{Measure, law_residual, square};
