@@ -116,7 +116,7 @@ fn weakening_friction() {
         ("moreau-jean-projected", 1, 1.5),
         ("event-driven", 2, 1e-8),
     ] {
-        for step in [4e-3, 2e-3, 1e-3] {
+        for step in [4e-3_f64, 2e-3, 1e-3] {
             let (scheme, h) = (
                 format!("simulation.scheme={scheme}"),
                 format!("simulation.step={step}"),
