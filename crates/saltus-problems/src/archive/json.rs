@@ -450,13 +450,13 @@ impl Source<'_> {
                 what: what @ ("q" | "mu" | "mu_r" | "f"),
                 index,
                 value,
-                negative,
+                excludes_negative: negative,
             } => {
                 let error = ProblemError::Value {
                     what: of(what),
                     index,
                     value,
-                    negative,
+                    excludes_negative: negative,
                 };
                 let at = [Step::Field(of(what)), Step::Entry(index)];
                 self.wrong(&at, error)
