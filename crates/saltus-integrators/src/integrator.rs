@@ -138,8 +138,8 @@ pub struct StepReport {
     pub active: u32,
     /// Constraint rows minus their rank in the last solve: multipliers that are not unique.
     pub redundant: u32,
-    /// What was done, beyond corrections, to solve the step: active sets found with the multipliers, activation
-    /// parameters raised, contacts relaxed, another linear solve, the step taken in parts. 0 in an ordinary step.
+    /// What was done, beyond corrections, to solve the step: active sets found with the multipliers where guessed ones cycle, activation
+    /// parameters raised, another linear solve, the step taken in parts. 0 in an ordinary step.
     pub remedies: u32,
     /// Attempts that were rejected before this step, by schemes that choose their step.
     pub rejected: u32,

@@ -24,10 +24,10 @@
 
 use super::engine::Engine;
 use super::levels::Level;
-use super::multipliers::{REGULAR, levels_in};
+use super::multipliers::REGULAR;
 use super::response::{CHI, Form, Response, V, X};
 use super::settings::SmoothRow;
-use saltus_linear::{Cholesky, DENSE_LIMIT, Dense, LinearError, Schur, axpy};
+use saltus_linear::{Cholesky, DENSE_LIMIT, LinearError, Schur, axpy};
 
 /// Compliances of the rows, and the Cholesky factors of those of the active rows.
 #[derive(Debug)]
@@ -190,32 +190,6 @@ impl Engine {
             && derivatives.iter().all(|rows| rows.is_blank())
     }
 
-    /// One simultaneous correction of the levels in `levels` by compliances.
-    pub(super) fn correct_levels_by_compliances(
-        &mut self,
-        form: Form,
-        levels: &[Level],
-        h: f64,
-    ) -> Result<(), LinearError> {
-        self.response.factor(form, &self.tangent)?;
-        self.list_active_rows(levels);
-        self.solve_free_increment(form, h);
-        if !self.condensed.unknowns.is_empty() {
-            self.compute_active_compliances(form);
-            if !self.solve_by_levels(form) {
-                self.fill_by_compliances(form, h, &Self::row_rhs);
-                let redundant = self.condensed.solve();
-                self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
-            }
-            self.add_by_compliances(form, h);
-        }
-        let n = self.dims.nv;
-        let c = std::mem::take(&mut self.condensed.increment);
-        self.apply(&c[..n], &c[n..2 * n], &c[2 * n..3 * n]);
-        self.condensed.increment = c;
-        Ok(())
-    }
-
     /// Computes the diagonal of `B`, `(G M⁻¹Gᵀ)ⱼⱼ`, for every contact.
     pub(super) fn compute_mass_compliances(&mut self) {
         let rows = self.dims.ng..self.rows.len();
@@ -226,7 +200,7 @@ impl Engine {
     }
 
     /// Computes the compliances of the active rows.
-    fn compute_active_compliances(&mut self, form: Form) {
+    pub(super) fn compute_active_compliances(&mut self, form: Form) {
         let (c, gradient) = (&mut self.compliances, self.rows.gradient());
         for list in [
             &mut c.position,
@@ -285,17 +259,22 @@ impl Engine {
     }
 
     /// Right-hand side of the constraint row of an unknown: minus its residual, minus its change by the free increment.
-    fn row_rhs(&self, (level, j): (Level, usize)) -> f64 {
+    pub(super) fn row_rhs(&self, (level, j): (Level, usize)) -> f64 {
         let n = self.dims.nv;
-        let (increment, gradient) = (&self.condensed.increment, self.rows.gradient());
-        let part = |k: usize| gradient.dot(j, &increment[k * n..(k + 1) * n]);
-        let free = match (level, self.settings.formulation.smooth_row()) {
-            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => part(CHI),
-            (Level::Velocity, _) => part(V),
-            (Level::Smooth, Some(SmoothRow::Velocity)) => self.response.rho * part(X),
-            (Level::Smooth, Some(SmoothRow::Acceleration)) => part(X),
-        };
-        -self.residual_of((level, j)) - free
+        let (part, weight) = self.motion_of_row(level);
+        let increment = &self.condensed.increment[part * n..(part + 1) * n];
+        let free = self.rows.gradient().dot(j, increment);
+        -self.residual_of((level, j)) - weight * free
+    }
+
+    /// The part of an increment that a row of a level is along, and the factor on it.
+    fn motion_of_row(&self, level: Level) -> (usize, f64) {
+        match (level, self.settings.formulation.smooth_row()) {
+            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => (CHI, 1.0),
+            (Level::Velocity, _) => (V, 1.0),
+            (Level::Smooth, Some(SmoothRow::Velocity)) => (X, self.response.rho),
+            (Level::Smooth, Some(SmoothRow::Acceleration)) => (X, 1.0),
+        }
     }
 
     /// Matrix, right-hand side and scales of the system of all multipliers; `row_rhs` gives the right-hand side of a row.
@@ -338,33 +317,17 @@ impl Engine {
         factors: (f64, f64, f64),
     ) -> f64 {
         let (x, xi, v) = motion(self.compliance(form, i, j), other, factors);
-        match (level, self.settings.formulation.smooth_row()) {
-            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => xi,
-            (Level::Velocity, _) => v,
-            (Level::Smooth, Some(SmoothRow::Velocity)) => factors.1 * x,
-            (Level::Smooth, Some(SmoothRow::Acceleration)) => x,
-        }
-    }
-
-    /// Condensed matrix of all unknowns, unscaled, from the compliances: one solve per row instead of one per row and
-    /// level.
-    pub(super) fn compliance_entries(&mut self, form: Form, h: f64, matrix: &mut Dense) {
-        self.compute_active_compliances(form);
-        let factors = (
-            self.response.kappa,
-            self.response.rho,
-            self.position_per_jump(h),
-        );
-        let unknowns = &self.condensed.unknowns;
-        for (p, &unknown) in unknowns.iter().enumerate() {
-            for (entry, &other) in matrix.row_mut(p).iter_mut().zip(unknowns) {
-                *entry = self.compliance_entry(form, unknown, other, factors);
+        let (part, weight) = self.motion_of_row(level);
+        weight
+            * match part {
+                X => x,
+                CHI => xi,
+                _ => v,
             }
-        }
     }
 
     /// Solves for the multipliers level by level; `false` where the levels do not separate or a matrix is singular.
-    fn solve_by_levels(&mut self, form: Form) -> bool {
+    pub(super) fn solve_by_levels(&mut self, form: Form) -> bool {
         let c = &self.compliances;
         let coupled = self.condensed.unknowns.len() <= DENSE_LIMIT
             || form != Form::Triangular
@@ -474,29 +437,22 @@ impl Engine {
             .is_ok()
     }
 
-    /// Adds the solution to the multipliers and the motion it causes to `increment`.
-    fn add_by_compliances(&mut self, form: Form, h: f64) {
+    /// Adds the motion that the solution causes to `increment`.
+    pub(super) fn add_by_compliances(&mut self, form: Form, h: f64) {
         let position_per_jump = self.position_per_jump(h);
         let n = self.dims.nv;
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let jumps = form == Form::Triangular;
-        let (c, t) = (&mut self.compliances, &mut self.trial);
+        let c = &mut self.compliances;
         for list in [&mut c.p, &mut c.nu, &mut c.jump] {
             list.fill(0.0);
         }
         // Momenta of the corrections and the jumps, and those of the smooth motion with their forces.
         for (&(level, j), &z) in self.condensed.unknowns.iter().zip(&self.condensed.z) {
             match level {
-                Level::Smooth => {
-                    t.lambda[j] += z;
-                    c.p[j] += z;
-                }
-                Level::Position => {
-                    t.nu[j] += z;
-                    c.nu[j] += z;
-                }
+                Level::Smooth => c.p[j] += z,
+                Level::Position => c.nu[j] += z,
                 Level::Velocity => {
-                    t.jump_impulse[j] += z;
                     c.jump[j] += z;
                     c.nu[j] += position_per_jump * z;
                 }

@@ -24,10 +24,9 @@ impl Engine {
         }
         self.assemble(system, h, end);
         self.redundant = 0;
-        let simultaneous = self.monitor.remedy == Remedy::Simultaneous;
         match self.settings.linear_solve {
-            _ if self.monitor.remedy == Remedy::NestedLevels => self.correct_nested(h),
-            LinearSolve::Sequential if !simultaneous => self.correct_sequentially(system, h, end),
+            _ if self.monitor.remedy != Remedy::None => self.correct_condensed(h),
+            LinearSolve::Sequential => self.correct_sequentially(system, h, end),
             LinearSolve::Monolithic => {
                 self.zero_inactive(h, &Level::ALL);
                 self.solve_monolithic(h)
@@ -53,6 +52,11 @@ impl Engine {
             Err(LinearError::Singular { .. })
                 if self.settings.formulation != Formulation::HalfStep =>
             {
+                if self.solves_nested_levels() {
+                    self.monitor.remedy = Remedy::Simultaneous;
+                    self.update_active_sets(h);
+                    self.zero_inactive(h, &Level::ALL);
+                }
                 self.solve_monolithic(h)
             }
             outcome => outcome,
@@ -103,14 +107,14 @@ impl Engine {
                     continue;
                 }
                 let t = &mut self.trial;
-                let (multiplier, residual) = match level {
-                    Level::Smooth => (&mut t.lambda[j], &mut t.residual.smooth),
-                    Level::Position => (&mut t.nu[j], &mut t.residual.correction),
-                    Level::Velocity => (&mut t.jump_impulse[j], &mut t.residual.jump),
-                };
-                *multiplier += change;
+                *t.multiplier((level, j)) += change;
                 changed = true;
-                Self::shift_residual(&self.rows, residual, j, change);
+                let residual = match level {
+                    Level::Smooth => &mut t.residual.smooth,
+                    Level::Position => &mut t.residual.correction,
+                    Level::Velocity => &mut t.residual.jump,
+                };
+                self.rows.gradient().axpy(j, -change, residual);
             }
             if changed {
                 self.collect_impulses(h);

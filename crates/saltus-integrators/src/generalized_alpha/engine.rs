@@ -3,6 +3,7 @@
 use super::compliances::Compliances;
 use super::filter::SavedFilter;
 use super::fixed_configuration::FixedConfiguration;
+use super::levels::Level;
 use super::located::Search;
 use super::monitor::SetMonitor;
 use super::monolithic::Monolithic;
@@ -211,6 +212,26 @@ pub(super) struct Trial {
     pub(super) row_scratch: Vec<f64>, // one gradient row (nv)
 }
 
+impl Trial {
+    /// A multiplier: `λ`, `ν` or `Λ`.
+    pub(super) fn multiplier(&mut self, (level, j): (Level, usize)) -> &mut f64 {
+        match level {
+            Level::Smooth => &mut self.lambda[j],
+            Level::Position => &mut self.nu[j],
+            Level::Velocity => &mut self.jump_impulse[j],
+        }
+    }
+
+    /// The same as a total: `λ`, `ν*` or `Λ*`.
+    pub(super) fn total(&self, (level, j): (Level, usize)) -> f64 {
+        match level {
+            Level::Smooth => self.lambda[j],
+            Level::Position => self.nu_star[j],
+            Level::Velocity => self.jump_impulse_star[j],
+        }
+    }
+}
+
 /// The active sets: closed at position, velocity and acceleration level (m each).
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Sets {
@@ -220,11 +241,22 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// Takes over sets of the same size.
-    pub(super) fn copy_from(&mut self, other: &Self) {
-        self.position.copy_from_slice(&other.position);
-        self.velocity.copy_from_slice(&other.velocity);
-        self.smooth.copy_from_slice(&other.smooth);
+    /// The set of a level.
+    pub(super) fn of(&self, level: Level) -> &[bool] {
+        match level {
+            Level::Smooth => &self.smooth,
+            Level::Position => &self.position,
+            Level::Velocity => &self.velocity,
+        }
+    }
+
+    /// The same, to be written.
+    pub(super) fn of_mut(&mut self, level: Level) -> &mut [bool] {
+        match level {
+            Level::Smooth => &mut self.smooth,
+            Level::Position => &mut self.position,
+            Level::Velocity => &mut self.velocity,
+        }
     }
 
     pub(super) fn resize(&mut self, m: usize) {

@@ -1,13 +1,12 @@
 //! Steps that were not solved: error messages, and the complementarity problem to be archived.
 
 use super::engine::Engine;
-use super::levels::{Functional, Level};
-use super::response::PARTS;
+use super::levels::Level;
 use super::settings::{Formulation, SmoothRow};
 use crate::integrator::{FailedProblem, StepError};
 use crate::kit::{Convergence, Location, cure_of_contacts, first_not_finite};
 use saltus_complementarity::{Mlcp, Status};
-use saltus_linear::{Dense, axpy, dot};
+use saltus_linear::Dense;
 use saltus_system::System;
 
 /// Largest number of rows for which a certificate of infeasibility is computed: the cost is cubic.
@@ -108,7 +107,7 @@ impl Engine {
                 bilateral,
                 status: Status::Infeasible.name(),
                 residual,
-                place: self.name(system, self.location(self.levels_of_failure().0[row].1)),
+                place: self.name(system, self.location(self.levels_of_failure(h).0[row].1)),
                 cure: cure_of_contacts(bilateral),
                 problem: problem.clone(),
             };
@@ -131,7 +130,7 @@ impl Engine {
     ///
     /// Unknowns are `hλ`, `ν*/h` and `Λ*` \[N·s\] of all bilateral constraints, then of the contacts; rows are
     /// accelerations times `h`, gaps over `h` and the impact law \[m/s\]. Contacts are at velocity level where
-    /// the last iterate was closed at position level (`pva`) or the forecast says so, at acceleration
+    /// the last iterate was closed (`pva`) or the forecast says so, at acceleration
     /// level where it was closed at velocity level. The problem is stated in total impulses also where open
     /// contacts keep their filter history ([`Inactive::Literal`](super::Inactive::Literal)): that such a step has no
     /// solution does not mean that this problem has none.
@@ -146,125 +145,61 @@ impl Engine {
         }
         self.assemble(system, h, end);
         self.zero_inactive(h, &Level::ALL);
-        let form = self.full_form();
-        self.response.factor(form, &self.tangent).ok()?;
-        self.solve_free_increment(form, h);
-        let (unknowns, equalities) = self.levels_of_failure();
-        let columns = self.columns_of_failure(form, h, &unknowns);
-        let k = unknowns.len();
-        let z: Vec<f64> = unknowns.iter().map(|u| self.impulse_of(*u, h)).collect();
-        let mut functional = Functional::default();
+        self.pose_all_contacts(h)?;
+        let (list, equalities) = self.levels_of_failure(h);
+        let unit = |j: usize| match self.rows.row_norm[j] {
+            norm if norm > 0.0 => norm,
+            _ => 1.0,
+        };
         let name = |&(level, j): &(Level, usize)| {
-            let what = match level {
-                Level::Smooth => match self.settings.formulation.smooth_row() {
-                    Some(SmoothRow::Velocity) => "rate of the smooth motion",
-                    Some(SmoothRow::Acceleration) => "acceleration",
-                    _ => "gap",
-                },
-                Level::Position => "gap",
-                Level::Velocity => "impact law",
+            let what = match (level, self.settings.formulation.smooth_row()) {
+                (Level::Smooth, Some(SmoothRow::Velocity)) => "rate of the smooth motion",
+                (Level::Smooth, Some(SmoothRow::Acceleration)) => "acceleration",
+                (Level::Smooth | Level::Position, _) => "gap",
+                (Level::Velocity, _) => "impact law",
             };
             format!("{what} of {}", self.name(system, self.location(j)))
         };
         let mut problem = FailedProblem {
             equalities,
-            rows: unknowns.iter().map(name).collect(),
-            matrix: Vec::with_capacity(k * k),
-            q: Vec::with_capacity(k),
+            rows: list.iter().map(name).collect(),
+            matrix: Vec::with_capacity(list.len() * list.len()),
+            q: Vec::with_capacity(list.len()),
         };
-        for unknown in unknowns {
-            let (row, _) = self.units_of(unknown, h);
-            let smooth = self.settings.formulation.smooth_row();
-            functional.gather((&self.rows, &self.response), smooth, unknown, row);
-            let line: Vec<f64> = (0..k).map(|q| functional.of(columns.row(q))).collect();
-            let here = row * self.residual_of(unknown) + functional.of(&self.condensed.increment);
-            problem.q.push(here - dot(&line, &z));
+        for &row in &list {
+            let line = list
+                .iter()
+                .map(|&other| unit(row.1) * unit(other.1) * self.posed_entry(row, other));
             problem.matrix.extend(line);
+            problem.q.push(unit(row.1) * self.posed_constant(row));
         }
         let mut numbers = problem.matrix.iter().chain(&problem.q);
         numbers.all(|x| x.is_finite()).then_some(problem)
     }
 
     /// The multipliers of the archived problem, equalities first, and the number of equalities.
-    fn levels_of_failure(&self) -> (Vec<(Level, usize)>, usize) {
-        let (f, ng, m) = (self.settings.formulation, self.dims.ng, self.rows.len());
-        let smooth = f.smooth_row().is_some();
+    fn levels_of_failure(&self, h: f64) -> (Vec<(Level, usize)>, usize) {
+        let (ng, m) = (self.dims.ng, self.rows.len());
         let mut list = Vec::new();
-        let mut add = |level: Level, exists: bool, rows: std::ops::Range<usize>| {
-            list.extend(rows.filter(|_| exists).map(|j| (level, j)));
-        };
-        add(Level::Smooth, smooth, 0..ng);
-        add(Level::Position, f.has_corrections(), 0..ng);
-        add(Level::Velocity, f.has_jumps(), 0..ng);
+        for level in Level::ALL {
+            let active = (0..ng).filter(|j| self.sets.of(level)[*j]);
+            list.extend(active.map(|j| (level, j)));
+        }
         let equalities = list.len();
+        let is_posed = |level: Level, j: usize| match (level, self.settings.formulation) {
+            (Level::Smooth, Formulation::Pva(_)) => self.sets.velocity[j],
+            (Level::Velocity, Formulation::Pva(_)) => {
+                self.sets.position[j] || self.is_closed(j, self.rows.gap[j], h)
+            }
+            (Level::Velocity, _) => self.rows.forecast_gap[j] <= self.epsilon,
+            _ => true,
+        };
         for j in (ng..m).filter(|j| !self.excluded[*j]) {
-            let (position, velocity, smooth) = match f {
-                Formulation::Position => (false, false, true),
-                Formulation::Pvv => (true, self.rows.forecast_gap[j] <= self.epsilon, false),
-                Formulation::Pva(strategy) => {
-                    let closed = self.sets.position[j];
-                    let lasting = strategy == 3 && self.sets.velocity[j];
-                    (true, closed, lasting)
-                }
-                Formulation::HalfStep => (false, self.rows.forecast_gap[j] <= self.epsilon, false),
-                Formulation::Velocity | Formulation::Acceleration => (false, false, false),
-            };
-            let levels = [
-                (Level::Smooth, smooth),
-                (Level::Position, position),
-                (Level::Velocity, velocity),
-            ];
-            list.extend(levels.iter().filter(|(_, g)| *g).map(|(l, _)| (*l, j)));
+            let levels = Level::ALL.into_iter();
+            let posed = levels.filter(|level| self.has_contacts_at(*level) && is_posed(*level, j));
+            list.extend(posed.map(|level| (level, j)));
         }
         (list, equalities)
-    }
-
-    /// The motion caused by each impulse, the others unchanged.
-    fn columns_of_failure(
-        &mut self,
-        form: super::response::Form,
-        h: f64,
-        unknowns: &[(Level, usize)],
-    ) -> Dense {
-        let size = PARTS * self.dims.nv;
-        let mut columns = Dense::zeros(unknowns.len(), size);
-        let mut other = vec![0.0; size];
-        let filters = self.settings.formulation.filters_multipliers();
-        let (kappa, rho) = (self.response.kappa, self.response.rho);
-        self.condensed
-            .invalidate_inverse(self.rows.len(), self.dims.nv);
-        for (p, &(level, j)) in unknowns.iter().enumerate() {
-            let column = columns.row_mut(p);
-            self.column(form, h, (level, j), column);
-            if filters && level == Level::Smooth {
-                // At fixed totals `ν*`, `Λ*` a change of `λ` lowers `ν` by `κ` and `Λ` by `ϱ` times it.
-                for (level, share) in [(Level::Position, kappa), (Level::Velocity, rho)] {
-                    self.column(form, h, (level, j), &mut other);
-                    axpy(-share, &other, column);
-                }
-            }
-            let (_, scale) = self.units_of((level, j), h);
-            column.iter_mut().for_each(|c| *c *= scale);
-        }
-        columns
-    }
-
-    /// Scales that make a row a velocity and its multiplier an impulse.
-    fn units_of(&self, (level, j): (Level, usize), h: f64) -> (f64, f64) {
-        let row_norm = self.rows.row_norm[j];
-        let (row, col) = self.scales_of((level, j), h);
-        let row_norm = if row_norm > 0.0 { row_norm } else { 1.0 };
-        (row * row_norm, col * row_norm)
-    }
-
-    /// The multiplier as a total impulse, at the trial state.
-    fn impulse_of(&self, (level, j): (Level, usize), h: f64) -> f64 {
-        let t = &self.trial;
-        match level {
-            Level::Smooth => h * t.lambda[j],
-            Level::Position => t.nu_star[j] / h,
-            Level::Velocity => t.jump_impulse_star[j],
-        }
     }
 }
 

@@ -22,8 +22,8 @@
 //! *Numerical methods for nonsmooth mechanical systems* (eq. 73). Departures from the printed equations:
 //! an open contact carries no impulse at all ([`Inactive::Star`]).
 //!
-//! Each step is solved by a semi-smooth Newton method whose active sets are evaluated once per iteration, and found together
-//! with the multipliers where they do not converge (`nested_levels.rs`).
+//! Each step is solved by Newton's method, whose corrections find active sets and multipliers together (`nested_levels.rs`). The
+//! sequential and the monolithic solve guess the sets from signs, once per iteration, as the papers do.
 //! Dry friction is not solved; contacts with `mu > 0` are refused.
 //!
 //! Impacts are captured at the ends of steps, or located inside them ([`Impacts::Located`]), which keeps order 2 across isolated ones.

@@ -3,18 +3,18 @@
 use super::engine::Sets;
 use crate::kit::Location;
 
-/// Remedies for a step that does not converge, in the order in which they are tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Remedies for guessed sets that do not converge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remedy {
-    /// No remedy.
+    /// No remedy: sets are guessed from the signs of the last iterate.
     None,
-    /// Sets and multipliers found together, level by level (`nested_levels.rs`).
+    /// Sets and multipliers found together, level by level (`nested_levels.rs`); most solves begin with it.
     NestedLevels,
-    /// Activation parameter times 100.
+    /// Activation parameter times 100, for the conditions that are no complementarity problem (`inactive = "literal"`, `modified_lcp`): sets
+    /// of the slider–crank and of the elastic bar cycle without it.
     LargerActivation,
-    /// No contact at acceleration level in this step.
-    NoLastingContacts,
-    /// The condensed simultaneous solve instead of the sequential subproblems, one of which can be singular.
+    /// The simultaneous solve with guessed sets instead of the sequential subproblems, one of which can be singular, and where the mass
+    /// is.
     Simultaneous,
 }
 

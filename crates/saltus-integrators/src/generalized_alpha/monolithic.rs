@@ -5,10 +5,9 @@
 
 use super::engine::Engine;
 use super::levels::Level;
+use super::response::{CHI, X};
 use super::settings::SmoothRow;
-use saltus_linear::{
-    Dense, LinearError, MatrixSink, MinimumNorm, Shifted, SparseRows, SquareMatrix,
-};
+use saltus_linear::{Dense, LinearError, MatrixSink, MinimumNorm, Shifted, SquareMatrix};
 
 /// Largest size at which a singular system is solved by least norm.
 const DENSE_FALLBACK: usize = 400;
@@ -223,7 +222,7 @@ impl Engine {
             for j in 0..m {
                 // An open row says that its multiplier is zero. It keeps the places of its entries, so that the structure does not
                 // change with the active sets; both its unknowns have the same scale.
-                let active = self.is_active((level, j));
+                let active = self.sets.of(level)[j];
                 let open = if active { 0.0 } else { 1.0 };
                 self.add_row(layout, (level, j), h, matrix);
                 matrix.sink.entry(first + j, first + j, open);
@@ -232,14 +231,6 @@ impl Engine {
                     matrix.sink.entry(first + j, other, -open);
                 }
             }
-        }
-    }
-
-    fn is_active(&self, (level, j): (Level, usize)) -> bool {
-        match level {
-            Level::Smooth => self.sets.smooth[j],
-            Level::Position => self.sets.position[j],
-            Level::Velocity => self.sets.velocity[j],
         }
     }
 
@@ -261,62 +252,45 @@ impl Engine {
     ) {
         let (n, full) = (layout.n, layout.full);
         let row = layout.multipliers(level) + j;
-        let scale = match self.is_active((level, j)) {
+        let scale = match self.sets.of(level)[j] {
             true => self.row_scale(level, h),
             false => 0.0,
         };
+        let smooth = self.settings.formulation.smooth_row();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
-        let (rows, d) = (&self.rows, &self.tangent);
-        let work = &mut self.trial.work;
-        let g = &mut self.trial.row_scratch;
-        let along_x = |part: &SparseRows, factor: f64, matrix: &mut Equilibrated<'_>| {
-            add_sparse_row(part, j, row, 0, factor * scale / h, matrix);
+        let mut functional = std::mem::take(&mut self.condensed.functional);
+        functional.gather((&self.rows, &self.response), smooth, (level, j), 1.0);
+        let mut add = |block: usize, k: usize, value: f64| {
+            if block == 0 || full {
+                matrix.entry(row, block * n + k, scale * value);
+            }
         };
-        let mut along_chi = |part: &SparseRows, matrix: &mut Equilibrated<'_>| {
-            if d.is_flat {
-                add_sparse_row(part, j, row, 0, scale * kappa / h, matrix);
-                if full {
-                    add_sparse_row(part, j, row, n, scale * h, matrix);
+        let along_chi = |k: usize, g: f64, add: &mut dyn FnMut(usize, usize, f64)| {
+            add(0, k, kappa / h * g);
+            add(1, k, h * g);
+        };
+        let (g, work) = (&mut self.trial.row_scratch, &mut self.trial.work);
+        g.fill(0.0);
+        for &(at, value) in &functional.0 {
+            match (at / n, at % n) {
+                (X, k) => add(0, k, value / h),
+                (CHI, k) if self.is_flat => along_chi(k, value, &mut add),
+                (CHI, k) => g[k] += value,
+                (_, k) => {
+                    add(0, k, rho / h * value);
+                    add(2, k, value);
                 }
-                return;
-            }
-            g.fill(0.0);
-            part.axpy(j, 1.0, g);
-            work.fill(0.0);
-            d.retraction_tangent
-                .send(1.0, &mut Transposed { g, y: work });
-            g.copy_from_slice(work);
-            for (k, value) in g.iter().enumerate().filter(|(_, v)| **v != 0.0) {
-                matrix.entry(row, k, scale * kappa / h * value);
-                if full {
-                    matrix.entry(row, n + k, scale * h * value);
-                }
-            }
-        };
-        let along_v = |part: &SparseRows, matrix: &mut Equilibrated<'_>| {
-            add_sparse_row(part, j, row, 0, scale * rho / h, matrix);
-            if full {
-                add_sparse_row(part, j, row, 2 * n, scale, matrix);
-            }
-        };
-        match (level, self.settings.formulation.smooth_row()) {
-            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => {
-                along_chi(rows.gradient(), matrix);
-            }
-            (Level::Velocity, _) => {
-                along_v(rows.gradient(), matrix);
-                along_chi(rows.velocity_gradient(), matrix);
-            }
-            (Level::Smooth, Some(SmoothRow::Velocity)) => {
-                along_x(rows.gradient(), rho, matrix);
-                along_chi(rows.smooth_velocity_gradient(), matrix);
-            }
-            (Level::Smooth, Some(SmoothRow::Acceleration)) => {
-                along_x(rows.gradient(), 1.0, matrix);
-                along_v(rows.bias_damping(), matrix);
-                along_chi(rows.acceleration_gradient(), matrix);
             }
         }
+        if !self.is_flat {
+            work.fill(0.0);
+            let tangent = &self.tangent.retraction_tangent;
+            tangent.send(1.0, &mut Transposed { g, y: work });
+            for (k, value) in work.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+                along_chi(k, *value, &mut add);
+            }
+        }
+        self.condensed.functional = functional;
     }
 
     fn right_hand_side(&self, layout: Layout, h: f64, y: &mut [f64]) {
@@ -334,7 +308,7 @@ impl Engine {
             }
             let first = layout.multipliers(level);
             for j in 0..layout.m {
-                if self.is_active((level, j)) {
+                if self.sets.of(level)[j] {
                     y[first + j] = -self.row_scale(level, h) * self.residual_of((level, j));
                 }
             }
@@ -350,25 +324,15 @@ impl Engine {
                 t.w[i] += y[2 * n + i];
             }
         }
-        for j in 0..layout.m {
-            t.lambda[j] += y[layout.multipliers(Level::Smooth) + j] / h;
-            if layout.full {
-                t.nu[j] += h * y[layout.multipliers(Level::Position) + j];
-                t.jump_impulse[j] += y[layout.multipliers(Level::Velocity) + j];
+        let levels: &[Level] = if layout.full {
+            &Level::ALL
+        } else {
+            &[Level::Smooth]
+        };
+        for (&level, scale) in levels.iter().zip([1.0 / h, h, 1.0]) {
+            for j in 0..layout.m {
+                *t.multiplier((level, j)) += scale * y[layout.multipliers(level) + j];
             }
         }
-    }
-}
-
-fn add_sparse_row(
-    part: &SparseRows,
-    j: usize,
-    row: usize,
-    col: usize,
-    factor: f64,
-    matrix: &mut Equilibrated<'_>,
-) {
-    for (&k, g) in part.cols(j).iter().zip(part.values(j)) {
-        matrix.entry(row, col + k, factor * g);
     }
 }

@@ -121,13 +121,6 @@ impl Condensed {
         self.inverse_computed.fill(false);
     }
 
-    /// Sizes `columns` for one column of `n` velocities at least.
-    pub(super) fn reserve_column(&mut self, n: usize) {
-        if self.columns.rows() == 0 || self.columns.cols() != PARTS * n {
-            self.columns.reset(1, PARTS * n);
-        }
-    }
-
     /// Sizes the system of the unknowns, with zero entries.
     pub(super) fn clear_system(&mut self) {
         let k = self.unknowns.len();
@@ -163,29 +156,73 @@ impl Engine {
         self.condensed.cache.h == h && !self.is_piece()
     }
 
-    /// One simultaneous correction of the levels in `levels` through `form`.
+    /// One simultaneous correction of the levels in `levels` through `form`: of the active rows, or of the candidates with their active
+    /// sets.
     pub(super) fn correct_levels(
         &mut self,
         form: Form,
         levels: &[Level],
         h: f64,
     ) -> Result<(), LinearError> {
-        if self.uses_compliances(form) {
-            return self.correct_levels_by_compliances(form, levels, h);
-        }
-        let cached = form == self.full_form() && self.is_cached(h);
+        let nested = self.solves_nested_levels();
         // Not cached: a piece of a step may have replaced the factors.
         self.response.factor(form, &self.tangent)?;
-        self.list_active_rows(levels);
-        self.solve_free_increment(form, h);
-        if !self.condensed.unknowns.is_empty() {
-            self.fill(form, h, cached);
-            let redundant = self.condensed.solve();
-            self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
-            self.add_multipliers(form, h, cached);
+        if nested {
+            self.choose_candidates();
         }
+        loop {
+            self.list_rows(levels);
+            self.solve_free_increment(form, h);
+            if !self.condensed.unknowns.is_empty() {
+                self.solve_multipliers(form, levels, h);
+            }
+            if !(nested && self.add_closing_candidates(h)) {
+                break;
+            }
+        }
+        self.update_multipliers(h);
         self.apply_increment();
         Ok(())
+    }
+
+    /// Solves for the multipliers of the listed rows, and adds the motion they cause to `increment`.
+    fn solve_multipliers(&mut self, form: Form, levels: &[Level], h: f64) {
+        let contact = |(_, j): &(Level, usize)| *j >= self.dims.ng;
+        let nested = self.solves_nested_levels() && self.condensed.unknowns.iter().any(contact);
+        let by_compliances = self.uses_compliances(form);
+        let by_levels = by_compliances && !nested && {
+            self.compute_active_compliances(form);
+            self.solve_by_levels(form)
+        };
+        if !by_levels {
+            self.fill_system(form, h);
+            let redundant = if nested {
+                self.solve_nested_levels(h)
+            } else {
+                self.condensed.solve().div_ceil(levels_in(levels))
+            };
+            self.redundant = self.redundant.max(redundant);
+        }
+        if by_compliances {
+            self.add_by_compliances(form, h);
+        } else {
+            self.add_columns(form, h);
+        }
+    }
+
+    /// Matrix, right-hand side and scales of the system of the listed rows.
+    pub(super) fn fill_system(&mut self, form: Form, h: f64) {
+        if self.uses_compliances(form) {
+            self.compute_active_compliances(form);
+            self.fill_by_compliances(form, h, &Self::row_rhs);
+        } else {
+            self.fill(form, h);
+        }
+    }
+
+    /// Whether the columns of `form` are cached for steps of length `h`.
+    fn has_columns(&self, form: Form, h: f64) -> bool {
+        form == self.full_form() && self.is_cached(h)
     }
 
     /// Adds the Newton increment to the trial.
@@ -242,27 +279,35 @@ impl Engine {
         }
     }
 
-    /// The active rows of the given levels; in the order from `Λ` to `λ` most of the matrix below its
+    /// The active rows of the given levels, or the candidates in their place; in the order from `Λ` to `λ` most of the matrix below its
     /// diagonal is zero.
-    pub(super) fn list_active_rows(&mut self, levels: &[Level]) {
-        let (c, sets) = (&mut self.condensed, &self.sets);
-        c.unknowns.clear();
+    pub(super) fn list_rows(&mut self, levels: &[Level]) {
+        let (ng, m) = (self.dims.ng, self.rows.len());
+        let candidates = self.solves_nested_levels();
+        let mut unknowns = std::mem::take(&mut self.condensed.unknowns);
+        unknowns.clear();
         for &level in levels.iter().rev() {
-            let set = match level {
-                Level::Smooth => &sets.smooth,
-                Level::Position => &sets.position,
-                Level::Velocity => &sets.velocity,
+            let exists = self.has_contacts_at(level);
+            let set = self.sets.of(level);
+            let bilateral = (0..ng).filter(|j| set[*j]).map(|j| (level, j));
+            unknowns.extend(bilateral);
+            let set = if candidates {
+                &self.nested_levels.candidates[..]
+            } else {
+                set
             };
-            let members = set.iter().enumerate().filter(|(_, active)| **active);
-            c.unknowns.extend(members.map(|(j, _)| (level, j)));
+            let contacts = (ng..m).filter(|j| set[*j] && exists);
+            unknowns.extend(contacts.map(|j| (level, j)));
         }
-        let k = c.unknowns.len();
+        let c = &mut self.condensed;
+        c.unknowns = unknowns;
         c.z.clear();
-        c.z.resize(k, 0.0);
+        c.z.resize(c.unknowns.len(), 0.0);
     }
 
     /// Matrix, right-hand side and scales of the condensed system.
-    fn fill(&mut self, form: Form, h: f64, cached: bool) {
+    fn fill(&mut self, form: Form, h: f64) {
+        let cached = self.has_columns(form, h);
         let k = self.condensed.unknowns.len();
         let recomputes_columns = self.condensed.recomputes_columns;
         if !cached && !recomputes_columns {
@@ -459,9 +504,9 @@ impl Engine {
         (row * inverse, col * inverse)
     }
 
-    /// Adds the solution to the multipliers and its columns, `x`, `U` and `W`, to `increment`.
-    fn add_multipliers(&mut self, form: Form, h: f64, cached: bool) {
-        self.update_multipliers(h);
+    /// Adds the columns of the solution, `x`, `U` and `W`, to `increment`.
+    fn add_columns(&mut self, form: Form, h: f64) {
+        let cached = self.has_columns(form, h);
         if self.condensed.recomputes_columns {
             self.add_motion(form, h);
             return;
@@ -484,14 +529,9 @@ impl Engine {
             let (level, j) = self.condensed.unknowns[p];
             let z = self.condensed.z[p];
             let nu_factor = self.modified_nu_factor(j, h);
-            let t = &mut self.trial;
-            match level {
-                Level::Smooth => t.lambda[j] += z,
-                Level::Position => t.nu[j] += z,
-                Level::Velocity => {
-                    t.jump_impulse[j] += z;
-                    t.nu[j] += nu_factor * z;
-                }
+            *self.trial.multiplier((level, j)) += z;
+            if level == Level::Velocity {
+                self.trial.nu[j] += nu_factor * z;
             }
         }
     }
@@ -569,7 +609,7 @@ pub(super) fn levels_in(levels: &[Level]) -> u32 {
 }
 
 /// Index of an unknown among those of all `m` rows.
-fn index_of((level, j): (Level, usize), m: usize) -> usize {
+pub(super) fn index_of((level, j): (Level, usize), m: usize) -> usize {
     let slot = match level {
         Level::Smooth => 0,
         Level::Position => 1,

@@ -1,53 +1,160 @@
-//! A correction that solves for active sets and multipliers simultaneously.
+//! The contact problem of a correction: active sets and multipliers at the three levels together.
 //!
-//! An ordinary correction takes its sets from the signs at the last iterate. That is a primal-dual active-set
-//! method, which may cycle for every activation parameter where contacts are strongly coupled: nodes of one face, or two faces that
-//! are each other's target. Of two rows that differ by little more than round-off it closes both, although one is open.
-//!
-//! Here the linearised step is solved as a complementarity problem (Josephy 1979). With the total impulses
-//! as unknowns, positions depend on `ν*` and velocities on `ν*` and `Λ*` alone but for damping, so that the nested
-//! conditions are one problem per level, each given the levels before it:
+//! The linearised step is a complementarity problem (Josephy 1979). With the total impulses as unknowns, positions depend on `ν*` and
+//! velocities on `ν*` and `Λ*` alone but for damping, so that the nested conditions are one problem per level, each given the
+//! levels before it:
 //!
 //! ```text
 //! 0 ≤ gap           ⟂ ν* ≥ 0     all contacts
 //! 0 ≤ G v + e G v_n ⟂ Λ* ≥ 0     those that are closed
 //! 0 ≤ G v̇ + ζ       ⟂ λ  ≥ 0     those that stay closed
 //! ```
+//!
+//! Bilateral multipliers are eliminated first. Of the contacts only candidates have unknowns: those that were active before, are closed at
+//! the iterate, or close in the linearised step.
 
 use super::engine::Engine;
 use super::levels::Level;
 use super::monitor::Remedy;
-use super::multipliers::MATRIX_LIMIT;
-use super::settings::{Formulation, Inactive};
+use super::multipliers::{MATRIX_LIMIT, REGULAR};
+use super::settings::{Formulation, Inactive, LinearSolve};
 use saltus_complementarity::{Mlcp, MlcpSolver, Tolerance};
-use saltus_linear::{Dense, LinearError, dot};
+use saltus_linear::{DENSE_LIMIT, Dense, Lu, axpy, dot, max_abs};
 
 /// The linearised step in total impulses, and its solution level by level.
 #[derive(Debug, Default)]
 pub(super) struct NestedLevels {
-    /// Delassus matrix of all levels, scaled by [`Engine::scales_of`].
+    /// Contacts that have unknowns (m; bilateral entries unused).
+    pub(super) candidates: Vec<bool>,
+    /// Delassus matrix of all unknowns, scaled by [`Engine::scales_of`].
     matrix: Dense,
     /// Value of every row at zero multipliers, scaled and divided by the momentum scale.
     q: Vec<f64>,
     /// Multipliers, scaled and divided by the momentum scale.
     y: Vec<f64>,
-    /// Index of the first unknown at every level, in the order of [`Level::ALL`].
-    first: [usize; 3],
+    /// Index of the unknown of every level and row (3 m), by [`Engine::slot`].
+    index: Vec<usize>,
+    /// Unknowns of bilateral rows and of contacts.
+    bilateral: Vec<usize>,
+    contacts: Vec<usize>,
+    /// Whether the bilateral unknowns are eliminated: their matrix, its columns and `q` after that.
+    is_eliminated: bool,
+    block: Dense,
+    lu: Lu,
+    columns: Dense,
+    constant: Vec<f64>,
     /// Unknowns of one level's problem, equalities first.
     members: Vec<usize>,
     part: Dense,
     part_q: Vec<f64>,
     part_y: Vec<f64>,
     solver: MlcpSolver,
+    /// Number of contacts for which the buffers are sized.
+    reserved: usize,
 }
 
 /// Largest number of sweeps over the levels, which damping couples.
 const SWEEPS: u32 = 30;
 
 impl NestedLevels {
+    /// Sizes everything for `ng` constraints and `contacts`, so that small problems allocate nothing later.
+    pub(super) fn reserve(&mut self, ng: usize, contacts: usize) {
+        self.candidates.clear();
+        self.candidates.resize(ng + contacts, false);
+        let k = 3 * (ng + contacts);
+        if contacts <= self.reserved || k > DENSE_LIMIT {
+            return;
+        }
+        self.reserved = contacts;
+        self.matrix.reset(k, k);
+        self.columns.reset(3 * contacts, 3 * ng);
+        self.part.reset(k, k);
+        self.block.reset(3 * ng, 3 * ng);
+        for i in 0..3 * ng {
+            self.block[(i, i)] = 1.0;
+        }
+        let _ = self.lu.factorise(&self.block);
+        let lists = [&mut self.q, &mut self.y, &mut self.constant];
+        for list in lists
+            .into_iter()
+            .chain([&mut self.part_q, &mut self.part_y])
+        {
+            list.reserve(k);
+        }
+        let lists = [&mut self.index, &mut self.bilateral, &mut self.contacts];
+        for list in lists.into_iter().chain([&mut self.members]) {
+            list.reserve(k);
+        }
+        for i in 0..k {
+            self.part[(i, i)] = 1.0;
+        }
+        let problem = Mlcp {
+            equalities: 0,
+            matrix: &self.part,
+            q: &vec![-1.0; k],
+        };
+        let mut y = vec![0.0; k];
+        let _ = self.solver.solve(&problem, &mut y, Tolerance::default());
+    }
+
     /// Scaled value of row `p` at the current multipliers.
     fn row(&self, p: usize) -> f64 {
         dot(self.matrix.row(p), &self.y) + self.q[p]
+    }
+
+    /// Solves for the bilateral multipliers as functions of the others, which stay; does nothing where rows depend on each other.
+    fn eliminate(&mut self) {
+        let e = self.bilateral.len();
+        self.block.reset(e, e);
+        for (a, &p) in self.bilateral.iter().enumerate() {
+            for (entry, &q) in self.block.row_mut(a).iter_mut().zip(&self.bilateral) {
+                *entry = self.matrix[(p, q)];
+            }
+        }
+        self.is_eliminated =
+            e == 0 || self.lu.factorise(&self.block).is_ok() && self.lu.pivot_ratio() > REGULAR;
+        if e == 0 || !self.is_eliminated {
+            return;
+        }
+        self.constant.clear();
+        self.constant
+            .extend(self.bilateral.iter().map(|&p| self.q[p]));
+        self.lu.solve(&mut self.constant);
+        self.columns.reset(self.contacts.len(), e);
+        for (b, &q) in self.contacts.iter().enumerate() {
+            let column = self.columns.row_mut(b);
+            for (entry, &p) in column.iter_mut().zip(&self.bilateral) {
+                *entry = self.matrix[(p, q)];
+            }
+            self.lu.solve(column);
+        }
+        for &p in &self.contacts {
+            let line = self.matrix.row_mut(p);
+            let mut gathered = std::mem::take(&mut self.part_q);
+            gathered.clear();
+            gathered.extend(self.bilateral.iter().map(|&q| line[q]));
+            for (b, &q) in self.contacts.iter().enumerate() {
+                line[q] -= dot(&gathered, self.columns.row(b));
+            }
+            for &q in &self.bilateral {
+                line[q] = 0.0;
+            }
+            self.q[p] -= dot(&gathered, &self.constant);
+            self.part_q = gathered;
+        }
+    }
+
+    /// The eliminated multipliers.
+    fn substitute(&mut self) {
+        if !self.is_eliminated {
+            return;
+        }
+        for (b, &q) in self.contacts.iter().enumerate() {
+            axpy(self.y[q], self.columns.row(b), &mut self.constant);
+        }
+        for (&p, x) in self.bilateral.iter().zip(&self.constant) {
+            self.y[p] = -x;
+        }
     }
 
     /// Solves the problem of the `members` with the other multipliers fixed; returns the largest change of a multiplier and the
@@ -73,6 +180,11 @@ impl NestedLevels {
             matrix: &self.part,
             q: &self.part_q,
         };
+        // Conditions that hold already come out as noise of any sign.
+        let tolerance = Tolerance {
+            floor: tolerance.residual * (1.0 + max_abs(&self.part_q)),
+            ..tolerance
+        };
         let outcome = self.solver.solve(&problem, &mut self.part_y, tolerance);
         let mut moved = 0.0_f64;
         for (&p, &y) in self.members.iter().zip(&self.part_y) {
@@ -84,7 +196,7 @@ impl NestedLevels {
 }
 
 impl Engine {
-    /// Whether the step can be solved level by level: inactive totals are zero, and the matrix is within its limit.
+    /// Whether the conditions of a step are a complementarity problem: inactive totals are zero; and its matrix is within its limit.
     pub(super) fn admits_nested_levels(&self) -> bool {
         let s = &self.settings;
         let m = self.rows.len();
@@ -95,6 +207,24 @@ impl Engine {
             && 9 * m * m <= MATRIX_LIMIT
     }
 
+    /// Whether corrections begin with nested problems. Sets of many contacts whose levels are factored once are guessed first: where
+    /// they stay, that takes a tenth of the time.
+    pub(super) fn begins_with_nested_levels(&self) -> bool {
+        let guesses = matches!(
+            self.settings.linear_solve,
+            LinearSolve::Sequential | LinearSolve::Monolithic
+        );
+        let many = 3 * self.rows.contacts() > DENSE_LIMIT;
+        self.admits_nested_levels()
+            && !guesses
+            && !(many && self.uses_compliances(self.full_form()))
+    }
+
+    /// Whether the present correction solves nested problems.
+    pub(super) fn solves_nested_levels(&self) -> bool {
+        self.monitor.remedy == Remedy::NestedLevels
+    }
+
     /// Removes all contacts from the active sets.
     pub(super) fn open_all(&mut self) {
         let (ng, sets) = (self.dims.ng, &mut self.sets);
@@ -103,105 +233,172 @@ impl Engine {
         }
     }
 
-    /// One correction of all unknowns, active sets included.
-    pub(super) fn correct_nested(&mut self, h: f64) -> Result<(), LinearError> {
-        let form = self.full_form();
-        self.response.factor(form, &self.tangent)?;
-        self.zero_inactive(h, &Level::ALL);
-        self.list_all_levels();
-        self.solve_free_increment(form, h);
-        let mut problem = std::mem::take(&mut self.nested_levels);
-        self.pose(form, h, &mut problem);
-        self.solve_levels(h, &mut problem);
-        self.store_levels(h, &problem);
-        self.nested_levels = problem;
-        self.update_multipliers(h);
-        self.add_motion(form, h);
-        self.apply_increment();
-        Ok(())
+    /// The contacts that are active, or closed at the iterate.
+    pub(super) fn choose_candidates(&mut self) {
+        let forecasts = matches!(
+            self.settings.formulation,
+            Formulation::Pvv | Formulation::HalfStep
+        );
+        let (rows, sets) = (&self.rows, &self.sets);
+        for j in self.dims.ng..rows.len() {
+            let active = sets.position[j] || sets.velocity[j] || sets.smooth[j];
+            let closed = rows.gap[j] <= self.epsilon;
+            let forecast = forecasts && rows.forecast_gap[j] <= self.epsilon;
+            self.nested_levels.candidates[j] = !self.excluded[j] && (active || closed || forecast);
+        }
     }
 
-    /// Every multiplier that the formulation has, levels in the order of [`Level::ALL`].
-    fn list_all_levels(&mut self) {
-        let (ng, m) = (self.dims.ng, self.rows.len());
+    /// Adds the contacts to the candidates that close in the linearised step, whose increment is complete; whether there are any.
+    pub(super) fn add_closing_candidates(&mut self, h: f64) -> bool {
+        let (ng, n) = (self.dims.ng, self.dims.nv);
+        if self.settings.formulation == Formulation::HalfStep
+            || self.nested_levels.candidates[ng..].iter().all(|c| *c)
+        {
+            return false;
+        }
+        let (t, c) = (&mut self.trial, &self.condensed);
+        for (i, x) in t.row_scratch.iter_mut().enumerate() {
+            *x = self.response.kappa * c.increment[i] + c.increment[n + i];
+        }
+        if !self.is_flat {
+            t.work.fill(0.0);
+            let tangent = &self.tangent.retraction_tangent;
+            tangent.apply_add(1.0, &t.row_scratch, &mut t.work);
+            std::mem::swap(&mut t.work, &mut t.row_scratch);
+        }
+        self.add_candidates(h, |engine, j| {
+            let moved = engine.rows.gradient().dot(j, &engine.trial.row_scratch);
+            engine.rows.gap[j] + moved
+        })
+    }
+
+    /// Adds the contacts to the candidates that are closed at the present gaps; whether there are any.
+    pub(super) fn add_closed_candidates(&mut self, h: f64) -> bool {
+        self.settings.formulation != Formulation::HalfStep
+            && self.add_candidates(h, |engine, j| engine.rows.gap[j])
+    }
+
+    fn add_candidates(&mut self, h: f64, gap: impl Fn(&Self, usize) -> f64) -> bool {
+        let mut any = false;
+        for j in self.dims.ng..self.rows.len() {
+            if self.excluded[j] || self.nested_levels.candidates[j] {
+                continue;
+            }
+            if self.is_closed(j, gap(self, j), h) {
+                self.nested_levels.candidates[j] = true;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Whether contacts have multipliers at `level`.
+    pub(super) fn has_contacts_at(&self, level: Level) -> bool {
         let formulation = self.settings.formulation;
-        let counts = [
-            match formulation {
-                _ if formulation.smooth_row().is_none() => 0,
-                Formulation::Position | Formulation::Pva(3) => m,
-                _ => ng,
-            },
-            if formulation.has_corrections() { m } else { 0 },
-            if formulation.has_jumps() { m } else { 0 },
-        ];
-        let c = &mut self.condensed;
-        c.unknowns.clear();
-        for (k, level) in Level::ALL.into_iter().enumerate() {
-            self.nested_levels.first[k] = c.unknowns.len();
-            c.unknowns.extend((0..counts[k]).map(|j| (level, j)));
-        }
-        let k = c.unknowns.len();
-        c.z.clear();
-        c.z.resize(k, 0.0);
-    }
-
-    /// A multiplier as a total, at the trial state.
-    fn total_of(&self, (level, j): (Level, usize)) -> f64 {
-        let t = &self.trial;
         match level {
-            Level::Smooth => t.lambda[j],
-            Level::Position => t.nu_star[j],
-            Level::Velocity => t.jump_impulse_star[j],
+            Level::Smooth => matches!(formulation, Formulation::Position | Formulation::Pva(3)),
+            Level::Position => formulation.has_corrections(),
+            Level::Velocity => formulation.has_jumps(),
         }
     }
 
-    /// Assembles the problem of the unknowns, in units in which the momentum scale is one.
-    fn pose(&mut self, form: super::response::Form, h: f64, problem: &mut NestedLevels) {
-        let k = self.condensed.unknowns.len();
+    /// Solves the condensed system of the candidates as nested problems: changes of the multipliers in `condensed.z`, and the active
+    /// sets. Returns the number of multipliers that are not unique.
+    pub(super) fn solve_nested_levels(&mut self, h: f64) -> u32 {
+        let mut problem = std::mem::take(&mut self.nested_levels);
+        self.pose(&mut problem);
+        problem.eliminate();
+        let redundant = self.solve_levels(h, &mut problem);
+        problem.substitute();
+        self.store_levels(&problem);
+        self.nested_levels = problem;
+        redundant
+    }
+
+    /// Poses the problem of all contacts that are not excluded, for the record; `None` where a matrix is singular.
+    pub(super) fn pose_all_contacts(&mut self, h: f64) -> Option<()> {
+        let form = self.full_form();
+        self.response.factor(form, &self.tangent).ok()?;
+        self.monitor.remedy = Remedy::NestedLevels;
+        let candidates = &mut self.nested_levels.candidates;
+        for (candidate, excluded) in candidates.iter_mut().zip(&self.excluded) {
+            *candidate = !excluded;
+        }
+        self.list_rows(&Level::ALL);
+        self.solve_free_increment(form, h);
+        self.fill_system(form, h);
+        let mut problem = std::mem::take(&mut self.nested_levels);
+        self.pose(&mut problem);
+        self.nested_levels = problem;
+        Some(())
+    }
+
+    /// Entry of the problem posed, with both rows scaled to a velocity and an impulse over their norms.
+    pub(super) fn posed_entry(&self, row: (Level, usize), other: (Level, usize)) -> f64 {
+        let problem = &self.nested_levels;
+        problem.matrix[(
+            problem.index[self.slot(row)],
+            problem.index[self.slot(other)],
+        )]
+    }
+
+    /// Value of a row of the problem posed at zero impulses, scaled likewise [m/s].
+    pub(super) fn posed_constant(&self, row: (Level, usize)) -> f64 {
+        let problem = &self.nested_levels;
+        self.momentum_unit() * problem.q[problem.index[self.slot(row)]]
+    }
+
+    /// Place of an unknown among those of all rows and levels.
+    fn slot(&self, (level, j): (Level, usize)) -> usize {
+        super::multipliers::index_of((level, j), self.rows.len())
+    }
+
+    /// Takes over the condensed system with totals as unknowns, in units in which the momentum scale is one.
+    fn pose(&self, problem: &mut NestedLevels) {
+        let c = &self.condensed;
+        let (k, unit) = (c.unknowns.len(), self.momentum_unit());
+        problem.index.clear();
+        problem.index.resize(3 * self.rows.len(), usize::MAX);
+        for list in [&mut problem.bilateral, &mut problem.contacts] {
+            list.clear();
+        }
+        for (p, &unknown) in c.unknowns.iter().enumerate() {
+            problem.index[self.slot(unknown)] = p;
+            if unknown.1 < self.dims.ng {
+                problem.bilateral.push(p);
+            } else {
+                problem.contacts.push(p);
+            }
+        }
         problem.matrix.reset(k, k);
-        self.condensed.reserve_column(self.dims.nv);
-        let by_compliances = self.uses_compliances(form);
-        if by_compliances {
-            self.compliance_entries(form, h, &mut problem.matrix);
-        }
-        let unknowns = std::mem::take(&mut self.condensed.unknowns);
-        if !by_compliances {
-            self.entries_of(form, h, &unknowns, &mut problem.matrix);
-        }
+        let matrix = problem.matrix.as_mut_slice();
+        matrix.copy_from_slice(c.matrix.as_slice());
         if self.settings.formulation.filters_multipliers() {
             // At fixed totals `ν*`, `Λ*` a change of `λ` lowers `ν` by `κ` and `Λ` by `ϱ` times it.
             let (kappa, rho) = (self.response.kappa, self.response.rho);
-            let [_, position, velocity] = problem.first;
-            for line in 0..k {
-                let line = problem.matrix.row_mut(line);
-                for (p, &(_, j)) in unknowns[..position].iter().enumerate() {
-                    line[p] -= kappa * line[position + j] + rho * line[velocity + j];
+            for (p, &(level, j)) in c.unknowns.iter().enumerate() {
+                if level != Level::Smooth {
+                    continue;
+                }
+                for (other, share) in [(Level::Position, kappa), (Level::Velocity, rho)] {
+                    let q = problem.index[self.slot((other, j))];
+                    let factor = share * c.col_scale[p] / c.col_scale[q];
+                    for line in 0..k {
+                        let line = problem.matrix.row_mut(line);
+                        line[p] -= factor * line[q];
+                    }
                 }
             }
         }
-        let unit = self.momentum_unit();
         problem.q.clear();
         problem.y.clear();
-        let mut functional = std::mem::take(&mut self.condensed.functional);
-        let smooth = self.settings.formulation.smooth_row();
-        for (p, &unknown) in unknowns.iter().enumerate() {
-            let (row, _) = self.scales_of(unknown, h);
-            functional.gather((&self.rows, &self.response), smooth, unknown, 1.0);
-            let here = self.residual_of(unknown) + functional.of(&self.condensed.increment);
-            problem.q.push(row / unit * here);
-            for (entry, &other) in problem.matrix.row_mut(p).iter_mut().zip(&unknowns) {
-                *entry *= row * self.scales_of(other, h).1;
-            }
+        for (&unknown, scale) in c.unknowns.iter().zip(&c.col_scale) {
+            problem.y.push(self.trial.total(unknown) / (scale * unit));
         }
-        for &unknown in &unknowns {
-            let (_, col) = self.scales_of(unknown, h);
-            problem.y.push(self.total_of(unknown) / (col * unit));
+        for (p, rhs) in c.rhs[..k].iter().enumerate() {
+            let here = dot(problem.matrix.row(p), &problem.y);
+            problem.q.push(-rhs / unit - here);
         }
-        for p in 0..k {
-            problem.q[p] -= dot(problem.matrix.row(p), &problem.y);
-        }
-        self.condensed.unknowns = unknowns;
-        self.condensed.functional = functional;
     }
 
     /// The momentum scale; 1 where it is zero.
@@ -213,40 +410,46 @@ impl Engine {
         }
     }
 
-    fn solve_levels(&mut self, h: f64, problem: &mut NestedLevels) {
+    fn solve_levels(&mut self, h: f64, problem: &mut NestedLevels) -> u32 {
         let tolerance = Tolerance {
             residual: (1e-2 * self.settings.tolerance).max(4.0 * f64::EPSILON),
             ..Tolerance::default()
         };
         let sweeps = if self.tangent.damped { SWEEPS } else { 1 };
+        let mut redundant = 0;
         for _ in 0..sweeps {
             let mut moved = 0.0_f64;
             for level in [Level::Position, Level::Velocity, Level::Smooth] {
                 let equalities = self.list_members(level, h, problem);
-                let (by, redundant) = problem.solve(equalities, tolerance);
+                if problem.members.is_empty() {
+                    continue;
+                }
+                let (by, dependent) = problem.solve(equalities, tolerance);
                 moved = moved.max(by);
-                self.redundant = self.redundant.max(redundant);
+                redundant = redundant.max(dependent);
             }
             if moved <= tolerance.residual {
                 break;
             }
         }
+        redundant
     }
 
-    /// The unknowns of the problem at `level`: all bilateral multipliers, whose number is returned, and those of
+    /// The unknowns of the problem at `level`: all bilateral multipliers that are not eliminated, whose number is returned, and those of
     /// the contacts that may be active. The multipliers of the others are zero.
     fn list_members(&self, level: Level, h: f64, problem: &mut NestedLevels) -> usize {
-        let ng = self.dims.ng;
-        let unknowns = &self.condensed.unknowns;
         problem.members.clear();
-        let bilateral = (0..unknowns.len()).filter(|p| unknowns[*p].1 < ng);
-        problem.members.extend(bilateral);
+        if !problem.is_eliminated {
+            problem.members.extend_from_slice(&problem.bilateral);
+        }
         let equalities = problem.members.len();
-        for (p, &(at, j)) in unknowns.iter().enumerate() {
-            if at != level || j < ng {
+        for k in 0..problem.contacts.len() {
+            let p = problem.contacts[k];
+            let (at, j) = self.condensed.unknowns[p];
+            if at != level {
                 continue;
             }
-            if !self.excluded[j] && self.may_be_active((level, j), h, problem) {
+            if self.may_be_active((level, j), h, problem) {
                 problem.members.push(p);
             } else {
                 problem.y[p] = 0.0;
@@ -257,10 +460,10 @@ impl Engine {
 
     /// Whether contact row `j` is closed at the level before, so that it may be active at this one.
     fn may_be_active(&self, (level, j): (Level, usize), h: f64, problem: &NestedLevels) -> bool {
-        let [_, position, velocity] = problem.first;
-        let row_value = |p: usize, at: Level| {
-            let (row, _) = self.scales_of((at, j), h);
-            problem.row(p) * self.momentum_unit() / row
+        let at = |level: Level| {
+            let p = problem.index[self.slot((level, j))];
+            let value = problem.row(p) * self.momentum_unit() / self.condensed.row_scale[p];
+            (problem.y[p] > 0.0, value)
         };
         match (level, self.settings.formulation) {
             (Level::Position, _) | (Level::Smooth, Formulation::Position) => true,
@@ -268,46 +471,38 @@ impl Engine {
                 self.rows.forecast_gap[j] <= self.epsilon
             }
             (Level::Velocity, _) => {
-                let p = position + j;
-                problem.y[p] > 0.0 || self.is_closed(j, row_value(p, Level::Position), h)
+                let (is_active, gap) = at(Level::Position);
+                is_active || self.is_closed(j, gap, h)
             }
             (Level::Smooth, _) => {
-                let p = velocity + j;
-                let closed = problem.y[p] > 0.0
-                    || self.satisfies_impact_law(j, row_value(p, Level::Velocity));
-                closed
-                    && self.monitor.remedy < Remedy::NoLastingContacts
+                let (is_active, law) = at(Level::Velocity);
+                (is_active || self.satisfies_impact_law(j, law))
                     && self.may_be_active((Level::Velocity, j), h, problem)
             }
         }
     }
 
     /// Stores the active sets, and the changes of the multipliers in `condensed.z`.
-    fn store_levels(&mut self, h: f64, problem: &NestedLevels) {
+    fn store_levels(&mut self, problem: &NestedLevels) {
+        self.open_all();
         let unit = self.momentum_unit();
-        let ng = self.dims.ng;
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let filters = self.settings.formulation.filters_multipliers();
-        let [_, position, velocity] = problem.first;
         for p in 0..self.condensed.unknowns.len() {
             let (level, j) = self.condensed.unknowns[p];
-            let (_, col) = self.scales_of((level, j), h);
-            let change = col * unit * problem.y[p] - self.total_of((level, j));
+            let total = self.condensed.col_scale[p] * unit * problem.y[p];
+            let change = total - self.trial.total((level, j));
+            let slots = [Level::Position, Level::Velocity].map(|other| self.slot((other, j)));
             let z = &mut self.condensed.z;
             z[p] += change;
             if filters && level == Level::Smooth {
-                z[position + j] -= kappa * change;
-                z[velocity + j] -= rho * change;
+                for (slot, share) in slots.into_iter().zip([kappa, rho]) {
+                    z[problem.index[slot]] -= share * change;
+                }
             }
-            if j < ng {
-                continue;
+            if j >= self.dims.ng {
+                self.sets.of_mut(level)[j] = problem.y[p] > 0.0;
             }
-            let set = match level {
-                Level::Smooth => &mut self.sets.smooth,
-                Level::Position => &mut self.sets.position,
-                Level::Velocity => &mut self.sets.velocity,
-            };
-            set[j] = problem.y[p] > 0.0;
         }
     }
 }

@@ -17,9 +17,13 @@ const DIVERGENCE: f64 = 1e4;
 impl Engine {
     /// Solves the step of length `h` \[s\] from `start` to the time `end` \[s\]; the solution is in `trial`.
     pub(super) fn solve(&mut self, system: &dyn System, h: f64, end: f64) -> Result<(), StepError> {
-        self.monitor.remedy = Remedy::None;
         self.monitor.restart();
         self.begin_step(system, h, end)?;
+        self.monitor.remedy = if self.begins_with_nested_levels() {
+            Remedy::NestedLevels
+        } else {
+            Remedy::None
+        };
         self.monitor.next_is_cheap =
             self.admits_nested_levels() && self.uses_compliances(self.full_form());
         self.predict();
@@ -35,7 +39,11 @@ impl Engine {
             self.evaluate(system, h, end, with_tangents);
             self.momentum_scale.begin(&self.trial.force, h);
             self.include_rates(h);
-            self.update_active_sets(h);
+            if !self.solves_nested_levels() {
+                self.update_active_sets(h);
+            } else if spent == 0 {
+                self.predict_active_sets(h);
+            }
             let mut residual = self.residual(scaling_step, spent == 0);
             let check_after = if self.is_linear() {
                 1
@@ -61,7 +69,7 @@ impl Engine {
             }
             converged_before = residual.ratio() <= 1.0;
             if !residual.ratio().is_finite() || last {
-                if !self.switch_linear_solve() {
+                if !self.next_remedy(false) {
                     return Err(if residual.ratio().is_finite() {
                         self.not_converged(system, spent, residual.worst)
                     } else {
@@ -73,12 +81,12 @@ impl Engine {
                 continue;
             }
             let redundant = self.redundant > 0 && self.trial.has_stagnated;
-            if self
-                .monitor
-                .has_stalled(&self.sets, residual.ratio(), redundant)
-                && self.next_remedy()
-            {
-                if self.monitor.remedy == Remedy::NestedLevels {
+            let stalled = !self.solves_nested_levels()
+                && self
+                    .monitor
+                    .has_stalled(&self.sets, residual.ratio(), redundant);
+            if stalled && self.next_remedy(true) {
+                if self.monitor.remedy != Remedy::LargerActivation {
                     self.predict();
                     (spent, is_first) = (0, true);
                     continue;
@@ -87,8 +95,7 @@ impl Engine {
             }
             if let Err(error) = self.correct(system, h, end, with_tangents) {
                 // One block can be singular where all together are not.
-                let levels = self.monitor.remedy == Remedy::None && self.admits_nested_levels();
-                if !(levels && self.next_remedy() || self.switch_linear_solve()) {
+                if !self.next_remedy(false) {
                     return Err(error);
                 }
                 self.predict();
@@ -113,38 +120,16 @@ impl Engine {
         );
     }
 
-    /// Switches to the next remedy for active sets that do not converge; `false` where there is none left.
-    fn next_remedy(&mut self) -> bool {
-        let has_lasting = self.settings.formulation == Formulation::Pva(3);
+    /// Switches to the next remedy, for sets that cycle or a solve that fails; `false` where there is none left.
+    fn next_remedy(&mut self, cycles: bool) -> bool {
+        let sequential = self.settings.linear_solve == LinearSolve::Sequential;
         let next = match self.monitor.remedy {
-            Remedy::None if self.admits_nested_levels() => {
-                self.open_all();
-                Remedy::NestedLevels
-            }
-            Remedy::None | Remedy::NestedLevels => Remedy::LargerActivation,
-            Remedy::LargerActivation if has_lasting => Remedy::NoLastingContacts,
-            _ => return self.switch_to_simultaneous(),
+            Remedy::None if self.admits_nested_levels() => Remedy::NestedLevels,
+            Remedy::None if cycles => Remedy::LargerActivation,
+            Remedy::None | Remedy::LargerActivation if sequential => Remedy::Simultaneous,
+            _ => return false,
         };
         self.monitor.switch_to(next);
-        true
-    }
-
-    /// Switches to another linear solve of the correction; `false` where there is none left.
-    fn switch_linear_solve(&mut self) -> bool {
-        if self.monitor.remedy == Remedy::NestedLevels {
-            self.next_remedy()
-        } else {
-            self.switch_to_simultaneous()
-        }
-    }
-
-    /// Switches from the sequential to the simultaneous solve; `false` where that is in use already.
-    fn switch_to_simultaneous(&mut self) -> bool {
-        let sequential = self.settings.linear_solve == LinearSolve::Sequential;
-        if !sequential || self.monitor.remedy == Remedy::Simultaneous {
-            return false;
-        }
-        self.monitor.switch_to(Remedy::Simultaneous);
         true
     }
 
@@ -340,25 +325,28 @@ impl Engine {
         }
     }
 
-    /// The active sets at the trial state.
+    /// The active sets of the initial guess: those of its multipliers where it has any.
+    fn predict_active_sets(&mut self, h: f64) {
+        self.update_active_sets(h);
+        if self.settings.prediction == Prediction::Zero {
+            self.open_all();
+        }
+    }
+
+    /// The active sets guessed from the signs of the trial state.
     pub(super) fn update_active_sets(&mut self, h: f64) {
         let formulation = self.settings.formulation;
         let ng = self.dims.ng;
-        let boost = if self.monitor.remedy >= Remedy::LargerActivation {
+        let boost = if self.monitor.remedy == Remedy::LargerActivation {
             100.0
         } else {
             1.0
         };
-        let without_lasting = self.monitor.remedy >= Remedy::NoLastingContacts;
         let located = self.settings.location.is_some();
         let (t, rows, sets) = (&self.trial, &self.rows, &mut self.sets);
         sets.position[..ng].fill(formulation.has_corrections());
         sets.velocity[..ng].fill(formulation.has_jumps());
         sets.smooth[..ng].fill(formulation.smooth_row().is_some());
-        if self.monitor.remedy == Remedy::NestedLevels {
-            // The last correction has determined them.
-            return;
-        }
         for j in ng..rows.len() {
             if self.excluded[j] {
                 sets.position[j] = false;
@@ -394,10 +382,8 @@ impl Engine {
                 Formulation::Pva(strategy) => {
                     let position = t.nu_star[j] - r * gap >= 0.0;
                     let velocity = position && t.jump_impulse_star[j] - r * law >= 0.0;
-                    let smooth = strategy == 3
-                        && !without_lasting
-                        && velocity
-                        && t.lambda[j] - r * rows.acceleration[j] >= 0.0;
+                    let smooth =
+                        strategy == 3 && velocity && t.lambda[j] - r * rows.acceleration[j] >= 0.0;
                     (position, velocity, smooth)
                 }
                 Formulation::HalfStep => {
@@ -420,16 +406,6 @@ impl Engine {
         } else {
             self.rows.set.law[j - self.dims.ng].e_n
         }
-    }
-
-    /// Adds `change` to the multiplier of row `j` in the residual of its momentum balance.
-    pub(super) fn shift_residual(
-        rows: &super::rows::Rows,
-        residual: &mut [f64],
-        j: usize,
-        change: f64,
-    ) {
-        rows.gradient().axpy(j, -change, residual);
     }
 
     /// Adds an increment to the unknowns.

@@ -2,7 +2,6 @@
 
 use super::engine::Engine;
 use super::levels::Level;
-use super::monitor::Remedy;
 use super::settings::{Formulation, Inactive, SmoothRow};
 use crate::kit::{Convergence, Location};
 use crate::round_off::{self, ROUND_OFF};
@@ -142,7 +141,7 @@ impl Engine {
                 );
             }
         }
-        if self.monitor.remedy == Remedy::NestedLevels && j >= self.dims.ng && !self.excluded[j] {
+        if self.solves_nested_levels() && j >= self.dims.ng && !self.excluded[j] {
             self.inactive_residual(j, h, momentum, all);
         }
     }
@@ -277,11 +276,13 @@ impl Engine {
 
     /// The change that makes the multiplier of an inactive row `j` zero; 0 where the row is active.
     pub(super) fn inactive_multiplier_change(&self, (level, j): (Level, usize), h: f64) -> f64 {
+        if self.sets.of(level)[j] {
+            return 0.0;
+        }
         match level {
-            Level::Smooth if !self.sets.smooth[j] => -self.trial.lambda[j],
-            Level::Position if !self.sets.position[j] => -self.inactive_correction(j, h),
-            Level::Velocity if !self.sets.velocity[j] => -self.inactive_impulse(j),
-            _ => 0.0,
+            Level::Smooth => -self.trial.lambda[j],
+            Level::Position => -self.inactive_correction(j, h),
+            Level::Velocity => -self.inactive_impulse(j),
         }
     }
 

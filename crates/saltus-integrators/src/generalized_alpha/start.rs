@@ -221,6 +221,8 @@ impl Engine {
         self.excluded.resize(m, false);
         self.condensed.resize(m, self.dims.nv);
         self.compliances.resize(m);
+        self.nested_levels
+            .reserve(self.dims.ng, self.rows.contacts());
         self.activation_is_computed = false;
     }
 
@@ -485,13 +487,12 @@ impl Engine {
     /// What moves by itself sets a motion off, also one at rest until now: constraints, and contacts that their own motion may close in
     /// a step of `h` \[s\].
     pub(super) fn include_rates(&mut self, h: f64) {
-        let (rows, ng) = (&self.rows, self.dims.ng);
-        for (i, (rate, row_norm)) in rows.rate.iter().zip(&rows.row_norm).enumerate() {
-            if *row_norm > 0.0 && (i < ng || rows.gap[i] <= h * rate.abs()) {
-                let scale = &mut self.momentum_scale.scale;
-                *scale = scale.max(rate.abs() / row_norm);
-            }
+        let (rows, gradient) = (&self.rows, self.rows.gradient());
+        for (i, rate) in rows.rate[..self.dims.ng].iter().enumerate() {
+            self.momentum_scale
+                .include_rate(gradient.cols(i), gradient.values(i), *rate);
         }
+        self.momentum_scale.include_contacts(&rows.set, h);
     }
 
     /// Updates the scale of the bias.

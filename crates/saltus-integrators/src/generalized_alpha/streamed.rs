@@ -7,9 +7,9 @@
 //! tolerance is repeated by the general method.
 
 use super::compliances::motion;
-use super::engine::{Engine, Sets};
+use super::engine::Engine;
 use super::levels::Level;
-use super::multipliers::levels_in;
+use super::monitor::Remedy;
 use super::residual::Residual;
 use super::settings::{Formulation, LinearSolve, SmoothRow};
 use super::streamed_passes::{Predictor, Totals};
@@ -48,8 +48,6 @@ pub(super) struct Streaming {
     pub(super) free_accelerations: Vec<f64>,
     /// Gaps at the end as predicted (m).
     pub(super) predicted_gap: Vec<f64>,
-    /// Active sets for which the multipliers were computed.
-    pub(super) sets: Sets,
     /// Factors of the columns (m): of `S⁻¹Gᵀ` and `M⁻¹Gᵀ` in `x`, of `M⁻¹Gᵀ` in `U` and `W`.
     pub(super) factors: [Vec<f64>; 4],
     /// Indices of all rows (m).
@@ -64,8 +62,9 @@ impl Engine {
             LinearSolve::Sequential | LinearSolve::Monolithic
         );
         let few = 3 * self.rows.len() <= DENSE_LIMIT;
+        let nested = self.rows.contacts() == 0 || self.admits_nested_levels();
         let linear = self.dims.nv > DENSE_LIMIT && self.is_linear() && self.dims.ng == 0;
-        if !(direct && few && linear) {
+        if !(direct && few && linear && nested) {
             return None;
         }
         system.streamed()
@@ -268,17 +267,16 @@ impl Engine {
         }
     }
 
-    /// Active sets and multipliers from the compliances; `false` where the sets do not converge.
+    /// Active sets and multipliers from the compliances; `false` where damping couples the levels.
     fn solve_rows(&mut self, h: f64) -> bool {
+        self.monitor.iterations += 1;
         if self.rows.contacts() == 0 {
-            self.monitor.iterations += 1;
             return true;
         }
         let t = &mut self.trial;
         for list in [&mut t.lambda, &mut t.nu, &mut t.jump_impulse] {
             list.fill(0.0);
         }
-        self.monitor.restart();
         let form = self.full_form();
         let levels: &[Level] = match self.settings.formulation {
             f if f.has_corrections() => &Level::ALL,
@@ -286,15 +284,19 @@ impl Engine {
             _ => &[Level::Smooth],
         };
         self.collect_impulses(h);
-        self.evaluate_rows_by_compliances(false, h);
-        self.update_active_sets(h);
-        for _ in 0..self.settings.max_iterations {
-            if self.monitor.has_stalled(&self.sets, 0.0, false) {
-                return false;
+        self.open_all();
+        for level in Level::ALL {
+            for j in 0..self.rows.len() {
+                let change = self.inactive_multiplier_change((level, j), h);
+                *self.trial.multiplier((level, j)) += change;
             }
-            self.streaming.sets.copy_from(&self.sets);
-            self.zero_inactive_rows(h);
-            self.list_active_rows(levels);
+            self.collect_impulses(h);
+        }
+        self.evaluate_rows_by_compliances(h);
+        self.monitor.remedy = Remedy::NestedLevels;
+        self.choose_candidates();
+        loop {
+            self.list_rows(levels);
             let t = &self.trial;
             let nonzero = |z: &Vec<f64>| max_abs(z) > 0.0;
             if self.tangent.damped
@@ -304,70 +306,30 @@ impl Engine {
                 // With damping between the levels the general method is used.
                 return false;
             }
-            for p in 0..self.condensed.unknowns.len() {
-                *self.multiplier(self.condensed.unknowns[p]) = 0.0;
-            }
-            self.evaluate_rows_by_compliances(true, h);
             if !self.condensed.unknowns.is_empty() {
                 self.fill_by_compliances(form, h, &|engine, unknown| -engine.residual_of(unknown));
-                let redundant = self.condensed.solve();
-                self.redundant = self.redundant.max(redundant.div_ceil(levels_in(levels)));
-                for p in 0..self.condensed.unknowns.len() {
-                    let z = self.condensed.z[p];
-                    *self.multiplier(self.condensed.unknowns[p]) = z;
-                }
+                self.redundant = self.redundant.max(self.solve_nested_levels(h));
+                self.update_multipliers(h);
+                self.collect_impulses(h);
+                self.evaluate_rows_by_compliances(h);
             }
-            self.monitor.iterations += 1;
-            self.collect_impulses(h);
-            self.evaluate_rows_by_compliances(true, h);
-            self.update_active_sets(h);
-            if self.sets == self.streaming.sets {
+            if !self.add_closed_candidates(h) {
                 return true;
             }
         }
-        false
     }
 
-    fn multiplier(&mut self, (level, j): (Level, usize)) -> &mut f64 {
-        let t = &mut self.trial;
-        match level {
-            Level::Smooth => &mut t.lambda[j],
-            Level::Position => &mut t.nu[j],
-            Level::Velocity => &mut t.jump_impulse[j],
-        }
-    }
-
-    /// Sets the multipliers of inactive rows to zero: `λ`, and `ν*`, `Λ*` (`ν`, `Λ` with `literal`).
-    fn zero_inactive_rows(&mut self, h: f64) {
-        for level in Level::ALL {
-            for j in 0..self.rows.len() {
-                let change = self.inactive_multiplier_change((level, j), h);
-                *self.multiplier((level, j)) += change;
-            }
-            self.collect_impulses(h);
-        }
-    }
-
-    /// Gaps, rates and accelerations of the rows for the current multipliers, with or without the forces.
-    fn evaluate_rows_by_compliances(&mut self, forces: bool, h: f64) {
+    /// Gaps, rates and accelerations of the rows for the current multipliers.
+    fn evaluate_rows_by_compliances(&mut self, h: f64) {
         let form = self.full_form();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let factors = (kappa, rho, self.position_per_jump(h));
         let half_step = self.settings.formulation == Formulation::HalfStep;
         for i in 0..self.rows.len() {
-            let free = if forces {
-                self.streaming.free_accelerations[i]
-            } else {
-                0.0
-            };
+            let free = self.streaming.free_accelerations[i];
             let (mut x, mut xi, mut v) = (free, kappa * free, rho * free);
             for j in 0..self.rows.len() {
-                let t = &self.trial;
-                let levels = [
-                    (Level::Smooth, t.lambda[j]),
-                    (Level::Position, t.nu[j]),
-                    (Level::Velocity, t.jump_impulse[j]),
-                ];
+                let levels = Level::ALL.map(|level| (level, *self.trial.multiplier((level, j))));
                 if levels.iter().all(|(_, z)| *z == 0.0) {
                     continue;
                 }
@@ -428,7 +390,6 @@ impl Engine {
                 rows.forecast_gap[j] = rows.gap[j] - correction;
             }
         }
-        self.update_active_sets(inputs.h);
         for j in 0..self.rows.len() {
             self.row_residual(j, inputs.h, momentum, &mut residual);
         }
@@ -554,7 +515,6 @@ impl Streaming {
         ] {
             list.resize(m, 0.0);
         }
-        self.sets.resize(m);
         self.all.clear();
         self.all.extend(0..m);
         self.weight_runs.find(weights);

@@ -2,34 +2,43 @@
 
 use saltus_complementarity::{Mlcp, MlcpSolver, Tolerance};
 use saltus_integrators::{
-    Entry, GeneralizedAlphaOptions, Integrator, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
-    NonsmoothGeneralizedAlphaOptions, Plan, Preset, Scheme, StepError, drive,
+    Entry, GeneralizedAlphaOptions, Inactive, Integrator, NonsmoothFormulation,
+    NonsmoothGeneralizedAlpha, NonsmoothGeneralizedAlphaOptions, Plan, Preset, Scheme, StepError,
+    drive,
 };
 use saltus_linear::Dense;
 use saltus_system::State;
 use saltus_zoo::{BouncingPendulum, ball_over_floor};
 use std::f64::consts::PI;
 
-/// With one correction allowed the impact of the ball is not found; the problem left behind is linear and
+/// With one correction allowed, guessed sets do not find the impact of the ball; the problem left behind is linear and
 /// its solution is the impulse that a run with enough corrections finds.
 #[test]
 fn its_solution_is_the_step() {
     let system = ball_over_floor(1.0, -10.0, 0.8);
     let h = 2e-3;
     for formulation in [NonsmoothFormulation::Pva, NonsmoothFormulation::Pvv] {
-        let scheme = |max_iterations| {
+        let scheme = |max_iterations, guesses: bool| {
+            let pva = formulation == NonsmoothFormulation::Pva;
             let options = NonsmoothGeneralizedAlphaOptions {
                 formulation,
                 max_iterations,
+                inactive: if guesses && pva {
+                    Inactive::Literal
+                } else {
+                    Inactive::Star
+                },
+                modified_lcp: guesses && !pva,
                 ..NonsmoothGeneralizedAlphaOptions::default()
             };
             let mut scheme = NonsmoothGeneralizedAlpha::new(options).unwrap();
-            let state = State::new(0.0, vec![0.801], vec![0.0]);
+            // It closes by gravity alone in the last part of a step, however that is divided.
+            let state = State::new(0.0, vec![0.8 - 4e-8], vec![0.0]);
             scheme.prepare(&system, &state, h).unwrap();
             (scheme, state)
         };
-        let (mut hasty, mut state) = scheme(1);
-        let (mut patient, mut same) = scheme(50);
+        let (mut hasty, mut state) = scheme(1, true);
+        let (mut patient, mut same) = scheme(50, false);
         let (mut before, mut memory) = (Vec::new(), Vec::new());
         let (problem, impulse) = (1..1000)
             .find_map(|k| {
@@ -108,17 +117,18 @@ fn a_step_within_its_tolerance_never_fails() {
 fn the_certificate_of_a_step_in_parts_is_that_of_its_parts() {
     let system = BouncingPendulum::default();
     let options = NonsmoothGeneralizedAlphaOptions {
-        // Round-off keeps some impacts from this, which takes every remedy.
-        tolerance: 1e-16,
+        // Some impacts need more in so long a step.
+        max_iterations: 3,
         ..NonsmoothGeneralizedAlphaOptions::default()
     };
     let mut scheme = NonsmoothGeneralizedAlpha::new(options).unwrap();
     let mut state = State::new(0.0, system.at(PI / 12.0), vec![0.0; 3]);
-    scheme.prepare(&system, &state, 1e-3).unwrap();
+    let h = 3e-2;
+    scheme.prepare(&system, &state, h).unwrap();
     let (mut worst, mut remedied) = (0.0_f64, 0);
-    for k in 1..=6000 {
-        let end = f64::from(k) * 1e-3;
-        let report = scheme.step(&system, &mut state, 1e-3, end).unwrap();
+    for k in 1..=200 {
+        let end = f64::from(k) * h;
+        let report = scheme.step(&system, &mut state, h, end).unwrap();
         remedied += u32::from(report.remedies > 0);
         worst = worst.max(report.certificate.get(Entry::ComplementarityPosition));
     }

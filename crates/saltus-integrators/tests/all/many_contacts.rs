@@ -180,3 +180,34 @@ fn half_steps_with_many_contacts() {
         assert!(most > 15, "{damping}: {most}");
     }
 }
+
+/// Every contact of a column at rest bears what is above it: conditions that hold already are noise of any sign.
+#[test]
+fn a_column_at_rest_stays() {
+    let n = 6;
+    let mut contacts = vec![(0.0, vec![(0, 1.0)], 0.5)];
+    contacts.extend((1..n).map(|i| (-0.2, vec![(i - 1, -1.0), (i, 1.0)], 0.5)));
+    let system = Linear {
+        n,
+        mass: (0..n).map(|i| (i, i, 1.0 + 0.3 * i as f64)).collect(),
+        load: (0..n).map(|i| -10.0 * (1.0 + 0.3 * i as f64)).collect(),
+        contacts,
+        ..Linear::default()
+    };
+    let q: Vec<f64> = (0..n).map(|i| 0.2 * i as f64).collect();
+    let weight: f64 = (0..n).map(|i| 10.0 * (1.0 + 0.3 * i as f64)).sum();
+    for formulation in [NonsmoothFormulation::Pva, NonsmoothFormulation::Pvv] {
+        let mut integrator = alpha(formulation, LinearSolve::Auto);
+        let mut state = State::new(0.0, q.clone(), vec![0.0; n]);
+        let h = 7e-3;
+        integrator.prepare(&system, &state, h).unwrap();
+        for k in 1..=50 {
+            let end = f64::from(k) * h;
+            let report = integrator.step(&system, &mut state, h, end).unwrap();
+            assert_eq!(report.remedies, 0);
+            let bottom = integrator.reactions().impulse[0];
+            assert!(bottom > 0.0 && (k < 40 || (bottom - h * weight).abs() < 1e-9));
+        }
+        close(&state.q, &q, "positions");
+    }
+}

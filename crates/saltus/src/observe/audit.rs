@@ -136,8 +136,8 @@ pub struct Outcome {
     pub max_active: u32,
     /// Most redundant constraint rows in one step.
     pub max_redundant: u32,
-    /// Steps that were not solved by corrections alone: active sets found with the multipliers, activation
-    /// parameters raised, contacts relaxed, another linear solve, or the step taken in parts.
+    /// Steps that were not solved by corrections alone: active sets found with the multipliers where guessed ones cycle, activation
+    /// parameters raised, another linear solve, or the step taken in parts.
     pub remedied: u64,
     /// Which certificate entries the scheme guarantees, and to what tolerance.
     pub guarantees: Guarantees,

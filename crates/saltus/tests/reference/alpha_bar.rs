@@ -114,11 +114,13 @@ fn quantity(entry: &Entry, rows: &[Row]) -> Outcome {
 const LOOSE: &str = "a loosely converged solve leaves what its norm leaves";
 const TIE: &str =
     "an impact in step with the grid: a gap that is zero up to round-off is closed here";
-const ACTIVATION: &str = "another activation parameter spends fewer corrections";
+const TOGETHER: &str =
+    "active sets and multipliers found together take one correction where guessed sets take more";
 
 /// Entry, place, our value, and why it differs.
 const KNOWN: &[(&str, usize, f64, &str)] = &[
-    ("bar:104", 1, 1.207_831_325_3, ACTIVATION),
+    ("bar:104", 0, 0.8, TOGETHER),
+    ("bar:104", 1, 1.0, TOGETHER),
     ("bar:125", 0, 307.206_730_638, LOOSE),
     ("bar:128", 0, 0.014_014_284_692, LOOSE),
     ("bar:138", 0, 308.384_564_505, LOOSE),
@@ -149,10 +151,11 @@ fn elastic_bar() {
                 .entry(format!("{} {}", entry.scheme, entry.parameters))
                 .or_insert_with(|| rows(entry));
             let outcome = quantity(entry, rows);
-            match (outcome, KNOWN.iter().find(|k| k.0 == entry.id)) {
-                (Outcome::Ours(ours), Some(&(_, i, value, reason))) => Outcome::Differs {
+            let mut known = KNOWN.iter().filter(|k| k.0 == entry.id).peekable();
+            match (outcome, known.peek().map(|k| k.3)) {
+                (Outcome::Ours(ours), Some(reason)) => Outcome::Differs {
                     ours,
-                    known: vec![(i, value, 1e-6 * value)],
+                    known: known.map(|k| (k.1, k.2, 1e-6 * k.2)).collect(),
                     reason,
                 },
                 (outcome, _) => outcome,
