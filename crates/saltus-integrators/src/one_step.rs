@@ -150,13 +150,19 @@ impl OneStep {
 
     /// Solves for the multipliers `z` (m) from the guess in `z`.
     pub(crate) fn solve(&mut self, equalities: usize, z: &mut [f64]) -> Outcome {
+        self.solve_to(equalities, z, ROUND_OFF)
+    }
+
+    /// The same, until each row misses at most `tolerance`, relative to its own data and to the largest constant and unit of velocity.
+    pub(crate) fn solve_to(&mut self, equalities: usize, z: &mut [f64], tolerance: f64) -> Outcome {
         let problem = Mlcp {
             equalities,
             matrix: &self.delassus,
             q: &self.q,
         };
         let tolerance = Tolerance {
-            floor: ROUND_OFF * (1.0 + max_abs(&self.q)),
+            residual: tolerance,
+            floor: tolerance * (1.0 + max_abs(&self.q)),
             ..Tolerance::default()
         };
         self.solver.solve(&problem, z, tolerance)

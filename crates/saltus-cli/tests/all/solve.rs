@@ -246,7 +246,7 @@ fn a_step_without_a_solution_can_be_taken_again() {
             "simulation.scheme.inactive='literal'",
             "--set",
             "parameters.mu=0",
-            "--step=5e-3",
+            "--step=1e-2",
             "--until=1",
             "--out",
             "o",

@@ -316,7 +316,12 @@ impl Engine {
         (other, j): (Level, usize),
         factors: (f64, f64, f64),
     ) -> f64 {
-        let (x, xi, v) = motion(self.compliance(form, i, j), other, factors);
+        let compliance = self.compliance(form, i, j);
+        let (x, xi, v) = if other == Level::Smooth && form.has_totals() {
+            (compliance.1, 0.0, 0.0)
+        } else {
+            motion(compliance, other, factors)
+        };
         let (part, weight) = self.motion_of_row(level);
         weight
             * match part {
@@ -401,8 +406,8 @@ impl Engine {
         for (z, &(level, j)) in self.condensed.z.iter_mut().zip(&self.condensed.unknowns) {
             *z = match level {
                 Level::Smooth => c.lambda[j],
-                Level::Position => c.nu[j],
-                Level::Velocity => c.jump[j],
+                Level::Position => c.nu[j] + kappa * c.lambda[j],
+                Level::Velocity => c.jump[j] + rho * c.lambda[j],
             };
         }
         self.compliances = c;
@@ -443,6 +448,7 @@ impl Engine {
         let n = self.dims.nv;
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let jumps = form == Form::Triangular;
+        let totals = form.has_totals();
         let c = &mut self.compliances;
         for list in [&mut c.p, &mut c.nu, &mut c.jump] {
             list.fill(0.0);
@@ -450,7 +456,13 @@ impl Engine {
         // Momenta of the corrections and the jumps, and those of the smooth motion with their forces.
         for (&(level, j), &z) in self.condensed.unknowns.iter().zip(&self.condensed.z) {
             match level {
-                Level::Smooth => c.p[j] += z,
+                Level::Smooth => {
+                    c.p[j] += z;
+                    if totals {
+                        c.nu[j] -= kappa * z;
+                        c.jump[j] -= rho * z;
+                    }
+                }
                 Level::Position => c.nu[j] += z,
                 Level::Velocity => {
                     c.jump[j] += z;

@@ -22,16 +22,19 @@ impl Engine {
         if !self.is_time_invariant() && !with_tangents {
             self.evaluate(system, h, end, true);
         }
+        if self.solves_nested_levels() {
+            self.choose_candidates();
+        }
         self.assemble(system, h, end);
         self.redundant = 0;
         match self.settings.linear_solve {
-            _ if self.monitor.remedy != Remedy::None => self.correct_condensed(h),
+            _ if self.monitor.remedy != Remedy::None => self.correct_condensed(system, h, end),
             LinearSolve::Sequential => self.correct_sequentially(system, h, end),
             LinearSolve::Monolithic => {
                 self.zero_inactive(h, &Level::ALL);
                 self.solve_monolithic(h)
             }
-            _ => self.correct_condensed(h),
+            _ => self.correct_condensed(system, h, end),
         }
         .map_err(|source| StepError::Singular {
             source,
@@ -40,7 +43,12 @@ impl Engine {
         })
     }
 
-    fn correct_condensed(&mut self, h: f64) -> Result<(), LinearError> {
+    fn correct_condensed(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+    ) -> Result<(), LinearError> {
         self.zero_inactive(h, &Level::ALL);
         let corrections = self.settings.formulation.has_corrections();
         let levels: &[Level] = match (corrections, self.settings.formulation) {
@@ -48,7 +56,7 @@ impl Engine {
             (_, Formulation::HalfStep) => &[Level::Velocity],
             _ => &[Level::Smooth],
         };
-        match self.correct_levels(self.full_form(), levels, h) {
+        match self.correct_levels(system, self.full_form(), levels, (h, end)) {
             Err(LinearError::Singular { .. })
                 if self.settings.formulation != Formulation::HalfStep =>
             {
@@ -56,6 +64,7 @@ impl Engine {
                     self.monitor.remedy = Remedy::Simultaneous;
                     self.update_active_sets(h);
                     self.zero_inactive(h, &Level::ALL);
+                    self.assemble_rows(system, end);
                 }
                 self.solve_monolithic(h)
             }
@@ -72,7 +81,7 @@ impl Engine {
     ) -> Result<(), LinearError> {
         let formulation = self.settings.formulation;
         self.zero_inactive(h, &[Level::Smooth]);
-        self.correct_levels(Form::Smooth, &[Level::Smooth], h)?;
+        self.correct_levels(system, Form::Smooth, &[Level::Smooth], (h, end))?;
         if formulation.has_corrections() {
             self.refresh(system, h, end);
             self.zero_inactive(h, &[Level::Position]);
@@ -81,12 +90,12 @@ impl Engine {
                 let d = &mut self.tangent;
                 d.correction.multiply_right(&d.retraction_tangent);
             }
-            self.correct_levels(Form::Corrections, &[Level::Position], h)?;
+            self.correct_levels(system, Form::Corrections, &[Level::Position], (h, end))?;
         }
         if formulation.has_jumps() {
             self.refresh(system, h, end);
             self.zero_inactive(h, &[Level::Velocity]);
-            self.correct_levels(Form::Jumps, &[Level::Velocity], h)?;
+            self.correct_levels(system, Form::Jumps, &[Level::Velocity], (h, end))?;
         }
         Ok(())
     }
@@ -202,8 +211,10 @@ impl Engine {
         }
     }
 
-    /// Derivatives of the constraint rows of velocity and acceleration level at the trial state.
+    /// Derivatives of the constraint rows of velocity and acceleration level at the trial state; those of contacts only where any can
+    /// have multipliers.
     pub(super) fn assemble_rows(&mut self, system: &dyn System, end: f64) {
+        let contacts = self.is_linear() || self.lists_contacts();
         let formulation = self.settings.formulation;
         let rows_are_nonlinear = !self.rows_are_linear();
         let t = &self.trial;
@@ -215,16 +226,16 @@ impl Engine {
         let rows = &mut self.rows;
         match formulation.smooth_row() {
             Some(SmoothRow::Acceleration) if rows_are_nonlinear => {
-                rows.update_acceleration_gradient(system, at, &t.v_dot)
+                rows.update_acceleration_gradient(system, at, &t.v_dot, contacts)
             }
-            Some(SmoothRow::Acceleration) => rows.update_bias_damping(system, at),
+            Some(SmoothRow::Acceleration) => rows.update_bias_damping(system, at, contacts),
             Some(SmoothRow::Velocity) if rows_are_nonlinear => {
-                rows.update_velocity_gradient(system, (end, &t.q), &t.vt, true);
+                rows.update_smooth_velocity_gradient(system, (end, &t.q), &t.vt);
             }
             _ => {}
         }
         if rows_are_nonlinear && formulation.has_jumps() {
-            rows.update_velocity_gradient(system, (end, &t.q), &t.v, false);
+            rows.update_velocity_gradient(system, (end, &t.q), &t.v, contacts);
         }
     }
 }

@@ -143,9 +143,7 @@ impl Engine {
         if !self.is_time_invariant() {
             self.evaluate(system, h, end, true);
         }
-        self.assemble(system, h, end);
-        self.zero_inactive(h, &Level::ALL);
-        self.pose_all_contacts(h)?;
+        self.pose_all_contacts(system, h, end)?;
         let (list, equalities) = self.levels_of_failure(h);
         let unit = |j: usize| match self.rows.row_norm[j] {
             norm if norm > 0.0 => norm,

@@ -28,8 +28,10 @@
 //!
 //! Impacts are captured at the ends of steps, or located inside them ([`Impacts::Located`]), which keeps order 2 across isolated ones.
 
+mod block_lu;
 mod certify;
 mod coefficients;
+mod columns;
 mod compliances;
 mod correction;
 mod engine;

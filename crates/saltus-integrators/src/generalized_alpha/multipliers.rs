@@ -5,17 +5,20 @@
 //! factored, and where its rows are linearly dependent solved by least norm. Where there are too many columns to be stored, each is
 //! discarded once its entries are computed, and the motion due to the solution is computed by one more solve.
 
+use super::block_lu::BlockLu;
+use super::columns::ColumnCache;
 use super::engine::Engine;
 use super::levels::{Functional, Level};
-use super::response::{CHI, Form, Momenta, PARTS};
+use super::response::{Form, Momenta, PARTS};
 use super::settings::SmoothRow;
-use saltus_linear::{DENSE_LIMIT, Dense, LinearError, Lu, MinimumNorm, SparseRows, axpy};
+use saltus_linear::{DENSE_LIMIT, Dense, LinearError, MinimumNorm, SparseRows};
+use saltus_system::System;
 
 /// A condensed system and its buffers.
 #[derive(Debug, Default)]
 pub(super) struct Condensed {
     pub(super) unknowns: Vec<(Level, usize)>,
-    columns: Dense,
+    pub(super) columns: Dense,
     pub(super) matrix: Dense,
     pub(super) row_scale: Vec<f64>,
     pub(super) col_scale: Vec<f64>,
@@ -27,40 +30,20 @@ pub(super) struct Condensed {
     /// Unknowns of the simultaneous solve.
     pub(super) all_unknowns: Vec<f64>,
     /// Whether columns are not stored but recomputed; `columns` and `inverse` then hold one.
-    recomputes_columns: bool,
+    pub(super) recomputes_columns: bool,
     /// `M⁻¹ Gᵀ`, one row (nv) per row of `G`, and which of them are computed in this correction.
-    inverse: Dense,
-    inverse_computed: Vec<bool>,
+    pub(super) inverse: Dense,
+    pub(super) inverse_computed: Vec<bool>,
     pub(super) functional: Functional,
     /// Functionals of all unknowns.
     functionals: SparseRows,
-    lu: Lu,
+    lu: BlockLu,
+    /// Whether the matrix is zero below the blocks of the levels.
+    pub(super) is_triangular: bool,
     minimum: MinimumNorm,
     /// Size that both factorisations are sized for.
     reserved: usize,
-    cache: Cache,
-}
-
-/// Columns and condensed matrix of a linear system, valid while step size and gradients do not change.
-#[derive(Debug)]
-struct Cache {
-    h: f64,
-    gradient: SparseRows,
-    damping: SparseRows,
-    columns: Dense,
-    matrix: Dense,
-}
-
-impl Default for Cache {
-    fn default() -> Self {
-        Self {
-            h: f64::NAN,
-            gradient: SparseRows::default(),
-            damping: SparseRows::default(),
-            columns: Dense::default(),
-            matrix: Dense::default(),
-        }
-    }
+    pub(super) cache: ColumnCache,
 }
 
 /// Largest number of stored column entries, 256 MB.
@@ -95,7 +78,7 @@ impl Condensed {
             for i in 0..k {
                 self.matrix[(i, i)] = 1.0;
             }
-            let _ = self.lu.factorise(&self.matrix);
+            self.lu.reserve(m);
             self.minimum.factorise(&self.matrix);
         }
         for list in [
@@ -134,9 +117,11 @@ impl Condensed {
     /// Solves the scaled system `matrix · z = rhs` and unscales `z`; returns the rank deficiency.
     pub(super) fn solve(&mut self) -> u32 {
         let k = self.unknowns.len();
-        let rank = if self.lu.factorise(&self.matrix).is_ok() && self.lu.pivot_ratio() > REGULAR {
+        let levels = self.unknowns.iter().map(|unknown| unknown.0);
+        let is_regular = self.lu.factorise(&self.matrix, self.is_triangular, levels);
+        let rank = if is_regular {
             self.z[..k].copy_from_slice(&self.rhs[..k]);
-            self.lu.solve(&mut self.z[..k]);
+            self.lu.solve(&self.matrix, &mut self.z[..k]);
             k
         } else {
             let rank = self.minimum.factorise(&self.matrix);
@@ -151,36 +136,29 @@ impl Condensed {
 }
 
 impl Engine {
-    /// Whether the columns of a linear system are cached for steps of length `h`.
-    pub(super) fn is_cached(&self, h: f64) -> bool {
-        self.condensed.cache.h == h && !self.is_piece()
-    }
-
     /// One simultaneous correction of the levels in `levels` through `form`: of the active rows, or of the candidates with their active
     /// sets.
     pub(super) fn correct_levels(
         &mut self,
+        system: &dyn System,
         form: Form,
         levels: &[Level],
-        h: f64,
+        (h, end): (f64, f64),
     ) -> Result<(), LinearError> {
         let nested = self.solves_nested_levels();
         // Not cached: a piece of a step may have replaced the factors.
         self.response.factor(form, &self.tangent)?;
-        if nested {
-            self.choose_candidates();
-        }
         loop {
             self.list_rows(levels);
             self.solve_free_increment(form, h);
             if !self.condensed.unknowns.is_empty() {
                 self.solve_multipliers(form, levels, h);
             }
-            if !(nested && self.add_closing_candidates(h)) {
+            if !(nested && self.add_closing_candidates(system, h, end)) {
                 break;
             }
         }
-        self.update_multipliers(h);
+        self.update_multipliers(form, h);
         self.apply_increment();
         Ok(())
     }
@@ -212,17 +190,13 @@ impl Engine {
 
     /// Matrix, right-hand side and scales of the system of the listed rows.
     pub(super) fn fill_system(&mut self, form: Form, h: f64) {
+        self.condensed.is_triangular = form.has_totals() && self.separates_levels(form);
         if self.uses_compliances(form) {
             self.compute_active_compliances(form);
             self.fill_by_compliances(form, h, &Self::row_rhs);
         } else {
             self.fill(form, h);
         }
-    }
-
-    /// Whether the columns of `form` are cached for steps of length `h`.
-    fn has_columns(&self, form: Form, h: f64) -> bool {
-        form == self.full_form() && self.is_cached(h)
     }
 
     /// Adds the Newton increment to the trial.
@@ -279,25 +253,37 @@ impl Engine {
         }
     }
 
-    /// The active rows of the given levels, or the candidates in their place; in the order from `Λ` to `λ` most of the matrix below its
-    /// diagonal is zero.
+    /// Whether impulses of jumps move no positions.
+    fn separates_levels(&self, form: Form) -> bool {
+        let (response, tangent) = (&self.response, &self.tangent);
+        !self.settings.modified && response.decouples(form, Level::Velocity, tangent)
+    }
+
+    /// The active rows of the given levels, or the candidates in their place, in an order in which most of the matrix below its diagonal
+    /// is zero.
     pub(super) fn list_rows(&mut self, levels: &[Level]) {
         let (ng, m) = (self.dims.ng, self.rows.len());
         let candidates = self.solves_nested_levels();
         let mut unknowns = std::mem::take(&mut self.condensed.unknowns);
         unknowns.clear();
-        for &level in levels.iter().rev() {
-            let exists = self.has_contacts_at(level);
-            let set = self.sets.of(level);
-            let bilateral = (0..ng).filter(|j| set[*j]).map(|j| (level, j));
-            unknowns.extend(bilateral);
-            let set = if candidates {
-                &self.nested_levels.candidates[..]
+        let none = ng == 0 && !self.lists_contacts();
+        for level in [Level::Smooth, Level::Velocity, Level::Position] {
+            if none || !levels.contains(&level) {
+                continue;
+            }
+            let active = self.sets.of(level);
+            let listed = if candidates {
+                &self.nested_levels.candidates[..m]
             } else {
-                set
+                active
             };
-            let contacts = (ng..m).filter(|j| set[*j] && exists);
-            unknowns.extend(contacts.map(|j| (level, j)));
+            let contacts = if self.has_contacts_at(level) { m } else { ng };
+            for j in 0..contacts {
+                let set = if j < ng { active } else { listed };
+                if set[j] {
+                    unknowns.push((level, j));
+                }
+            }
         }
         let c = &mut self.condensed;
         c.unknowns = unknowns;
@@ -324,6 +310,13 @@ impl Engine {
             c.col_scale[p] = col;
         }
         let (m, smooth) = (self.rows.len(), self.settings.formulation.smooth_row());
+        let totals = form.has_totals();
+        let decoupled = self.separates_levels(form);
+        let vanishes = |row: Level, column: Level| match column {
+            Level::Smooth => totals && row != Level::Smooth,
+            Level::Velocity => decoupled && row == Level::Position,
+            Level::Position => false,
+        };
         let c = &mut self.condensed;
         for p in 0..k {
             let (unknown, scale) = (c.unknowns[p], c.row_scale[p]);
@@ -341,7 +334,9 @@ impl Engine {
                 }
             } else {
                 for (q, entry) in line.iter_mut().enumerate() {
-                    *entry = c.col_scale[q] * c.functional.of(c.columns.row(q));
+                    if !vanishes(unknown.0, c.unknowns[q].0) {
+                        *entry = c.col_scale[q] * c.functional.of(c.columns.row(q));
+                    }
                 }
             }
         }
@@ -389,96 +384,6 @@ impl Engine {
         self.condensed.functionals = functionals;
     }
 
-    fn fill_columns(&mut self, form: Form, h: f64) {
-        let k = self.condensed.unknowns.len();
-        let mut columns = std::mem::take(&mut self.condensed.columns);
-        columns.reset(k, PARTS * self.dims.nv);
-        self.condensed
-            .invalidate_inverse(self.rows.len(), self.dims.nv);
-        // The column of `λ` follows from that of `ν`, which precedes it.
-        for p in 0..k {
-            if !self.derive_lambda_column(form, p, &mut columns) {
-                let unknown = self.condensed.unknowns[p];
-                self.column(form, h, unknown, columns.row_mut(p));
-            }
-        }
-        self.condensed.columns = columns;
-    }
-
-    /// The column of `λ` from that of `ν`: with `M x` eliminated it is `κ` times that of `ν`, plus the acceleration `M⁻¹Gᵀ`.
-    /// `false` where this does not apply.
-    fn derive_lambda_column(&mut self, form: Form, p: usize, columns: &mut Dense) -> bool {
-        let (level, j) = self.condensed.unknowns[p];
-        let t = &self.tangent;
-        if form != Form::Coupled || level != Level::Smooth || t.damped || !t.is_flat {
-            return false;
-        }
-        let c = &mut self.condensed;
-        let Some(q) = c.unknowns.iter().position(|u| *u == (Level::Position, j)) else {
-            return false;
-        };
-        let n = self.dims.nv;
-        if !c.inverse_computed[j] {
-            let unit = c.inverse.row_mut(j);
-            unit.fill(0.0);
-            self.rows.gradient().axpy(j, 1.0, unit);
-            self.response.solve_mass(unit);
-            c.inverse_computed[j] = true;
-        }
-        let (kappa, rho) = (self.response.kappa, self.response.rho);
-        let unit = c.inverse.row(j);
-        let (head, tail) = columns.as_mut_slice().split_at_mut(p * PARTS * n);
-        let (known, out) = (&head[q * PARTS * n..][..PARTS * n], &mut tail[..PARTS * n]);
-        for (o, k) in out.iter_mut().zip(known) {
-            *o = kappa * k;
-        }
-        for i in 0..n {
-            out[i] += unit[i];
-            out[n + i] -= kappa * unit[i];
-            out[4 * n + i] += rho * unit[i];
-        }
-        true
-    }
-
-    /// The increment due to a unit multiplier.
-    pub(super) fn column(
-        &mut self,
-        form: Form,
-        h: f64,
-        (level, j): (Level, usize),
-        out: &mut [f64],
-    ) {
-        let position_per_jump = self.position_per_jump(h) + self.modified_nu_factor(j, h);
-        let gradient = self.rows.gradient();
-        if position_per_jump == 0.0 && self.response.decouples(form, level, &self.tangent) {
-            // The three levels share `M⁻¹ Gᵀ`.
-            let n = self.dims.nv;
-            let c = &mut self.condensed;
-            let unit = c.inverse.row_mut(if c.recomputes_columns { 0 } else { j });
-            if c.recomputes_columns || !c.inverse_computed[j] {
-                unit.fill(0.0);
-                gradient.axpy(j, 1.0, unit);
-                self.response.solve_mass(unit);
-                c.inverse_computed[j] = true;
-            }
-            self.response.solve_unit(level, unit, &mut out[..PARTS * n]);
-            return;
-        }
-        let b = &mut self.condensed.momenta;
-        b.clear();
-        b.add(gradient, (level, j), position_per_jump, 1.0);
-        self.response.solve(form, &self.tangent, b, out);
-    }
-
-    /// `∂ν/∂Λ` of an open row in the modified position condition.
-    fn modified_nu_factor(&self, j: usize, h: f64) -> f64 {
-        if self.settings.modified && j >= self.dims.ng && !self.sets.position[j] {
-            h
-        } else {
-            0.0
-        }
-    }
-
     /// The quantity that the multiplier of row `j` makes zero, at the trial state.
     pub(super) fn residual_of(&self, (level, j): (Level, usize)) -> f64 {
         let rows = &self.rows;
@@ -504,103 +409,25 @@ impl Engine {
         (row * inverse, col * inverse)
     }
 
-    /// Adds the columns of the solution, `x`, `U` and `W`, to `increment`.
-    fn add_columns(&mut self, form: Form, h: f64) {
-        let cached = self.has_columns(form, h);
-        if self.condensed.recomputes_columns {
-            self.add_motion(form, h);
-            return;
-        }
-        let (m, n) = (self.rows.len(), self.dims.nv);
-        let c = &mut self.condensed;
-        for (p, (&unknown, &z)) in c.unknowns.iter().zip(&c.z).enumerate() {
-            let column = if cached {
-                c.cache.columns.row(index_of(unknown, m))
-            } else {
-                c.columns.row(p)
-            };
-            axpy(z, &column[..CHI * n], &mut c.increment[..CHI * n]);
-        }
-    }
-
     /// Adds the solution to the multipliers.
-    pub(super) fn update_multipliers(&mut self, h: f64) {
+    pub(super) fn update_multipliers(&mut self, form: Form, h: f64) {
+        let totals = form.has_totals();
+        let (kappa, rho) = (self.response.kappa, self.response.rho);
         for p in 0..self.condensed.unknowns.len() {
             let (level, j) = self.condensed.unknowns[p];
             let z = self.condensed.z[p];
             let nu_factor = self.modified_nu_factor(j, h);
-            *self.trial.multiplier((level, j)) += z;
-            if level == Level::Velocity {
-                self.trial.nu[j] += nu_factor * z;
+            let t = &mut self.trial;
+            *t.multiplier((level, j)) += z;
+            match level {
+                Level::Velocity => t.nu[j] += nu_factor * z,
+                Level::Smooth if totals => {
+                    t.nu[j] -= kappa * z;
+                    t.jump_impulse[j] -= rho * z;
+                }
+                _ => {}
             }
         }
-    }
-
-    /// Adds the increment due to all multipliers of the solution to `increment`.
-    pub(super) fn add_motion(&mut self, form: Form, h: f64) {
-        self.condensed.momenta.clear();
-        for p in 0..self.condensed.unknowns.len() {
-            let (level, j) = self.condensed.unknowns[p];
-            let position_per_jump = self.position_per_jump(h) + self.modified_nu_factor(j, h);
-            let c = &mut self.condensed;
-            c.momenta
-                .add(self.rows.gradient(), (level, j), position_per_jump, c.z[p]);
-        }
-        let end = CHI * self.dims.nv;
-        let c = &mut self.condensed;
-        let motion = c.columns.row_mut(0);
-        self.response.solve(form, &self.tangent, &c.momenta, motion);
-        axpy(1.0, &motion[..end], &mut c.increment[..end]);
-    }
-
-    /// Condenses every row of a linear system once; leaves the cache empty where that is not possible.
-    pub(super) fn cache_columns(&mut self, h: f64) {
-        let (m, n) = (self.rows.len(), self.dims.nv);
-        let same = {
-            let cache = &self.condensed.cache;
-            cache.h == h
-                && cache.gradient == *self.rows.gradient()
-                && cache.damping == *self.rows.bias_damping()
-        };
-        if same {
-            return;
-        }
-        self.condensed.cache.h = f64::NAN;
-        let form = self.full_form();
-        let fits = 9 * m * m <= MATRIX_LIMIT;
-        if self.settings.modified || !fits || self.response.factor(form, &self.tangent).is_err() {
-            return;
-        }
-        self.condensed.invalidate_inverse(m, n);
-        let mut cache = std::mem::take(&mut self.condensed.cache);
-        cache.matrix.reset(3 * m, 3 * m);
-        if self.condensed.recomputes_columns {
-            let all: Vec<(Level, usize)> = (0..3 * m).map(|p| unknown_at(p, m)).collect();
-            self.entries_of(form, h, &all, &mut cache.matrix);
-            self.store_cache(h, cache);
-            return;
-        }
-        cache.columns.reset(3 * m, PARTS * n);
-        for p in 0..3 * m {
-            self.column(form, h, unknown_at(p, m), cache.columns.row_mut(p));
-        }
-        let smooth = self.settings.formulation.smooth_row();
-        for p in 0..3 * m {
-            let functional = &mut self.condensed.functional;
-            functional.gather((&self.rows, &self.response), smooth, unknown_at(p, m), 1.0);
-            for q in 0..3 * m {
-                cache.matrix[(p, q)] = functional.of(cache.columns.row(q));
-            }
-        }
-        self.store_cache(h, cache);
-    }
-
-    /// Stores `cache` with the inputs that its entries depend on.
-    fn store_cache(&mut self, h: f64, mut cache: Cache) {
-        cache.gradient.clone_from(self.rows.gradient());
-        cache.damping.clone_from(self.rows.bias_damping());
-        cache.h = h;
-        self.condensed.cache = cache;
     }
 }
 
@@ -616,8 +443,4 @@ pub(super) fn index_of((level, j): (Level, usize), m: usize) -> usize {
         Level::Velocity => 2,
     };
     slot * m + j
-}
-
-fn unknown_at(p: usize, m: usize) -> (Level, usize) {
-    (Level::ALL[p / m], p % m)
 }

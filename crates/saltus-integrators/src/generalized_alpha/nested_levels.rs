@@ -10,16 +10,18 @@
 //! 0 ≤ G v̇ + ζ       ⟂ λ  ≥ 0     those that stay closed
 //! ```
 //!
-//! Bilateral multipliers are eliminated first. Of the contacts only candidates have unknowns: those that were active before, are closed at
-//! the iterate, or close in the linearised step.
+//! Bilateral multipliers are eliminated first, level by level but for damping. Of the contacts only candidates have unknowns: those that
+//! were active before, are closed at the iterate, or close in the linearised step.
 
+use super::block_lu::BlockLu;
 use super::engine::Engine;
 use super::levels::Level;
 use super::monitor::Remedy;
-use super::multipliers::{MATRIX_LIMIT, REGULAR};
+use super::multipliers::{MATRIX_LIMIT, index_of};
 use super::settings::{Formulation, Inactive, LinearSolve};
-use saltus_complementarity::{Mlcp, MlcpSolver, Tolerance};
-use saltus_linear::{DENSE_LIMIT, Dense, Lu, axpy, dot, max_abs};
+use crate::one_step::OneStep;
+use saltus_linear::{DENSE_LIMIT, Dense, axpy, dot};
+use saltus_system::System;
 
 /// The linearised step in total impulses, and its solution level by level.
 #[derive(Debug, Default)]
@@ -32,7 +34,7 @@ pub(super) struct NestedLevels {
     q: Vec<f64>,
     /// Multipliers, scaled and divided by the momentum scale.
     y: Vec<f64>,
-    /// Index of the unknown of every level and row (3 m), by [`Engine::slot`].
+    /// Index of the unknown of every level and row (3 m), by [`index_of`].
     index: Vec<usize>,
     /// Unknowns of bilateral rows and of contacts.
     bilateral: Vec<usize>,
@@ -40,15 +42,15 @@ pub(super) struct NestedLevels {
     /// Whether the bilateral unknowns are eliminated: their matrix, its columns and `q` after that.
     is_eliminated: bool,
     block: Dense,
-    lu: Lu,
+    lu: BlockLu,
     columns: Dense,
     constant: Vec<f64>,
     /// Unknowns of one level's problem, equalities first.
     members: Vec<usize>,
-    part: Dense,
-    part_q: Vec<f64>,
     part_y: Vec<f64>,
-    solver: MlcpSolver,
+    one_step: OneStep,
+    /// A line of the matrix, in the bilateral unknowns.
+    line: Vec<f64>,
     /// Number of contacts for which the buffers are sized.
     reserved: usize,
 }
@@ -68,33 +70,19 @@ impl NestedLevels {
         self.reserved = contacts;
         self.matrix.reset(k, k);
         self.columns.reset(3 * contacts, 3 * ng);
-        self.part.reset(k, k);
         self.block.reset(3 * ng, 3 * ng);
-        for i in 0..3 * ng {
-            self.block[(i, i)] = 1.0;
-        }
-        let _ = self.lu.factorise(&self.block);
+        self.lu.reserve(ng);
         let lists = [&mut self.q, &mut self.y, &mut self.constant];
-        for list in lists
-            .into_iter()
-            .chain([&mut self.part_q, &mut self.part_y])
-        {
+        for list in lists.into_iter().chain([&mut self.line, &mut self.part_y]) {
             list.reserve(k);
         }
         let lists = [&mut self.index, &mut self.bilateral, &mut self.contacts];
         for list in lists.into_iter().chain([&mut self.members]) {
             list.reserve(k);
         }
-        for i in 0..k {
-            self.part[(i, i)] = 1.0;
-        }
-        let problem = Mlcp {
-            equalities: 0,
-            matrix: &self.part,
-            q: &vec![-1.0; k],
-        };
-        let mut y = vec![0.0; k];
-        let _ = self.solver.solve(&problem, &mut y, Tolerance::default());
+        self.one_step.take(k, |i, j| f64::from(u8::from(i == j)));
+        self.one_step.q_mut().fill(-1.0);
+        let _ = self.one_step.solve(0, &mut vec![0.0; k]);
     }
 
     /// Scaled value of row `p` at the current multipliers.
@@ -103,7 +91,7 @@ impl NestedLevels {
     }
 
     /// Solves for the bilateral multipliers as functions of the others, which stay; does nothing where rows depend on each other.
-    fn eliminate(&mut self) {
+    fn eliminate(&mut self, is_triangular: bool, unknowns: &[(Level, usize)]) {
         let e = self.bilateral.len();
         self.block.reset(e, e);
         for (a, &p) in self.bilateral.iter().enumerate() {
@@ -111,36 +99,34 @@ impl NestedLevels {
                 *entry = self.matrix[(p, q)];
             }
         }
-        self.is_eliminated =
-            e == 0 || self.lu.factorise(&self.block).is_ok() && self.lu.pivot_ratio() > REGULAR;
+        let levels = self.bilateral.iter().map(|&p| unknowns[p].0);
+        self.is_eliminated = self.lu.factorise(&self.block, is_triangular, levels);
         if e == 0 || !self.is_eliminated {
             return;
         }
         self.constant.clear();
         self.constant
             .extend(self.bilateral.iter().map(|&p| self.q[p]));
-        self.lu.solve(&mut self.constant);
+        self.lu.solve(&self.block, &mut self.constant);
         self.columns.reset(self.contacts.len(), e);
         for (b, &q) in self.contacts.iter().enumerate() {
             let column = self.columns.row_mut(b);
             for (entry, &p) in column.iter_mut().zip(&self.bilateral) {
                 *entry = self.matrix[(p, q)];
             }
-            self.lu.solve(column);
+            self.lu.solve(&self.block, column);
         }
         for &p in &self.contacts {
             let line = self.matrix.row_mut(p);
-            let mut gathered = std::mem::take(&mut self.part_q);
-            gathered.clear();
-            gathered.extend(self.bilateral.iter().map(|&q| line[q]));
+            self.line.clear();
+            self.line.extend(self.bilateral.iter().map(|&q| line[q]));
             for (b, &q) in self.contacts.iter().enumerate() {
-                line[q] -= dot(&gathered, self.columns.row(b));
+                line[q] -= dot(&self.line, self.columns.row(b));
             }
             for &q in &self.bilateral {
                 line[q] = 0.0;
             }
-            self.q[p] -= dot(&gathered, &self.constant);
-            self.part_q = gathered;
+            self.q[p] -= dot(&self.line, &self.constant);
         }
     }
 
@@ -159,33 +145,20 @@ impl NestedLevels {
 
     /// Solves the problem of the `members` with the other multipliers fixed; returns the largest change of a multiplier and the
     /// number of those that are not unique.
-    fn solve(&mut self, equalities: usize, tolerance: Tolerance) -> (f64, u32) {
-        let k = self.members.len();
-        self.part.reset(k, k);
-        self.part_q.clear();
-        self.part_y.clear();
-        for (a, &p) in self.members.iter().enumerate() {
-            let line = self.part.row_mut(a);
-            let mut known = 0.0;
-            for (entry, &q) in line.iter_mut().zip(&self.members) {
-                *entry = self.matrix[(p, q)];
-                known += *entry * self.y[q];
-            }
-            self.part_y.push(self.y[p]);
-            self.part_q
-                .push(dot(self.matrix.row(p), &self.y) + self.q[p] - known);
+    fn solve(&mut self, equalities: usize, tolerance: f64) -> (f64, u32) {
+        let (members, matrix, y) = (&self.members, &self.matrix, &self.y);
+        self.one_step
+            .take(members.len(), |a, b| matrix[(members[a], members[b])]);
+        for (q, &p) in self.one_step.q_mut().iter_mut().zip(members) {
+            let line = matrix.row(p);
+            let own: f64 = members.iter().map(|&r| line[r] * y[r]).sum();
+            *q = dot(line, y) + self.q[p] - own;
         }
-        let problem = Mlcp {
-            equalities,
-            matrix: &self.part,
-            q: &self.part_q,
-        };
-        // Conditions that hold already come out as noise of any sign.
-        let tolerance = Tolerance {
-            floor: tolerance.residual * (1.0 + max_abs(&self.part_q)),
-            ..tolerance
-        };
-        let outcome = self.solver.solve(&problem, &mut self.part_y, tolerance);
+        self.part_y.clear();
+        self.part_y.extend(members.iter().map(|&p| y[p]));
+        let outcome = self
+            .one_step
+            .solve_to(equalities, &mut self.part_y, tolerance);
         let mut moved = 0.0_f64;
         for (&p, &y) in self.members.iter().zip(&self.part_y) {
             moved = moved.max((y - self.y[p]).abs());
@@ -217,12 +190,18 @@ impl Engine {
         let many = 3 * self.rows.contacts() > DENSE_LIMIT;
         self.admits_nested_levels()
             && !guesses
-            && !(many && self.uses_compliances(self.full_form()))
+            && !(many && self.is_linear() && self.uses_compliances(self.full_form()))
     }
 
     /// Whether the present correction solves nested problems.
     pub(super) fn solves_nested_levels(&self) -> bool {
         self.monitor.remedy == Remedy::NestedLevels
+    }
+
+    /// Whether the present correction may give multipliers to contacts: those it has chosen, or any where sets are guessed.
+    pub(super) fn lists_contacts(&self) -> bool {
+        let candidates = &self.nested_levels.candidates;
+        !self.solves_nested_levels() || candidates.contains(&true)
     }
 
     /// Removes all contacts from the active sets.
@@ -249,7 +228,7 @@ impl Engine {
     }
 
     /// Adds the contacts to the candidates that close in the linearised step, whose increment is complete; whether there are any.
-    pub(super) fn add_closing_candidates(&mut self, h: f64) -> bool {
+    pub(super) fn add_closing_candidates(&mut self, system: &dyn System, h: f64, end: f64) -> bool {
         let (ng, n) = (self.dims.ng, self.dims.nv);
         if self.settings.formulation == Formulation::HalfStep
             || self.nested_levels.candidates[ng..].iter().all(|c| *c)
@@ -266,10 +245,15 @@ impl Engine {
             tangent.apply_add(1.0, &t.row_scratch, &mut t.work);
             std::mem::swap(&mut t.work, &mut t.row_scratch);
         }
-        self.add_candidates(h, |engine, j| {
+        let listed = self.lists_contacts();
+        let any = self.add_candidates(h, |engine, j| {
             let moved = engine.rows.gradient().dot(j, &engine.trial.row_scratch);
             engine.rows.gap[j] + moved
-        })
+        });
+        if any && !listed && !self.is_linear() {
+            self.assemble_rows(system, end);
+        }
+        any
     }
 
     /// Adds the contacts to the candidates that are closed at the present gaps; whether there are any.
@@ -305,89 +289,68 @@ impl Engine {
     /// Solves the condensed system of the candidates as nested problems: changes of the multipliers in `condensed.z`, and the active
     /// sets. Returns the number of multipliers that are not unique.
     pub(super) fn solve_nested_levels(&mut self, h: f64) -> u32 {
-        let mut problem = std::mem::take(&mut self.nested_levels);
-        self.pose(&mut problem);
-        problem.eliminate();
-        let redundant = self.solve_levels(h, &mut problem);
-        problem.substitute();
-        self.store_levels(&problem);
-        self.nested_levels = problem;
+        self.pose();
+        let c = &self.condensed;
+        self.nested_levels.eliminate(c.is_triangular, &c.unknowns);
+        let redundant = self.solve_levels(h);
+        self.nested_levels.substitute();
+        self.store_levels();
         redundant
     }
 
     /// Poses the problem of all contacts that are not excluded, for the record; `None` where a matrix is singular.
-    pub(super) fn pose_all_contacts(&mut self, h: f64) -> Option<()> {
-        let form = self.full_form();
-        self.response.factor(form, &self.tangent).ok()?;
+    pub(super) fn pose_all_contacts(
+        &mut self,
+        system: &dyn System,
+        h: f64,
+        end: f64,
+    ) -> Option<()> {
         self.monitor.remedy = Remedy::NestedLevels;
         let candidates = &mut self.nested_levels.candidates;
         for (candidate, excluded) in candidates.iter_mut().zip(&self.excluded) {
             *candidate = !excluded;
         }
+        self.assemble(system, h, end);
+        self.zero_inactive(h, &Level::ALL);
+        let form = self.full_form();
+        self.response.factor(form, &self.tangent).ok()?;
         self.list_rows(&Level::ALL);
         self.solve_free_increment(form, h);
         self.fill_system(form, h);
-        let mut problem = std::mem::take(&mut self.nested_levels);
-        self.pose(&mut problem);
-        self.nested_levels = problem;
+        self.pose();
         Some(())
     }
 
     /// Entry of the problem posed, with both rows scaled to a velocity and an impulse over their norms.
     pub(super) fn posed_entry(&self, row: (Level, usize), other: (Level, usize)) -> f64 {
-        let problem = &self.nested_levels;
-        problem.matrix[(
-            problem.index[self.slot(row)],
-            problem.index[self.slot(other)],
-        )]
+        let (problem, m) = (&self.nested_levels, self.rows.len());
+        let [p, q] = [row, other].map(|unknown| problem.index[index_of(unknown, m)]);
+        problem.matrix[(p, q)]
     }
 
     /// Value of a row of the problem posed at zero impulses, scaled likewise [m/s].
     pub(super) fn posed_constant(&self, row: (Level, usize)) -> f64 {
         let problem = &self.nested_levels;
-        self.momentum_unit() * problem.q[problem.index[self.slot(row)]]
-    }
-
-    /// Place of an unknown among those of all rows and levels.
-    fn slot(&self, (level, j): (Level, usize)) -> usize {
-        super::multipliers::index_of((level, j), self.rows.len())
+        self.momentum_unit() * problem.q[problem.index[index_of(row, self.rows.len())]]
     }
 
     /// Takes over the condensed system with totals as unknowns, in units in which the momentum scale is one.
-    fn pose(&self, problem: &mut NestedLevels) {
-        let c = &self.condensed;
-        let (k, unit) = (c.unknowns.len(), self.momentum_unit());
+    fn pose(&mut self) {
+        let (m, unit) = (self.rows.len(), self.momentum_unit());
+        let (c, problem) = (&mut self.condensed, &mut self.nested_levels);
+        std::mem::swap(&mut problem.matrix, &mut c.matrix);
+        let k = c.unknowns.len();
         problem.index.clear();
-        problem.index.resize(3 * self.rows.len(), usize::MAX);
+        problem.index.resize(3 * m, usize::MAX);
         for list in [&mut problem.bilateral, &mut problem.contacts] {
             list.clear();
         }
         for (p, &unknown) in c.unknowns.iter().enumerate() {
-            problem.index[self.slot(unknown)] = p;
+            problem.index[index_of(unknown, m)] = p;
             if unknown.1 < self.dims.ng {
                 problem.bilateral.push(p);
             } else {
                 problem.contacts.push(p);
-            }
-        }
-        problem.matrix.reset(k, k);
-        let matrix = problem.matrix.as_mut_slice();
-        matrix.copy_from_slice(c.matrix.as_slice());
-        if self.settings.formulation.filters_multipliers() {
-            // At fixed totals `ν*`, `Λ*` a change of `λ` lowers `ν` by `κ` and `Λ` by `ϱ` times it.
-            let (kappa, rho) = (self.response.kappa, self.response.rho);
-            for (p, &(level, j)) in c.unknowns.iter().enumerate() {
-                if level != Level::Smooth {
-                    continue;
-                }
-                for (other, share) in [(Level::Position, kappa), (Level::Velocity, rho)] {
-                    let q = problem.index[self.slot((other, j))];
-                    let factor = share * c.col_scale[p] / c.col_scale[q];
-                    for line in 0..k {
-                        let line = problem.matrix.row_mut(line);
-                        line[p] -= factor * line[q];
-                    }
-                }
             }
         }
         problem.q.clear();
@@ -410,25 +373,22 @@ impl Engine {
         }
     }
 
-    fn solve_levels(&mut self, h: f64, problem: &mut NestedLevels) -> u32 {
-        let tolerance = Tolerance {
-            residual: (1e-2 * self.settings.tolerance).max(4.0 * f64::EPSILON),
-            ..Tolerance::default()
-        };
+    fn solve_levels(&mut self, h: f64) -> u32 {
+        let tolerance = (1e-2 * self.settings.tolerance).max(4.0 * f64::EPSILON);
         let sweeps = if self.tangent.damped { SWEEPS } else { 1 };
         let mut redundant = 0;
         for _ in 0..sweeps {
             let mut moved = 0.0_f64;
             for level in [Level::Position, Level::Velocity, Level::Smooth] {
-                let equalities = self.list_members(level, h, problem);
-                if problem.members.is_empty() {
+                let equalities = self.list_members(level, h);
+                if self.nested_levels.members.is_empty() {
                     continue;
                 }
-                let (by, dependent) = problem.solve(equalities, tolerance);
+                let (by, dependent) = self.nested_levels.solve(equalities, tolerance);
                 moved = moved.max(by);
                 redundant = redundant.max(dependent);
             }
-            if moved <= tolerance.residual {
+            if moved <= tolerance {
                 break;
             }
         }
@@ -437,71 +397,62 @@ impl Engine {
 
     /// The unknowns of the problem at `level`: all bilateral multipliers that are not eliminated, whose number is returned, and those of
     /// the contacts that may be active. The multipliers of the others are zero.
-    fn list_members(&self, level: Level, h: f64, problem: &mut NestedLevels) -> usize {
+    fn list_members(&mut self, level: Level, h: f64) -> usize {
+        let problem = &mut self.nested_levels;
         problem.members.clear();
         if !problem.is_eliminated {
             problem.members.extend_from_slice(&problem.bilateral);
         }
         let equalities = problem.members.len();
-        for k in 0..problem.contacts.len() {
-            let p = problem.contacts[k];
+        for k in 0..self.nested_levels.contacts.len() {
+            let p = self.nested_levels.contacts[k];
             let (at, j) = self.condensed.unknowns[p];
             if at != level {
                 continue;
             }
-            if self.may_be_active((level, j), h, problem) {
-                problem.members.push(p);
+            if self.may_be_active((level, j), h) {
+                self.nested_levels.members.push(p);
             } else {
-                problem.y[p] = 0.0;
+                self.nested_levels.y[p] = 0.0;
             }
         }
         equalities
     }
 
     /// Whether contact row `j` is closed at the level before, so that it may be active at this one.
-    fn may_be_active(&self, (level, j): (Level, usize), h: f64, problem: &NestedLevels) -> bool {
-        let at = |level: Level| {
-            let p = problem.index[self.slot((level, j))];
-            let value = problem.row(p) * self.momentum_unit() / self.condensed.row_scale[p];
-            (problem.y[p] > 0.0, value)
-        };
+    fn may_be_active(&self, (level, j): (Level, usize), h: f64) -> bool {
+        let problem = &self.nested_levels;
+        let unknown = |level: Level| problem.index[index_of((level, j), self.rows.len())];
+        let is_active = |p: usize| problem.y[p] > 0.0;
+        let value = |p: usize| problem.row(p) * self.momentum_unit() / self.condensed.row_scale[p];
         match (level, self.settings.formulation) {
             (Level::Position, _) | (Level::Smooth, Formulation::Position) => true,
             (Level::Velocity, Formulation::Pvv | Formulation::HalfStep) => {
                 self.rows.forecast_gap[j] <= self.epsilon
             }
             (Level::Velocity, _) => {
-                let (is_active, gap) = at(Level::Position);
-                is_active || self.is_closed(j, gap, h)
+                let p = unknown(Level::Position);
+                is_active(p) || self.is_closed(j, value(p), h)
             }
             (Level::Smooth, _) => {
-                let (is_active, law) = at(Level::Velocity);
-                (is_active || self.satisfies_impact_law(j, law))
-                    && self.may_be_active((Level::Velocity, j), h, problem)
+                let p = unknown(Level::Velocity);
+                (is_active(p) || self.satisfies_impact_law(j, value(p)))
+                    && self.may_be_active((Level::Velocity, j), h)
             }
         }
     }
 
     /// Stores the active sets, and the changes of the multipliers in `condensed.z`.
-    fn store_levels(&mut self, problem: &NestedLevels) {
+    fn store_levels(&mut self) {
         self.open_all();
         let unit = self.momentum_unit();
-        let (kappa, rho) = (self.response.kappa, self.response.rho);
-        let filters = self.settings.formulation.filters_multipliers();
+        let problem = &self.nested_levels;
         for p in 0..self.condensed.unknowns.len() {
-            let (level, j) = self.condensed.unknowns[p];
+            let unknown = self.condensed.unknowns[p];
             let total = self.condensed.col_scale[p] * unit * problem.y[p];
-            let change = total - self.trial.total((level, j));
-            let slots = [Level::Position, Level::Velocity].map(|other| self.slot((other, j)));
-            let z = &mut self.condensed.z;
-            z[p] += change;
-            if filters && level == Level::Smooth {
-                for (slot, share) in slots.into_iter().zip([kappa, rho]) {
-                    z[problem.index[slot]] -= share * change;
-                }
-            }
-            if j >= self.dims.ng {
-                self.sets.of_mut(level)[j] = problem.y[p] > 0.0;
+            self.condensed.z[p] = total - self.trial.total(unknown);
+            if unknown.1 >= self.dims.ng {
+                self.sets.of_mut(unknown.0)[unknown.1] = problem.y[p] > 0.0;
             }
         }
     }

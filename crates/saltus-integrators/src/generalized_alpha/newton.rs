@@ -1,6 +1,7 @@
 //! Newton's method for one step: update the state, evaluate, find the active sets, test convergence, correct.
 
 use super::engine::Engine;
+use super::levels::Level;
 use super::monitor::Remedy;
 use super::settings::{Formulation, LinearSolve, Prediction, SmoothRow};
 use crate::integrator::StepError;
@@ -42,7 +43,7 @@ impl Engine {
             if !self.solves_nested_levels() {
                 self.update_active_sets(h);
             } else if spent == 0 {
-                self.predict_active_sets(h);
+                self.predict_active_sets();
             }
             let mut residual = self.residual(scaling_step, spent == 0);
             let check_after = if self.is_linear() {
@@ -325,16 +326,34 @@ impl Engine {
         }
     }
 
-    /// The active sets of the initial guess: those of its multipliers where it has any.
-    fn predict_active_sets(&mut self, h: f64) {
-        self.update_active_sets(h);
+    /// The active sets of the initial guess: the contacts with multipliers, where it has any.
+    fn predict_active_sets(&mut self) {
+        self.close_bilateral();
+        self.open_all();
         if self.settings.prediction == Prediction::Zero {
-            self.open_all();
+            return;
         }
+        for level in Level::ALL {
+            if self.has_contacts_at(level) {
+                for j in self.dims.ng..self.rows.len() {
+                    let is_active = !self.excluded[j] && self.trial.total((level, j)) > 0.0;
+                    self.sets.of_mut(level)[j] = is_active;
+                }
+            }
+        }
+    }
+
+    /// Adds the bilateral constraints to the active sets.
+    fn close_bilateral(&mut self) {
+        let (ng, formulation, sets) = (self.dims.ng, self.settings.formulation, &mut self.sets);
+        sets.position[..ng].fill(formulation.has_corrections());
+        sets.velocity[..ng].fill(formulation.has_jumps());
+        sets.smooth[..ng].fill(formulation.smooth_row().is_some());
     }
 
     /// The active sets guessed from the signs of the trial state.
     pub(super) fn update_active_sets(&mut self, h: f64) {
+        self.close_bilateral();
         let formulation = self.settings.formulation;
         let ng = self.dims.ng;
         let boost = if self.monitor.remedy == Remedy::LargerActivation {
@@ -344,9 +363,6 @@ impl Engine {
         };
         let located = self.settings.location.is_some();
         let (t, rows, sets) = (&self.trial, &self.rows, &mut self.sets);
-        sets.position[..ng].fill(formulation.has_corrections());
-        sets.velocity[..ng].fill(formulation.has_jumps());
-        sets.smooth[..ng].fill(formulation.smooth_row().is_some());
         for j in ng..rows.len() {
             if self.excluded[j] {
                 sets.position[j] = false;

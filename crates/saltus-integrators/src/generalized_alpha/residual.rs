@@ -6,6 +6,7 @@ use super::settings::{Formulation, Inactive, SmoothRow};
 use crate::kit::{Convergence, Location};
 use crate::round_off::{self, ROUND_OFF};
 use saltus_linear::SparseRows;
+use std::cell::LazyCell;
 
 /// Residual of an iterate, relative to tolerances.
 #[derive(Debug, Clone, Copy)]
@@ -101,18 +102,15 @@ impl Engine {
     pub(super) fn row_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, t, formulation) = (&self.rows, &self.trial, self.settings.formulation);
         let row_norm = rows.row_norm[j].max(f64::MIN_POSITIVE);
-        let velocity = self.velocity_tolerance(j, momentum);
+        let velocity = LazyCell::new(|| self.velocity_tolerance(j, momentum));
         let location = self.location(j);
         if self.sets.smooth[j] {
             let (residual, tolerance) = match formulation.smooth_row() {
-                Some(SmoothRow::Position) => {
-                    (rows.gap[j], self.gap_tolerance(j, h * velocity.requested))
-                }
-                Some(SmoothRow::Velocity) => (rows.smooth_velocity[j], velocity),
+                Some(SmoothRow::Position) => (rows.gap[j], self.gap_tolerance(j, h, momentum)),
                 Some(SmoothRow::Acceleration) => {
                     (rows.acceleration[j], self.acceleration_tolerance(j))
                 }
-                None => (0.0, velocity),
+                Some(SmoothRow::Velocity) | None => (rows.smooth_velocity[j], *velocity),
             };
             all.include_active(residual, tolerance, location);
         } else {
@@ -121,7 +119,7 @@ impl Engine {
         }
         if formulation.has_corrections() {
             if self.sets.position[j] {
-                let tolerance = self.gap_tolerance(j, h * velocity.requested);
+                let tolerance = self.gap_tolerance(j, h, momentum);
                 all.include_active(rows.gap[j], tolerance, location);
             } else {
                 let inactive_part = self.inactive_correction(j, h).abs();
@@ -132,7 +130,7 @@ impl Engine {
         if formulation.has_jumps() {
             if self.sets.velocity[j] {
                 let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
-                all.include_active(law, velocity, location);
+                all.include_active(law, *velocity, location);
             } else {
                 all.worst.include(
                     self.inactive_impulse(j).abs() * row_norm,
@@ -149,32 +147,33 @@ impl Engine {
     /// Violation of the inequalities of contact row `j` at the levels where it is inactive, for active sets found by the nested problems.
     fn inactive_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, sets, formulation) = (&self.rows, &self.sets, self.settings.formulation);
-        let velocity = self.velocity_tolerance(j, momentum);
-        let gap = self.gap_tolerance(j, h * velocity.requested);
         let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
         let positions = formulation.has_corrections() || formulation == Formulation::Position;
-        let mut check = |open: bool, value: f64, tolerance: RowTolerance| {
-            if open && value < 0.0 {
-                all.include_active(value, tolerance, self.location(j));
-            }
+        let mut include = |value: f64, tolerance: RowTolerance| {
+            all.include_active(value, tolerance, self.location(j));
         };
         let is_active = sets.position[j] || sets.smooth[j] && formulation == Formulation::Position;
-        check(positions && !is_active, rows.gap[j], gap);
-        let closed = match formulation {
+        if positions && !is_active && rows.gap[j] < 0.0 {
+            include(rows.gap[j], self.gap_tolerance(j, h, momentum));
+        }
+        let acceleration = rows.acceleration[j];
+        let approaches = !sets.velocity[j] && law < 0.0;
+        let accelerates =
+            formulation == Formulation::Pva(3) && !sets.smooth[j] && acceleration < 0.0;
+        let closed = || match formulation {
             Formulation::Pva(_) => sets.position[j] || self.is_closed(j, rows.gap[j], h),
             Formulation::Pvv | Formulation::HalfStep => rows.forecast_gap[j] <= self.epsilon,
             Formulation::Position | Formulation::Velocity | Formulation::Acceleration => false,
         };
-        check(closed && !sets.velocity[j], law, velocity);
-        let lasting = formulation == Formulation::Pva(3)
-            && closed
-            && (sets.velocity[j] || self.satisfies_impact_law(j, law));
-        let acceleration = self.acceleration_tolerance(j);
-        check(
-            lasting && !sets.smooth[j],
-            rows.acceleration[j],
-            acceleration,
-        );
+        if !(approaches || accelerates) || !closed() {
+            return;
+        }
+        if approaches {
+            include(law, self.velocity_tolerance(j, momentum));
+        }
+        if accelerates && (sets.velocity[j] || self.satisfies_impact_law(j, law)) {
+            include(acceleration, self.acceleration_tolerance(j));
+        }
     }
 
     /// The constraint or contact of row `j`.
@@ -187,17 +186,14 @@ impl Engine {
 
     /// Whether a contact row with this gap \[m\] is closed up to the tolerance.
     pub(super) fn is_closed(&self, j: usize, gap: f64, h: f64) -> bool {
-        let velocity =
-            self.velocity_tolerance(j, self.settings.tolerance * self.momentum_scale.scale);
-        let tolerance = self.gap_tolerance(j, h * velocity.requested).limits().0;
-        gap <= tolerance.max(self.epsilon)
+        let tolerance = || self.gap_tolerance(j, h, self.momentum_limit()).limits().0;
+        gap <= self.epsilon || gap <= tolerance()
     }
 
     /// Whether a contact row with the residual `law` \[m/s\] satisfies the impact law up to the tolerance.
     pub(super) fn satisfies_impact_law(&self, j: usize, law: f64) -> bool {
-        let tolerance =
-            self.velocity_tolerance(j, self.settings.tolerance * self.momentum_scale.scale);
-        law <= tolerance.limits().0
+        let tolerance = || self.velocity_tolerance(j, self.momentum_limit()).limits().0;
+        law <= 0.0 || law <= tolerance()
     }
 
     /// `Σ |G_jk x_k|`.
@@ -249,7 +245,8 @@ impl Engine {
     }
 
     /// Gap that counts as zero: a distance moved by the velocity tolerance.
-    fn gap_tolerance(&self, j: usize, moved: f64) -> RowTolerance {
+    fn gap_tolerance(&self, j: usize, h: f64, momentum: f64) -> RowTolerance {
+        let moved = h * self.rows.row_norm[j] * momentum;
         let size = self.position_magnitude(self.rows.gradient(), j);
         RowTolerance {
             requested: moved,

@@ -34,6 +34,14 @@ pub(super) enum Form {
     Jumps,
 }
 
+impl Form {
+    /// Whether the unknowns are `λ`, `ν + κλ` and `Λ + ϱλ`, which for rows with filtered multipliers are their totals: a change of `λ`
+    /// is an acceleration that corrections and jumps undo, so that neither positions nor velocities move.
+    pub(super) fn has_totals(self) -> bool {
+        matches!(self, Self::Triangular | Self::Coupled)
+    }
+}
+
 /// Momenta `b₁ b₂ b₃` (nv each).
 #[derive(Debug, Default)]
 pub(super) struct Momenta {
@@ -88,6 +96,10 @@ impl Momenta {
 pub(super) const PARTS: usize = 5;
 /// Index of the change of `v̇` among them.
 pub(super) const X: usize = 0;
+/// Index of the change of `U`.
+const U: usize = 1;
+/// Index of the change of `W`.
+const W: usize = 2;
 /// Index of the position increment `T ξ`, tangent at the end position.
 pub(super) const CHI: usize = 3;
 /// Index of the change of `v`.
@@ -225,11 +237,11 @@ impl Response {
         }
     }
 
-    /// Whether the column of a multiplier is `M⁻¹ Gᵀ` in its own block and zero in the others.
+    /// Whether the column of a multiplier follows from `M⁻¹ Gᵀ` alone.
     pub(super) fn decouples(&self, form: Form, level: Level, t: &Tangent) -> bool {
         match (form, level) {
+            (_, Level::Smooth) => form.has_totals(),
             _ if !t.is_flat => false,
-            (Form::Triangular, Level::Smooth) => !(t.stiff || t.damped),
             (Form::Triangular, Level::Position) => !t.stiff,
             (Form::Triangular | Form::Coupled, Level::Velocity) => !t.damped,
             (Form::Jumps, Level::Velocity) => true,
@@ -240,16 +252,16 @@ impl Response {
 
     /// The motion of a decoupled multiplier, from `M⁻¹ Gᵀ`.
     pub(super) fn solve_unit(&self, level: Level, unit: &[f64], out: &mut [f64]) {
-        let n = unit.len();
         out.fill(0.0);
-        let (block, chi, v) = match level {
-            Level::Smooth => (0, self.kappa, self.rho),
-            Level::Position => (1, 1.0, 0.0),
-            Level::Velocity => (2, 0.0, 1.0),
+        let factors = match level {
+            Level::Smooth => &[(X, 1.0), (U, -self.kappa), (W, -self.rho)][..],
+            Level::Position => &[(U, 1.0), (CHI, 1.0)],
+            Level::Velocity => &[(W, 1.0), (V, 1.0)],
         };
-        out[block * n..(block + 1) * n].copy_from_slice(unit);
-        axpy(chi, unit, &mut out[3 * n..4 * n]);
-        axpy(v, unit, &mut out[4 * n..]);
+        let n = unit.len();
+        for &(part, factor) in factors {
+            axpy(factor, unit, &mut out[part * n..(part + 1) * n]);
+        }
     }
 
     fn factor_smooth(&mut self, t: &Tangent) -> Result<(), LinearError> {

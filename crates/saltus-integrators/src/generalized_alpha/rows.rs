@@ -216,12 +216,13 @@ impl Rows {
         }
     }
 
-    /// `D(G v̇ + ζ)` and `∂ζ/∂v`.
+    /// `D(G v̇ + ζ)` and `∂ζ/∂v` (those of bilateral rows, and of contacts where `contacts` is set).
     pub(super) fn update_acceleration_gradient(
         &mut self,
         system: &dyn System,
         at: Point<'_>,
         x: &[f64],
+        contacts: bool,
     ) {
         let m = self.len();
         let rows = &mut self.acceleration_gradient;
@@ -230,7 +231,7 @@ impl Rows {
             system.g_jacobian_gradient(at.t, at.q, x, rows);
             system.g_bias_gradient(at, rows);
         }
-        if !self.set.is_empty() {
+        if contacts && !self.set.is_empty() {
             let mut sink = Normals {
                 sink: rows,
                 row_of: &self.normal,
@@ -239,18 +240,23 @@ impl Rows {
             system.contact_bias_gradient(at, &self.set, &mut sink);
         }
         rows.finish(m);
-        self.update_bias_damping(system, at);
+        self.update_bias_damping(system, at, contacts);
     }
 
-    /// `∂ζ/∂v`.
-    pub(super) fn update_bias_damping(&mut self, system: &dyn System, at: Point<'_>) {
+    /// `∂ζ/∂v` (bilateral, and of contacts where `contacts` is set).
+    pub(super) fn update_bias_damping(
+        &mut self,
+        system: &dyn System,
+        at: Point<'_>,
+        contacts: bool,
+    ) {
         let m = self.len();
         let rows = &mut self.bias_damping;
         rows.clear();
         if self.ng > 0 {
             system.g_bias_damping(at, rows);
         }
-        if !self.set.is_empty() {
+        if contacts && !self.set.is_empty() {
             let mut sink = Normals {
                 sink: rows,
                 row_of: &self.normal,
@@ -260,26 +266,39 @@ impl Rows {
         rows.finish(m);
     }
 
-    /// `D(G v + ∂g/∂t)`, with the velocity `v` of the end or of the smooth motion.
-    pub(super) fn update_velocity_gradient(
+    /// `D(G ṽ + ∂g/∂t)` of bilateral rows, with the velocity of the smooth motion.
+    pub(super) fn update_smooth_velocity_gradient(
         &mut self,
         system: &dyn System,
         (t, q): (f64, &[f64]),
         v: &[f64],
-        smooth: bool,
     ) {
         let m = self.len();
-        let rows = if smooth {
-            &mut self.smooth_velocity_gradient
-        } else {
-            &mut self.velocity_gradient
-        };
+        let rows = &mut self.smooth_velocity_gradient;
         rows.clear();
         if self.ng > 0 {
             system.g_jacobian_gradient(t, q, v, rows);
             system.g_rate_gradient(t, q, rows);
         }
-        if !self.set.is_empty() && !smooth {
+        rows.finish(m);
+    }
+
+    /// `D(G v + ∂g/∂t)` (bilateral, and of contacts where `contacts` is set).
+    pub(super) fn update_velocity_gradient(
+        &mut self,
+        system: &dyn System,
+        (t, q): (f64, &[f64]),
+        v: &[f64],
+        contacts: bool,
+    ) {
+        let m = self.len();
+        let rows = &mut self.velocity_gradient;
+        rows.clear();
+        if self.ng > 0 {
+            system.g_jacobian_gradient(t, q, v, rows);
+            system.g_rate_gradient(t, q, rows);
+        }
+        if contacts && !self.set.is_empty() {
             let mut sink = Normals {
                 sink: rows,
                 row_of: &self.normal,

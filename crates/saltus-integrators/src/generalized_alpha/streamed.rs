@@ -309,7 +309,7 @@ impl Engine {
             if !self.condensed.unknowns.is_empty() {
                 self.fill_by_compliances(form, h, &|engine, unknown| -engine.residual_of(unknown));
                 self.redundant = self.redundant.max(self.solve_nested_levels(h));
-                self.update_multipliers(h);
+                self.update_multipliers(form, h);
                 self.collect_impulses(h);
                 self.evaluate_rows_by_compliances(h);
             }

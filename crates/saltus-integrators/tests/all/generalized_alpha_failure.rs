@@ -8,7 +8,7 @@ use saltus_integrators::{
 };
 use saltus_linear::Dense;
 use saltus_system::State;
-use saltus_zoo::{BouncingPendulum, ball_over_floor};
+use saltus_zoo::{BouncingPendulum, SliderCrank, ball_over_floor};
 use std::f64::consts::PI;
 
 /// With one correction allowed, guessed sets do not find the impact of the ball; the problem left behind is linear and
@@ -213,4 +213,26 @@ fn one_iteration_is_no_iterations() {
     };
     let has = |n, words: &str| error(n).to_string().contains(words);
     assert!(has(1, "after 1 iteration with") && has(2, "after 2 iterations with"));
+}
+
+/// The printed conditions are no complementarity problem; where guessed sets cycle, larger activation parameters solve the step.
+#[test]
+fn printed_conditions_that_cycle_are_solved_with_larger_activation_parameters() {
+    let options = NonsmoothGeneralizedAlphaOptions {
+        inactive: Inactive::Literal,
+        ..NonsmoothGeneralizedAlphaOptions::default()
+    };
+    let system = SliderCrank::default();
+    let (q, v) = SliderCrank::start();
+    let (mut state, h) = (State::new(0.0, q, v), 1e-5);
+    let mut scheme = NonsmoothGeneralizedAlpha::new(options).unwrap();
+    scheme.prepare(&system, &state, h).unwrap();
+    let mut remedied = 0;
+    for k in 1..=2000 {
+        let end = f64::from(k) * h;
+        let report = scheme.step(&system, &mut state, h, end).unwrap();
+        assert!(report.remedies <= 1, "step {k} was taken in parts");
+        remedied += report.remedies;
+    }
+    assert!(remedied > 0);
 }

@@ -123,7 +123,7 @@ fn quantity(entry: &Entry, rows: &[Row]) -> Outcome {
             let ours = vec![mean_iterations(rows)];
             let known = match entry.scheme.as_str() {
                 "A" => 2.363,
-                "PVA" => 2.399,
+                "PVA" => 2.388,
                 _ => return Outcome::Ours(ours),
             };
             Outcome::Differs {
