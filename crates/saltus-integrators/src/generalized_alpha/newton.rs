@@ -43,7 +43,7 @@ impl Engine {
             if !self.solves_nested_levels() {
                 self.update_active_sets(h);
             } else if spent == 0 {
-                self.predict_active_sets();
+                self.predict_active_sets(h);
             }
             let mut residual = self.residual(scaling_step, spent == 0);
             let check_after = if self.is_linear() {
@@ -326,19 +326,17 @@ impl Engine {
         }
     }
 
-    /// The active sets of the initial guess: the contacts with multipliers, where it has any.
-    fn predict_active_sets(&mut self) {
-        self.close_bilateral();
-        self.open_all();
+    /// The active sets of the initial guess: those of its multipliers, where it has any.
+    fn predict_active_sets(&mut self, h: f64) {
         if self.settings.prediction == Prediction::Zero {
+            self.close_bilateral();
+            self.open_all();
             return;
         }
+        self.update_active_sets(h);
         for level in Level::ALL {
-            if self.has_contacts_at(level) {
-                for j in self.dims.ng..self.rows.len() {
-                    let is_active = !self.excluded[j] && self.trial.total((level, j)) > 0.0;
-                    self.sets.of_mut(level)[j] = is_active;
-                }
+            for j in self.dims.ng..self.rows.len() {
+                self.sets.of_mut(level)[j] &= self.trial.total((level, j)) > 0.0;
             }
         }
     }
