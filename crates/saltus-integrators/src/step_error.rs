@@ -90,6 +90,16 @@ pub enum StepError {
         /// Velocities of the system.
         expected: usize,
     },
+    /// The given stiffnesses of contacts do not fit the system.
+    #[error(
+        "`stiffness` has {given} entries, the system has {expected} contacts; give one per contact, or leave it out: all equal"
+    )]
+    ContactStiffness {
+        /// Entries given.
+        given: usize,
+        /// Contacts of the system.
+        expected: usize,
+    },
     /// The scheme itself has made the motion: energy without bound.
     #[error(
         "the motion has diverged: the scheme itself has added {gained:.3e} J where there were {size:.3e} J; {}",
@@ -228,7 +238,7 @@ pub enum StepError {
     },
     /// More bracketed events in a step than are allowed.
     #[error(
-        "{events} events within a step of {h:e} s, the last of contact `{contact}`: its impacts or openings follow each other ever faster; set `rest_rule = true`, take a smaller `step`, or a scheme that captures impacts, as `moreau-jean`"
+        "{events} events within a step of {h:e} s, the last of contact `{contact}`: its impacts or openings follow each other ever faster; set `rest_rule = true`, a smaller `bracket_exponent` (3), or take a scheme for accumulating impacts, `event-driven` or `moreau-jean`"
     )]
     TooManyBrackets {
         /// Events met.

@@ -96,6 +96,11 @@ impl GlobalFriction {
     /// [`ProblemError::Mass`] where `M` is singular.
     pub fn motion(&self, r: &[f64]) -> Result<Motion, ProblemError> {
         let v = self.generalised_velocity(&self.factorised_mass()?, r);
+        Ok(self.motion_at(v, r))
+    }
+
+    /// The motion with the velocities `v` (n).
+    pub(super) fn motion_at(&self, v: Vec<f64>, r: &[f64]) -> Motion {
         let mut u = self.bias().to_vec();
         self.directions().apply_transposed_add(1.0, &v, &mut u);
         let (mut inertia, mut impulse) = (vec![0.0; v.len()], vec![0.0; v.len()]);
@@ -110,12 +115,13 @@ impl GlobalFriction {
         } else {
             0.0
         };
-        Ok(Motion { v, u, defect })
+        Motion { v, u, defect }
     }
 }
 
 /// Solves the global form from the guess `r` (dimension × contacts) and leaves the best point there. The residual is
-/// computed from `M v = H r + f`, `u = Hᵀ v + w`.
+/// computed from `M v = H r + f`, `u = Hᵀ v + w`; where rounding keeps that from the tolerance, from [refined](GlobalFriction::refine)
+/// impulses and velocities.
 ///
 /// `ProjectedGradient` never forms `W`; all other methods work on the [reduced form](GlobalFriction::reduce).
 ///
@@ -137,8 +143,13 @@ pub fn solve_global(
         // No method was run.
     } else if end.residual.eta <= limits.tolerance {
         end.outcome.status = Status::Solved;
-    } else if end.outcome.is_solved() {
+    } else if matches!(end.outcome.status, Status::Solved | Status::Inaccurate) {
         end.outcome.status = Status::Inaccurate;
+        if let Some((_, residual)) = problem.refine(r, limits.tolerance) {
+            end.residual = residual;
+            end.outcome.residual = residual.eta;
+            end.outcome.status = Status::Solved;
+        }
     }
     Ok(end)
 }

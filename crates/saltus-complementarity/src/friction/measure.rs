@@ -129,7 +129,21 @@ impl Measure {
         u: &[f64],
     ) -> Residual {
         let (u_blocks, _) = u.as_chunks::<D>();
-        self.residual_from(problem, r, |i| u_blocks[i])
+        self.residual_from(problem, r, |i| u_blocks[i], true)
+    }
+
+    /// Residuals at `r` with velocities that were not computed from it: its rounding plays no part in them.
+    pub(super) fn residual_beside(
+        &self,
+        problem: &FrictionContact,
+        r: &[f64],
+        u: &[f64],
+    ) -> Residual {
+        match problem.dimension() {
+            2 => self.residual_from(problem, r, |i| u.as_chunks::<2>().0[i], false),
+            3 => self.residual_from(problem, r, |i| u.as_chunks::<3>().0[i], false),
+            _ => self.residual_from(problem, r, |i| u.as_chunks::<5>().0[i], false),
+        }
     }
 
     /// The residual with `u = W r + q` formed block row by block row, without storage for `u`.
@@ -140,13 +154,18 @@ impl Measure {
     ) -> Residual {
         let (r_blocks, _) = r.as_chunks::<D>();
         let (q, _) = problem.free_velocity().as_chunks::<D>();
-        self.residual_from(problem, r, |i| {
-            let mut u = problem.delassus().row_dot::<D>(i, r_blocks);
-            for (u, q) in u.iter_mut().zip(&q[i]) {
-                *u += q;
-            }
-            u
-        })
+        self.residual_from(
+            problem,
+            r,
+            |i| {
+                let mut u = problem.delassus().row_dot::<D>(i, r_blocks);
+                for (u, q) in u.iter_mut().zip(&q[i]) {
+                    *u += q;
+                }
+                u
+            },
+            true,
+        )
     }
 
     fn residual_from<const D: usize>(
@@ -154,6 +173,7 @@ impl Measure {
         problem: &FrictionContact,
         r: &[f64],
         velocity_of: impl Fn(usize) -> [f64; D],
+        are_of_reactions: bool,
     ) -> Residual {
         let (r_blocks, _) = r.as_chunks::<D>();
         let (mut sum, mut plain, mut energy) = (0.0, 0.0, 0.0);
@@ -183,7 +203,7 @@ impl Measure {
         };
         // The data are below the rounding of much larger reactions.
         let size = energy.sqrt() / self.reference();
-        let rounding = if size > LARGE_REACTIONS {
+        let rounding = if are_of_reactions && size > LARGE_REACTIONS {
             size * f64::EPSILON
         } else {
             0.0

@@ -18,6 +18,7 @@ mod modes;
 mod nsgs;
 mod problem;
 mod proximal;
+mod refinement;
 mod rolling;
 mod scaled;
 mod small_newton;

@@ -188,6 +188,11 @@ impl AdaptiveMoreauJeanOptions {
             let value = value.unwrap_or(1.0);
             check(option, value, value > 0.0, expected)?;
         }
+        if let (false, Some(length)) = (self.violation, self.violation_tolerance) {
+            let beside = "`violation = true` beside it";
+            return Err(OptionsError::new("violation_tolerance", length, beside)
+                .cure("set it, or leave `violation_tolerance` out"));
+        }
         if let (Some(h_min), Some(h_max)) = (self.h_min, self.h_max)
             && h_min > h_max
         {

@@ -335,8 +335,12 @@ impl Integrator for EventDriven {
 }
 
 impl EventDriven {
-    /// Refuses friction with an impact law that is without it.
+    /// Refuses friction with an impact law that is without it, and a list of stiffnesses for other contacts.
     fn refuse(&self, system: &dyn System, step: &Step) -> Result<(), StepError> {
+        let (given, expected) = (self.options.stiffness.len(), system.contact_count());
+        if given > 0 && given != expected {
+            return Err(StepError::ContactStiffness { given, expected });
+        }
         let set = &step.start.contacts;
         let has_friction = |i: &usize| step.reactions.rows_of(set, *i) > 1;
         match self.options.impact_law {
@@ -407,12 +411,14 @@ impl Prepared {
 
     /// Where the step has to end: the next output, or the end of the run.
     fn target(&self, t: f64, h: f64, end: f64) -> f64 {
-        let passed = ((t - self.origin) / self.nominal + NEAR).floor();
+        // Of late outputs the round-off of the time is more of a step.
+        let near = NEAR.max(4.0 * f64::EPSILON * t.abs().max(end.abs()) / self.nominal);
+        let passed = ((t - self.origin) / self.nominal + near).floor();
         let next = self.origin + (passed + 1.0) * self.nominal;
         let target = next.min(t + h);
-        if (end - target).abs() <= NEAR * self.nominal || target > end {
+        if (end - target).abs() <= near * self.nominal || target > end {
             end
-        } else if target < next && (next - target) <= NEAR * self.nominal {
+        } else if target < next && (next - target) <= near * self.nominal {
             next
         } else {
             target

@@ -166,13 +166,17 @@ impl EventDrivenOptions {
         {
             return Err(OptionsError::new("stiffness", k, "numbers > 0"));
         }
-        if !self.stiffness.is_empty() && self.impact_law != ImpactLaw::Energetic {
-            return Err(OptionsError::new(
-                "stiffness",
-                "given",
-                "`impact_law = \"energetic\"` beside it",
-            )
-            .cure("set the law, or leave `stiffness` out"));
+        if self.impact_law == ImpactLaw::Energetic {
+            return Ok(());
+        }
+        let beside = "`impact_law = \"energetic\"` beside it";
+        if !self.stiffness.is_empty() {
+            return Err(OptionsError::new("stiffness", "given", beside)
+                .cure("set the law, or leave `stiffness` out"));
+        }
+        if self.exponent != Self::default().exponent {
+            return Err(OptionsError::new("exponent", self.exponent, beside)
+                .cure("set the law, or leave `exponent` out"));
         }
         Ok(())
     }

@@ -58,6 +58,11 @@ impl SplittingOptions {
             let expected = "a number in (0, 0.05]";
             return Err(OptionsError::new("error_tolerance", error, expected));
         }
+        if !self.adaptive && error != Self::default().error_tolerance {
+            let beside = "`adaptive = true` beside it";
+            return Err(OptionsError::new("error_tolerance", error, beside)
+                .cure("set it, or leave `error_tolerance` out"));
+        }
         if let Some(epsilon) = self.activation_tolerance
             && !(epsilon >= 0.0 && epsilon.is_finite())
         {

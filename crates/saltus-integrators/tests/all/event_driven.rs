@@ -272,6 +272,49 @@ fn without_a_guard_a_run_stops_with_a_reason() {
     assert!(message.contains("contact0") && message.contains("impact"));
 }
 
+/// Where outputs are late, the round-off of their time is more than a billionth of a step.
+#[test]
+fn late_outputs_follow_each_other_by_a_step() {
+    let system = ball(-9.81, 0.5);
+    for (begin, h) in [(3600.0, 1e-4), (86400.0, 1e-3), (1e7, 0.05), (600.0, 1e-5)] {
+        let mut scheme = EventDriven::new(options()).unwrap();
+        let mut state = State::new(begin, vec![0.5 * 9.81 * h * h * 1e4], vec![0.0]);
+        scheme.prepare(&system, &state, h).unwrap();
+        let end = begin + 200.0 * h;
+        let mut steps = 0;
+        while end - state.t > 1e-9 * h && steps < 250 {
+            let left = h.min(end - state.t);
+            scheme.step(&system, &mut state, left, end).unwrap();
+            steps += 1;
+        }
+        // Every output, and the impact in the middle with those that follow.
+        assert!((200..230).contains(&steps), "{steps} from {begin} s");
+        assert_eq!(state.t, end);
+    }
+}
+
+#[test]
+fn stiffnesses_are_one_per_contact() {
+    let system = newtons_cradle(&[1.0; 3], 1.0);
+    let given = |stiffness: &[f64]| {
+        let options = EventDrivenOptions {
+            impact_law: ImpactLaw::Energetic,
+            stiffness: stiffness.to_vec(),
+            ..options()
+        };
+        let start = State::new(0.0, vec![0.0; 3], vec![1.0, 0.0, 0.0]);
+        try_run(&system, options, &start, 1e-9, 1e-9)
+    };
+    assert!(given(&[5.0, 1.0]).is_ok());
+    for wrong in [&[5.0][..], &[5.0, 1.0, 7.0]] {
+        let error = given(wrong).err().unwrap();
+        assert!(
+            matches!(error, StepError::ContactStiffness { expected: 2, .. }),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn an_oscillator_grazes_without_an_impact() {
     let system = spring_over_floor(1.0, 1.0, 0.5, 0.8);

@@ -507,7 +507,15 @@ fn solve_global(
             end.residual = reduced.residual(&r);
         }
     }
-    let motion = p.motion(&r)?;
+    let mut motion = p.motion(&r)?;
+    if end.outcome.status == Status::Inaccurate {
+        let clock = Instant::now();
+        if let Some((refined, residual)) = p.refine(&mut r, request.tolerance) {
+            (motion, end.residual) = (refined, residual);
+            end.outcome.status = Status::Solved;
+        }
+        time_s += clock.elapsed().as_secs_f64();
+    }
     Ok(Solution {
         time_s,
         certificate,

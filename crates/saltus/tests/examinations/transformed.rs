@@ -342,6 +342,16 @@ impl Contacts for Transformed<'_> {
         }
         self.rows(&inner, set);
     }
+    fn laws_vary(&self) -> bool {
+        self.inner.laws_vary()
+    }
+    fn contact_laws(&self, at: Point<'_>, set: &mut ContactSet) {
+        self.with(at, |p| {
+            let mut inner = self.inner_set(p.t, p.q, set);
+            self.inner.contact_laws(p, &mut inner);
+            set.law.copy_from_slice(&inner.law);
+        });
+    }
     fn evaluate_contacts(&self, t: f64, q: &[f64], set: &mut ContactSet) {
         let inner = self.inner_set(t, &self.inner_positions(q), set);
         self.rows(&inner, set);
