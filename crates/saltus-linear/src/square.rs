@@ -41,18 +41,6 @@ enum Kind {
     Sparse(Box<Sparse>),
 }
 
-/// The terms with their places, where all of them are dense.
-fn dense_terms<const N: usize>(terms: [(f64, &SquareMatrix); N]) -> Option<[(f64, &[f64]); N]> {
-    let mut dense = [(0.0, &[][..]); N];
-    for (dense, (factor, of)) in dense.iter_mut().zip(terms) {
-        let Kind::Dense { matrix, .. } = &of.kind else {
-            return None;
-        };
-        *dense = (factor, matrix.as_slice());
-    }
-    Some(dense)
-}
-
 impl SquareMatrix {
     /// A zero matrix of size `n`.
     #[must_use]
@@ -307,18 +295,6 @@ impl SquareMatrix {
 
     /// `A ← Σ factor B` over matrices of the same size.
     pub fn set_sum<const N: usize>(&mut self, terms: [(f64, &Self); N]) {
-        if let Kind::Dense { matrix, .. } = &mut self.kind
-            && terms.iter().all(|(factor, _)| *factor > 0.0)
-            && let Some(terms) = dense_terms(terms)
-        {
-            // What nothing came to in all of them stays so.
-            for (i, a) in matrix.as_mut_slice().iter_mut().enumerate() {
-                *a = terms
-                    .iter()
-                    .fold(EMPTY, |sum, (factor, b)| sum + factor * b[i]);
-            }
-            return;
-        }
         self.clear();
         for (factor, b) in terms {
             self.add_scaled(factor, b);

@@ -31,15 +31,15 @@ pub(super) type Polynomial = Vec<[f64; DENSE]>;
 #[derive(Debug, Default)]
 pub(super) struct Piece {
     /// Where it begins, from the start of the step, and how long it is \[s\].
-    start: f64,
-    length: f64,
+    pub(super) start: f64,
+    pub(super) length: f64,
     /// The part of it that was taken \[s\].
     pub(super) taken: f64,
     /// Number of coefficients of the polynomial, from the first, that need not be zero.
     pub(super) coefficients: usize,
-    t: f64,      // where it begins \[s\]
-    q: Vec<f64>, // (nq)
-    v: Vec<f64>, // (nv)
+    pub(super) t: f64,      // where it begins \[s\]
+    pub(super) q: Vec<f64>, // (nq)
+    pub(super) v: Vec<f64>, // (nv)
     pub(super) polynomial: Polynomial,
 }
 
@@ -57,11 +57,11 @@ pub(super) struct Arc {
     pub(super) is_flat: bool,
     is_conservative: bool,
     /// Whether accelerations without reactions are the same everywhere: free flight is a parabola.
-    is_ballistic: bool,
+    pub(super) is_ballistic: bool,
     /// Whether gaps are affine and laws constant.
-    contacts_are_affine: bool,
+    pub(super) contacts_are_affine: bool,
     /// Whether accelerations are the same along the whole arc.
-    has_constant_acceleration: bool,
+    pub(super) has_constant_acceleration: bool,
     /// Whether constraints or closed contacts act along the arc.
     has_reactions: bool,
     /// Whether every piece is integrated by the implicit method.
@@ -84,13 +84,13 @@ pub(super) struct Arc {
     pub(super) pieces: Vec<Piece>,
     pub(super) used: usize,
     /// Whether the last piece goes on beyond the end of the step, where the arc left it.
-    goes_on: bool,
+    pub(super) goes_on: bool,
     /// Where in the first piece \[s\] the step begins, if that is one that goes on.
     carried: Option<f64>,
     /// Whether that piece is known by its start and its length only.
-    is_restored: bool,
+    pub(super) is_restored: bool,
     /// Works and impulses since the start of the step.
-    total: Vec<f64>,
+    pub(super) total: Vec<f64>,
     /// Step of the integration \[s\] that the last one of each method suggests; as large as can be at first.
     pub(super) suggestion: [f64; 2],
     pub(super) jumps: Jumps,
@@ -201,45 +201,6 @@ impl Arc {
         self.begin_piece(system)
     }
 
-    /// Whether the last piece goes on at `start` for `length` \[s\] at least; it is the first one then, and the base is its start.
-    fn continues(&mut self, system: &dyn System, start: &Stage, length: f64) -> bool {
-        let is_restored = std::mem::take(&mut self.is_restored);
-        if !std::mem::take(&mut self.goes_on) || !self.has_constant_acceleration {
-            return false;
-        }
-        // Of another model the piece may not exist.
-        if is_restored && self.restore_piece(system).is_err() {
-            return false;
-        }
-        self.pieces.swap(0, self.used - 1);
-        let piece = &mut self.pieces[0];
-        let is_here = self.base.q == start.q && self.base.v == start.v;
-        if !is_here || piece.taken + length > piece.length {
-            return false;
-        }
-        piece.start = piece.t - start.t;
-        self.base.t = piece.t;
-        self.base.q.copy_from_slice(&piece.q);
-        self.base.v.copy_from_slice(&piece.v);
-        self.used = 0;
-        true
-    }
-
-    /// Integrates the restored piece anew and takes the part of it that was taken.
-    fn restore_piece(&mut self, system: &dyn System) -> Result<(), StepError> {
-        let piece = &self.pieces[0];
-        let (length, taken) = (piece.length, piece.taken);
-        self.base.t = piece.t;
-        self.base.q.copy_from_slice(&piece.q);
-        self.base.v.copy_from_slice(&piece.v);
-        self.used = 0;
-        self.begin_piece(system)?;
-        self.pass_along_parabola(system, length)?;
-        self.accept(system, taken);
-        self.total.fill(0.0);
-        Ok(())
-    }
-
     /// Integrates a piece for a step that has `left` \[s\] to go, of steps of `nominal` \[s\]: the part of it that belongs to the step, and
     /// whether that is all there is to go. Where accelerations do not change the piece may reach beyond the step: nothing is missed.
     pub(super) fn integrate(
@@ -261,53 +222,13 @@ impl Arc {
         Ok((0.0, h.min(left), h >= left))
     }
 
-    /// The step ends inside of its last piece, or at the end of it.
-    pub(super) fn leave_piece(&mut self) {
-        let last = &self.pieces[self.used - 1];
-        self.goes_on = self.has_constant_acceleration && last.taken < last.length;
-    }
-
-    /// Whether gaps, forces and slips are parabolas at most, of which every zero shows at the ends of the step.
-    pub(super) fn is_parabolic(&self) -> bool {
-        self.has_constant_acceleration && self.contacts_are_affine
-    }
-
     /// Accelerations where the piece begins.
     pub(super) fn acceleration(&self) -> &[f64] {
         &self.rates.row(0)[self.nv..2 * self.nv]
     }
 
-    /// Appends the piece that goes on, if one does.
-    pub(super) fn save_piece(&self, memory: &mut Vec<f64>) {
-        if self.goes_on {
-            let piece = &self.pieces[if self.is_restored { 0 } else { self.used - 1 }];
-            memory.extend([piece.t, piece.length, piece.taken]);
-            memory.extend(&piece.q);
-            memory.extend(&piece.v);
-        }
-    }
-
-    /// Takes up what [`save_piece`](Self::save_piece) appended: the piece is integrated anew where the next step begins.
-    pub(super) fn load_piece(&mut self, memory: &[f64]) {
-        let nq = self.base.q.len();
-        self.goes_on = memory.len() == 3 + nq + self.nv && self.is_ballistic;
-        self.is_restored = self.goes_on;
-        if let (true, [t, length, taken, state @ ..]) = (self.goes_on, memory) {
-            if self.pieces.is_empty() {
-                self.pieces.push(Piece::default());
-            }
-            let piece = &mut self.pieces[0];
-            (piece.t, piece.length, piece.taken) = (*t, *length, *taken);
-            let (q, v) = state.split_at(nq);
-            piece.q.clear();
-            piece.q.extend_from_slice(q);
-            piece.v.clear();
-            piece.v.extend_from_slice(v);
-        }
-    }
-
     /// Rates at the start of a piece.
-    fn begin_piece(&mut self, system: &dyn System) -> Result<(), StepError> {
+    pub(super) fn begin_piece(&mut self, system: &dyn System) -> Result<(), StepError> {
         let nv = self.nv;
         self.y.fill(0.0);
         self.y[nv..2 * nv].copy_from_slice(&self.base.v);
@@ -477,34 +398,6 @@ impl Arc {
             Method::Implicit => self.radau.interpolate(&mut polynomial),
         }
         self.pieces[self.used].polynomial = polynomial;
-        Ok(())
-    }
-
-    /// A piece of `h` \[s\] along which accelerations are the same: rates are linear in time.
-    pub(super) fn pass_along_parabola(
-        &mut self,
-        system: &dyn System,
-        h: f64,
-    ) -> Result<(), StepError> {
-        let nv = self.nv;
-        let first = self.rates.row(0);
-        for i in 0..nv {
-            let (v, change) = (self.base.v[i], h * first[nv + i]);
-            self.y[i] = h * (v + 0.5 * change);
-            self.y[nv + i] = v + change;
-        }
-        self.set_rates(system, 1, self.base.t + h)?;
-        let mut polynomial = self.begin_piece_of(h);
-        let rates = self.rates.row(0).iter().zip(self.rates.row(1));
-        for ((p, end), (first, last)) in polynomial.iter_mut().zip(&mut self.end).zip(rates) {
-            let change = 0.5 * h * (first + last);
-            (p[0], p[1]) = (change, h * first - change);
-            *end = change;
-        }
-        axpy(1.0, &self.base.v, &mut self.end[nv..2 * nv]);
-        let piece = &mut self.pieces[self.used];
-        piece.polynomial = polynomial;
-        piece.coefficients = 2;
         Ok(())
     }
 

@@ -34,6 +34,7 @@ mod implicit;
 mod mode_selection;
 mod modes;
 mod options;
+mod parabola;
 mod representative;
 mod roots;
 mod row_system;
