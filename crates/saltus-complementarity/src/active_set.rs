@@ -46,6 +46,8 @@ pub(crate) struct ActiveSet {
     tried: Tried,
     w: Vec<f64>,
     regular: bool,
+    /// The ridge of the last block.
+    ridge: f64,
 }
 
 /// Violations below this multiple of the size of their row are round-off.
@@ -76,7 +78,10 @@ impl ActiveSet {
         self.w.clear();
         self.w.resize(n, 0.0);
         self.tried.clear();
-        self.set.clear();
+        for set in [&mut self.set, &mut self.next] {
+            set.clear();
+            set.reserve(rows.len());
+        }
         for &i in rows {
             if i < e || y[i] > q[i] + dot(m.row(i), y) + ridge * y[i] {
                 self.set.push(i);
@@ -151,6 +156,7 @@ impl ActiveSet {
     /// Returns whether it was regular.
     fn block(&mut self, m: &Dense, q: &[f64], set: &[usize], ridge: f64, y: &mut [f64]) -> bool {
         self.extract(m, set, ridge);
+        self.ridge = ridge;
         let regular =
             self.lu.factorise(&self.block).is_ok() && self.lu.pivot_ratio() > RANK_TOLERANCE;
         if !regular {
@@ -236,15 +242,17 @@ impl ActiveSet {
 
     /// Rows minus rank of the block of the equalities and the rows with `y > 0`.
     pub(crate) fn redundancy(&mut self, m: &Dense, e: usize, y: &[f64]) -> u32 {
-        let mut set = std::mem::take(&mut self.set);
+        let mut set = std::mem::take(&mut self.next);
         set.clear();
         set.extend((0..y.len()).filter(|&i| i < e || y[i] > 0.0));
-        let missing = if self.is_regular(m, &set) {
+        // The block of the last set is known already.
+        let known = self.regular && self.ridge == 0.0 && set == self.set;
+        let missing = if known || self.is_regular(m, &set) {
             0
         } else {
             set.len() - self.rank.factorise(&self.block)
         };
-        self.set = set;
+        self.next = set;
         missing as u32
     }
 }

@@ -156,7 +156,10 @@ impl MlcpSolver {
     fn load(&mut self, problem: &Mlcp<'_>, z: &[f64], by_diagonal: bool) {
         let n = problem.q.len();
         let matrix = problem.matrix;
-        self.s.clear();
+        for buffer in [&mut self.s, &mut self.q, &mut self.y] {
+            buffer.clear();
+            buffer.reserve(n);
+        }
         for i in 0..n {
             let d = matrix[(i, i)];
             let size = match d {
@@ -168,8 +171,6 @@ impl MlcpSolver {
             self.s.push(if s.is_finite() && s > 0.0 { s } else { 1.0 });
         }
         self.m.reset(n, n);
-        self.q.clear();
-        self.y.clear();
         for (i, (&s, &z)) in self.s.iter().zip(z).enumerate() {
             for ((to, from), sj) in self.m.row_mut(i).iter_mut().zip(matrix.row(i)).zip(&self.s) {
                 *to = s * from * sj;

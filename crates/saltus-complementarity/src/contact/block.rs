@@ -66,6 +66,7 @@ impl Block {
     }
 
     /// Whether the coefficients and bounds of the law are admissible.
+    #[inline]
     pub(super) fn is_valid(self) -> bool {
         let coefficient = |c: f64| (0.0..f64::INFINITY).contains(&c);
         match self {

@@ -10,11 +10,12 @@ use super::islands::{DENSE_LIMIT, Part};
 use super::matrix::Matrix;
 use super::newton::{Newton, NewtonEnd};
 use super::reduction;
-use super::residual::View;
+use super::residual::{BlockCheck, Compliance, View};
 use crate::friction::{FrictionSolver, NewtonFunction};
 use crate::mlcp::{Mlcp, MlcpSolver};
 use crate::outcome::{Outcome, Status, Tolerance};
-use saltus_linear::Dense;
+use saltus_linear::{Dense, dot};
+use std::array::from_fn;
 
 /// Largest number of Newton steps of one run, and its increase per row.
 const STEPS: u32 = 40;
@@ -463,14 +464,16 @@ pub(super) fn solve_single(
     };
     match (matrix.as_slice(), view.q, &mut *z) {
         (&[a, b, c, d], &[n, t], z @ &mut [_, _]) => {
-            let found = closed_form::plane(&[[a, b], [c, d]], &[n, t], mu);
-            accept_single(found, view, z, tolerance)
+            let (m, q) = ([[a, b], [c, d]], [n, t]);
+            let found = closed_form::plane(&m, &q, mu);
+            accept_single(found, (&m, &q, mu), view, z, tolerance)
         }
         (entries, &[n, t1, t2], z @ &mut [z0, z1, z2]) => {
             let (rows, _) = entries.as_chunks::<3>();
             let m: &[[f64; 3]; 3] = rows.try_into().ok()?;
-            let found = closed_form::space(m, &[n, t1, t2], mu, &[z0, z1, z2]);
-            accept_single(found, view, z, tolerance)
+            let q = [n, t1, t2];
+            let found = closed_form::space(m, &q, mu, &[z0, z1, z2]);
+            accept_single(found, (m, &q, mu), view, z, tolerance)
         }
         _ => None,
     }
@@ -479,33 +482,34 @@ pub(super) fn solve_single(
 #[inline]
 fn accept_single<const D: usize>(
     found: Single<D>,
+    (m, q, mu): (&[[f64; D]; D], &[f64; D], f64),
     view: &View<'_>,
     z: &mut [f64],
     tolerance: &Tolerance,
 ) -> Option<ContactOutcome> {
+    let velocity = |z: &[f64; D]| -> [f64; D] { from_fn(|i| q[i] + dot(&m[i], z)) };
     match found {
         Single::Found(impulse, multiple) => {
-            let mut w = [0.0; D];
-            view.velocity(&impulse, &mut w);
-            let (is_solution, residual) = view.examine(&impulse, &w, tolerance);
-            if !is_solution {
+            let w = velocity(&impulse);
+            // The sizes are known here, so that no loop is left of the check.
+            let tangents = const { (D - 1) as u8 };
+            let block = Block::Coulomb { mu, tangents };
+            let compliance = Compliance::of(block, |i| m[i][i]);
+            let mut check = BlockCheck::default();
+            check.include(block, (&impulse, &w, q), &compliance, 0.0, tolerance);
+            if !check.is_certain() && !view.is_solution(&impulse, &w, tolerance) {
                 return None;
             }
             z.copy_from_slice(&impulse);
             Some(ContactOutcome {
                 multiple,
-                ..outcome_of(Status::Solved, 0, residual)
+                ..outcome_of(Status::Solved, 0, check.worst)
             })
         }
         Single::NoSolution if D == 2 => {
             z.fill(0.0);
-            let mut w = [0.0; D];
-            view.velocity(z, &mut w);
-            Some(outcome_of(
-                Status::Infeasible,
-                0,
-                view.block_residual(0, z, &w),
-            ))
+            let residual = view.block_residual(0, z, q);
+            Some(outcome_of(Status::Infeasible, 0, residual))
         }
         _ => None,
     }

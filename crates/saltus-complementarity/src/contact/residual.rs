@@ -129,34 +129,16 @@ impl View<'_> {
     /// The same, and the largest residual of a block, which is not that of a NaN.
     #[inline]
     pub fn examine(&self, z: &[f64], w: &[f64], tolerance: &Tolerance) -> (bool, f64) {
-        let (mut uncertain, mut large, mut energy) = (false, 0.0_f64, 0.0);
-        let mut worst = 0.0_f64;
+        let mut all = BlockCheck::default();
         for (k, &block) in self.blocks.iter().enumerate() {
-            let d = self.compliance(k);
-            let first = self.first[k];
-            let range = first..first + block.rows();
-            let residual = natural_map(
-                block,
-                &z[range.clone()],
-                &w[range.clone()],
-                &d,
-                self.joint_load(k, z),
-            );
-            let mut data = 0.0_f64;
-            for (i, row) in range.enumerate() {
-                let q = self.q[row];
-                let d = row_compliance(block, i, &d);
-                data = data.max(q.abs());
-                energy += q * q / d;
-                large = large.max(d * z[row] * z[row]);
-            }
-            let certain = tolerance.floor + (tolerance.residual + ROUND_OFF) * data;
-            uncertain |= !(residual <= certain);
-            worst = worst.max(residual);
+            let range = self.first[k]..self.first[k] + block.rows();
+            let (z_own, w, q) = (&z[range.clone()], &w[range.clone()], &self.q[range]);
+            let load = self.joint_load(k, z);
+            all.include(block, (z_own, w, q), &self.compliance(k), load, tolerance);
         }
-        let is_certain = !uncertain && large <= LARGE * LARGE * energy;
-        let is_solution = is_certain || self.is_solution_by_terms(z, w, tolerance, energy.sqrt());
-        (is_solution, worst)
+        let energy = all.energy.sqrt();
+        let is_solution = all.is_certain() || self.is_solution_by_terms(z, w, tolerance, energy);
+        (is_solution, all.worst)
     }
 
     #[cold]
@@ -257,6 +239,49 @@ impl View<'_> {
     /// The absolute terms whose sum is `w_i`.
     fn terms(&self, i: usize, z: &[f64]) -> f64 {
         self.q[i].abs() + self.matrix.row_size(i, z)
+    }
+}
+
+/// What a check of all blocks finds without the terms of their rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BlockCheck {
+    /// The largest residual of a block, which is not that of a NaN.
+    pub worst: f64,
+    /// Whether the data of some block alone do not allow its residual.
+    uncertain: bool,
+    /// `‖q‖²`, and the largest `d z²`.
+    energy: f64,
+    large: f64,
+}
+
+impl BlockCheck {
+    /// Includes a block with its impulses, velocities and data `q`.
+    #[inline]
+    pub fn include(
+        &mut self,
+        block: Block,
+        (z, w, q): (&[f64], &[f64], &[f64]),
+        d: &Compliance,
+        joint_load: f64,
+        tolerance: &Tolerance,
+    ) {
+        let residual = natural_map(block, z, w, d, joint_load);
+        let mut data = 0.0_f64;
+        for (i, (z, q)) in z.iter().zip(q).enumerate() {
+            let d = row_compliance(block, i, d);
+            data = data.max(q.abs());
+            self.energy += q * q / d;
+            self.large = self.large.max(d * z * z);
+        }
+        let certain = tolerance.floor + (tolerance.residual + ROUND_OFF) * data;
+        self.uncertain |= !(residual <= certain);
+        self.worst = self.worst.max(residual);
+    }
+
+    /// Whether the residuals are within the tolerance, whatever the terms of the rows are.
+    #[inline]
+    pub fn is_certain(&self) -> bool {
+        !self.uncertain && self.large <= LARGE * LARGE * self.energy
     }
 }
 

@@ -18,6 +18,7 @@ use crate::mlcp::{Mlcp, MlcpSolver};
 use crate::outcome::{Outcome, Status, Tolerance};
 use crate::verdict::VerdictWorkspace;
 use saltus_linear::{Dense, dot, max_abs};
+use std::cell::RefCell;
 
 /// A method for linear complementarity.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -304,7 +305,7 @@ fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
     if let Some(outcome) = first {
         return LcpOutcome::plain(outcome);
     }
-    let mut outcome = MlcpSolver::default().solve(problem, z, left(spent));
+    let mut outcome = with_solver(z.len(), |solver| solver.solve(problem, z, left(spent)));
     outcome.iterations += spent;
     if outcome.is_solved() {
         return LcpOutcome::plain(outcome);
@@ -345,6 +346,20 @@ fn auto(problem: &Mlcp<'_>, tolerance: Tolerance, z: &mut [f64]) -> LcpOutcome {
         certificate,
         enumeration,
     }
+}
+
+/// Unknowns up to which the buffers of a solver are kept for the next problem: to allocate them costs as much as to solve it.
+const KEPT: usize = 32;
+
+/// Calls `run` with a solver for `n` unknowns.
+fn with_solver<T>(n: usize, run: impl FnOnce(&mut MlcpSolver) -> T) -> T {
+    thread_local! {
+        static SOLVER: RefCell<MlcpSolver> = RefCell::default();
+    }
+    if n > KEPT {
+        return run(&mut MlcpSolver::default());
+    }
+    SOLVER.with_borrow_mut(run)
 }
 
 /// Active sets of a sparse problem after which dense methods are tried.
