@@ -191,7 +191,7 @@ impl Sets {
             return Trial::Refuted;
         }
         match self.phase_one() {
-            PhaseOne::Proof(_) => Trial::Refuted,
+            PhaseOne::Infeasible(_) => Trial::Refuted,
             PhaseOne::Point(x) => {
                 let mut y = vec![0.0; self.q.len()];
                 for (&i, x) in self.set.iter().zip(&x) {

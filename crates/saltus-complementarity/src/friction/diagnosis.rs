@@ -1,8 +1,8 @@
 //! Certificates that a frictional problem has no solution.
 
-use super::measure::{Measure, law_residual, square};
 use super::modes;
 use super::problem::FrictionContact;
+use super::residual::{ResidualScales, law_residual, square};
 use crate::block::BlockMatrix;
 use crate::lcp::{Inequalities, PhaseOne};
 use saltus_linear::{Dense, max_abs};
@@ -30,18 +30,18 @@ pub fn infeasibility(problem: &FrictionContact) -> Option<Vec<f64>> {
 /// Whether there is a proof for one of the connected parts that `r` does not solve to its share of `tolerance`.
 pub(crate) fn is_infeasible<const D: usize>(
     problem: &FrictionContact,
-    measure: &Measure,
+    scales: &ResidualScales,
     tolerance: f64,
     r: &[f64],
 ) -> bool {
     let mut u = vec![0.0; r.len()];
     problem.velocity(r, &mut u);
     let (r, u) = (r.as_chunks::<D>().0, u.as_chunks::<D>().0);
-    let goal = (tolerance * measure.reference()).powi(2) / problem.contacts().max(1) as f64;
+    let goal = (tolerance * scales.reference()).powi(2) / problem.contacts().max(1) as f64;
     let solved = |part: &[usize]| {
         let each = part.iter().map(|&i| {
             let (mu, rolling) = (problem.friction()[i], problem.rolling_of(i));
-            let d = measure.scales()[i];
+            let d = scales.contact_scales()[i];
             d * square(&law_residual(&r[i], &u[i], 1.0 / d, mu, rolling))
         });
         each.sum::<f64>() <= goal
@@ -88,11 +88,11 @@ fn search(problem: &FrictionContact, candidate: impl Fn(&[usize]) -> bool) -> Op
     }
     let problem = &*problem.assembled();
     let (w, d) = (problem.delassus(), problem.dimension());
-    let measure = Measure::new(problem);
+    let scales = ResidualScales::new(problem);
     let parts = w.components().into_iter();
     let mut candidates = parts.filter(|part| part.len() <= PROOF_LIMIT && candidate(part));
     candidates.find_map(|contacts| {
-        let root = |a: usize| measure.scales()[contacts[a]].sqrt();
+        let root = |a: usize| scales.contact_scales()[contacts[a]].sqrt();
         let part = w.part(&contacts).scaled(|a, b| 1.0 / (root(a) * root(b)));
         let normal = |a: usize| problem.free_velocity()[d * contacts[a]] / root(a);
         let proof = frictionless_proof(&part, normal)?;
@@ -126,7 +126,7 @@ pub(crate) fn frictionless_proof(
         free: &|_| true,
     };
     match inequalities.phase_one() {
-        PhaseOne::Proof(y) => vanishes(&m, &y, d).then_some(y),
+        PhaseOne::Infeasible(y) => vanishes(&m, &y, d).then_some(y),
         _ => None,
     }
 }

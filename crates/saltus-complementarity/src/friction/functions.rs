@@ -62,7 +62,7 @@ pub(crate) fn natural_map<const D: usize>(
     rolling: f64,
 ) -> ([f64; D], (Block<D>, Block<D>)) {
     let hat = de_saxce(u, mu, rolling);
-    let f = super::measure::natural_map_residual(r, &hat, rho, mu, rolling);
+    let f = super::residual::natural_map_residual(r, &hat, rho, mu, rolling);
     let mut x = *r;
     for (x, h) in x.iter_mut().zip(&hat) {
         *x -= rho * h;

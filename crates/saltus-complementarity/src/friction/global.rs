@@ -1,7 +1,7 @@
 //! The global form solved without forming `W`, which is applied as `Hᵀ M⁻¹ H`.
 
-use super::measure::norm_of;
 use super::problem::{FrictionContact, GlobalFriction, ProblemError};
+use super::residual::norm_of;
 use super::solve::{FrictionOutcome, FrictionSolver, solve};
 use super::solver_state::Limits;
 use crate::operator::Product;

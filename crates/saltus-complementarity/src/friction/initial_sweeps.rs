@@ -3,9 +3,9 @@
 //! They suffice for most problems of a few contacts and for many weakly coupled ones of any size. No scaling is needed: the exact
 //! solution of one contact does not depend on the unit of its impulse.
 
-use super::measure::{Measure, Residual};
 use super::nsgs::Contacts;
 use super::problem::FrictionContact;
+use super::residual::{Residual, ResidualScales};
 use super::small_newton;
 use super::solver_state::Limits;
 
@@ -27,7 +27,7 @@ pub(crate) struct InitialSweeps {
 /// Sweeps from `r` while they are predicted to converge soon; Newton's method on few contacts where that costs less.
 pub(crate) fn sweeps<const D: usize>(
     problem: &FrictionContact,
-    measure: &Measure,
+    scales: &ResidualScales,
     limits: Limits<'_>,
     r: &mut [f64],
 ) -> InitialSweeps {
@@ -43,14 +43,14 @@ pub(crate) fn sweeps<const D: usize>(
     let sweep_work = 2.0 * product + (100 * D * n) as f64;
     let mut newton = small_newton::predicted::<D>(n);
     let max_work = limits.max_work.min(4.0 * MAX_REMAINING_SWEEPS * sweep_work);
-    let reference = measure.reference();
+    let reference = scales.reference();
     let mut done = InitialSweeps {
         sweeps: 0,
         work: 0.0,
         solved: None,
     };
     if r.iter().any(|v| *v != 0.0) {
-        let residual = measure.residual_of_dimension::<D>(problem, r);
+        let residual = scales.residual_of_dimension::<D>(problem, r);
         done.work += product;
         if residual.eta <= limits.tolerance {
             done.solved = Some(residual);
@@ -64,7 +64,7 @@ pub(crate) fn sweeps<const D: usize>(
     while done.sweeps < limits.max_iterations && done.work < max_work && !limits.cancelled() {
         let (blocks, _) = r.as_chunks_mut::<D>();
         let mut change = 0.0;
-        for (i, d) in measure.scales().iter().enumerate() {
+        for (i, d) in scales.contact_scales().iter().enumerate() {
             change += d * contacts.solve_contact(blocks, i, 1.0, &mut done.work);
         }
         done.sweeps += 1;
@@ -74,7 +74,7 @@ pub(crate) fn sweeps<const D: usize>(
         if !(change <= threshold || due) {
             continue;
         }
-        let residual = measure.residual_of_dimension::<D>(problem, r);
+        let residual = scales.residual_of_dimension::<D>(problem, r);
         done.work += product;
         if residual.eta <= limits.tolerance {
             done.solved = Some(residual);
@@ -99,7 +99,7 @@ pub(crate) fn sweeps<const D: usize>(
                 let rest = limits.max_iterations - done.sweeps;
                 let max_steps = u32::try_from(rest).unwrap_or(u32::MAX);
                 let (solved, steps) =
-                    small_newton::solve::<D>(problem, measure, (limits.tolerance, max_steps), r);
+                    small_newton::solve::<D>(problem, scales, (limits.tolerance, max_steps), r);
                 done.sweeps += u64::from(steps);
                 done.work += cost;
                 if solved.is_some() {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn run(p: &FrictionContact, limits: Limits<'_>, r: &mut [f64]) -> InitialSweeps {
-        sweeps::<3>(p, &Measure::new(p), limits, r)
+        sweeps::<3>(p, &ResidualScales::new(p), limits, r)
     }
 
     /// Contacts that do not couple: one sweep, each sliding with −μ r_n.

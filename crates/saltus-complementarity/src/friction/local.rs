@@ -3,7 +3,7 @@
 //! Where several solutions exist (`μ |w_tn| > w_nn`, Painlevé's case) the first in the order open, stick, slip with
 //! the smallest ratio `|u_t|/|r_t|` is taken.
 
-use super::measure::{natural_map_residual, square};
+use super::residual::{natural_map_residual, square};
 use super::rolling;
 use crate::cone::{de_saxce, norm, project};
 

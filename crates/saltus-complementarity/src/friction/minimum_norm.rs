@@ -10,8 +10,8 @@
 use super::block_lu::BlockLu;
 use super::cone_newton::ConeNewton;
 use super::functions::{Block, NewtonFunction, projection_jacobian};
-use super::measure::{Measure, square};
 use super::problem::FrictionContact;
+use super::residual::{ResidualScales, square};
 use super::scaled::Scaled;
 use super::solve::{FrictionSolver, solve};
 use super::solver_state::Limits;
@@ -193,9 +193,11 @@ pub fn canonical_reaction(problem: &FrictionContact, tolerance: f64, r: &mut [f6
         found && refined(problem, tolerance, r)
     };
     let eta = problem.residual(r).eta;
-    let weights = Measure::new(problem);
+    let weights = ResidualScales::new(problem);
     let square = |r: &[f64]| -> f64 {
-        let blocks = r.chunks_exact(problem.dimension()).zip(weights.scales());
+        let blocks = r
+            .chunks_exact(problem.dimension())
+            .zip(weights.contact_scales());
         blocks.map(|(r, d)| d * square(r)).sum()
     };
     // Replaces the reaction by a shorter one; one of the same norm is kept if it is more accurate.
@@ -246,12 +248,12 @@ fn canonical_sized<const D: usize>(
     tolerance: f64,
     r: &mut [f64],
 ) -> bool {
-    let measure = Measure::new(problem);
-    let p = Scaled::<D>::new(problem, &measure);
-    let root: Vec<f64> = measure
-        .scales()
+    let scales = ResidualScales::new(problem);
+    let p = Scaled::<D>::new(problem, &scales);
+    let root: Vec<f64> = scales
+        .contact_scales()
         .iter()
-        .map(|d| d.sqrt() / measure.reference())
+        .map(|d| d.sqrt() / scales.reference())
         .collect();
     let (given, _) = r.as_chunks::<D>();
     let start: Vec<[f64; D]> = given

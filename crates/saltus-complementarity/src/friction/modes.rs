@@ -4,8 +4,8 @@
 //! `r_t = −(S + a)⁻¹ c`, and `|r_t| = μ r_n` becomes a polynomial of degree four in `a` (Bonnefon & Daviet, *Quartic
 //! formulation of Coulomb 3D frictional contact*, INRIA RT-0400 (2011), derive one in another unknown).
 
-use super::measure::{natural_map_residual, square};
 use super::problem::FrictionContact;
+use super::residual::{natural_map_residual, square};
 use crate::cone::{de_saxce, norm};
 use saltus_linear::max_abs;
 

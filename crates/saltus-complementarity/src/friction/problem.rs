@@ -1,7 +1,7 @@
 //! Frictional contact in reduced and in global form.
 
 use super::diagnosis;
-use super::measure::{Measure, Residual};
+use super::residual::{Residual, ResidualScales};
 use crate::block::BlockMatrix;
 use crate::equilibrium::is_representable;
 use crate::operator::{Operator, Product, diagonal_of, entries_of};
@@ -193,7 +193,7 @@ impl FrictionContact {
     /// Residuals of the natural map at `r` (dimension × contacts), as energy, in impulses and in velocities.
     #[must_use]
     pub fn residual(&self, r: &[f64]) -> Residual {
-        Measure::new(self).residual_of(self, r)
+        ResidualScales::new(self).residual_of(self, r)
     }
 
     /// Whether the largest absolute entries of `W` and `q` are between 1e-60 and 1e60, so that squares and products are representable.
@@ -460,7 +460,7 @@ impl GlobalFriction {
         let v = self.generalised_velocity(&self.factorised_mass()?, r);
         let mut u = self.w.clone();
         self.h.apply_transposed_add(1.0, &v, &mut u);
-        Ok(Measure::new(&reduced).residual(&reduced, r, &u))
+        Ok(ResidualScales::new(&reduced).residual(&reduced, r, &u))
     }
 
     /// A proof that no reaction satisfies `u_n ≥ 0`, if there is one.

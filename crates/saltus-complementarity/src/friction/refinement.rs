@@ -11,8 +11,8 @@
 //! exerts `(1, μ t/|t|)` times its unknown.
 
 use super::global::Motion;
-use super::measure::{Measure, Residual};
 use super::problem::GlobalFriction;
+use super::residual::{Residual, ResidualScales};
 use saltus_linear::{MatrixSink, SquareMatrix};
 
 /// A contact sticks where its friction is below the bound by more than this share.
@@ -74,7 +74,7 @@ impl GlobalFriction {
         }
         let motion = self.motion_at(x, &refined);
         let reduced = self.matrix_free().ok()?;
-        let residual = Measure::new(&reduced).residual_beside(&reduced, &refined, &motion.u);
+        let residual = ResidualScales::new(&reduced).residual_beside(&reduced, &refined, &motion.u);
         if residual.eta.is_nan() || residual.eta > tolerance {
             return None;
         }

@@ -5,7 +5,7 @@
 //! `0 ≤ a_k ⟂ μ_k r_n − |x_k| ≥ 0` for each ratio.
 
 use super::local::{self, mean_diagonal};
-use super::measure::{natural_map_residual, square};
+use super::residual::{natural_map_residual, square};
 use crate::cone::{de_saxce, norm};
 
 /// A matrix of two rows and columns.

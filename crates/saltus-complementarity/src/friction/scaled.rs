@@ -1,10 +1,10 @@
 //! The problem in the unknowns the solvers work with: dimensionless, one scale per contact.
 //!
-//! With `d_i` of [`Measure`] and `|q|_D = √Σ |q_i|²/d_i`, `r̂_i = √d_i r_i / |q|_D` and `û_i = u_i / (√d_i |q|_D)`: the cones are unchanged, the
+//! With `d_i` of [`ResidualScales`] and `|q|_D = √Σ |q_i|²/d_i`, `r̂_i = √d_i r_i / |q|_D` and `û_i = u_i / (√d_i |q|_D)`: the cones are unchanged, the
 //! diagonal blocks of `Ŵ_ij = W_ij/√(d_i d_j)` have mean diagonal 1, `q̂` has length 1, and the length of the natural map is η.
 
-use super::measure::{Measure, law_residual, square};
 use super::problem::FrictionContact;
+use super::residual::{ResidualScales, law_residual, square};
 use crate::block::BlockMatrix;
 use crate::operator::Product;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,9 +48,9 @@ pub(crate) struct Scaled<const D: usize> {
 }
 
 impl<const D: usize> Scaled<D> {
-    pub fn new(problem: &FrictionContact, measure: &Measure) -> Self {
-        let reference = measure.reference();
-        let root: Vec<f64> = measure.scales().iter().map(|d| d.sqrt()).collect();
+    pub fn new(problem: &FrictionContact, scales: &ResidualScales) -> Self {
+        let reference = scales.reference();
+        let root: Vec<f64> = scales.contact_scales().iter().map(|d| d.sqrt()).collect();
         let w = problem.delassus().scaled(|i, j| 1.0 / (root[i] * root[j]));
         let (q, _) = problem.free_velocity().as_chunks::<D>();
         let q = q

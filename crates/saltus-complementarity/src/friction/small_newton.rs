@@ -5,8 +5,8 @@
 //! follow.
 
 use super::functions::{NewtonFunction, evaluate};
-use super::measure::{Measure, Residual, square};
 use super::problem::FrictionContact;
+use super::residual::{Residual, ResidualScales, square};
 use crate::cone::project;
 use crate::elimination::eliminate;
 
@@ -25,7 +25,7 @@ pub(crate) fn predicted<const D: usize>(contacts: usize) -> Option<f64> {
 /// and the number of steps.
 pub(crate) fn solve<const D: usize>(
     problem: &FrictionContact,
-    measure: &Measure,
+    scales: &ResidualScales,
     (tolerance, limit): (f64, u32),
     r: &mut [f64],
 ) -> (Option<Residual>, u32) {
@@ -35,7 +35,7 @@ pub(crate) fn solve<const D: usize>(
         return (None, 0);
     }
     given[..D * n].copy_from_slice(r);
-    let (found, steps) = run::<D>(problem, measure, (tolerance, limit.min(STEPS)), r);
+    let (found, steps) = run::<D>(problem, scales, (tolerance, limit.min(STEPS)), r);
     if found.is_none() {
         r.copy_from_slice(&given[..D * n]);
     }
@@ -44,14 +44,14 @@ pub(crate) fn solve<const D: usize>(
 
 fn run<const D: usize>(
     problem: &FrictionContact,
-    measure: &Measure,
+    scales: &ResidualScales,
     (tolerance, limit): (f64, u32),
     r: &mut [f64],
 ) -> (Option<Residual>, u32) {
     let w = problem.delassus();
     let (q, _) = problem.free_velocity().as_chunks::<D>();
     let mu = problem.friction();
-    let goal = 0.05 * tolerance * measure.reference();
+    let goal = 0.05 * tolerance * scales.reference();
     let mut least = f64::INFINITY;
     for step in 0..=limit {
         let mut a = [[0.0; SIZE]; SIZE];
@@ -63,7 +63,7 @@ fn run<const D: usize>(
             for (u, q) in u.iter_mut().zip(&q[i]) {
                 *u += q;
             }
-            let d = measure.scales()[i];
+            let d = scales.contact_scales()[i];
             let (f, (df_dr, df_du)) = evaluate(
                 NewtonFunction::AlartCurnier,
                 &points[i],
@@ -95,7 +95,7 @@ fn run<const D: usize>(
             for (i, r) in points.iter_mut().enumerate() {
                 *r = project(r, mu[i], problem.rolling_of(i)).0;
             }
-            let residual = measure.residual_of_dimension::<D>(problem, r);
+            let residual = scales.residual_of_dimension::<D>(problem, r);
             return ((residual.eta <= tolerance).then_some(residual), step);
         }
         // The merit may increase while modes change, up to a bound.
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn run(p: &FrictionContact, r: &mut [f64]) -> Option<Residual> {
-        solve::<2>(p, &Measure::new(p), (1e-10, STEPS), r).0
+        solve::<2>(p, &ResidualScales::new(p), (1e-10, STEPS), r).0
     }
 
     /// One contact: r_n = −q_n/w, and the friction force −μ r_n or what stops the sliding, whichever is less.

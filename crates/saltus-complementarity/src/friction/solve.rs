@@ -6,10 +6,10 @@ use super::functions::NewtonFunction;
 use super::gradient;
 use super::initial_sweeps::{self, InitialSweeps};
 use super::interior_point;
-use super::measure::{Measure, Residual};
 use super::nsgs::{self, Order};
 use super::problem::FrictionContact;
 use super::proximal::{Newton, Weight};
+use super::residual::{Residual, ResidualScales};
 use super::scaled::Scaled;
 use super::solver_state::{Limits, SolverState, Stop};
 use super::splitting;
@@ -115,11 +115,11 @@ pub fn solve(
     if problem.is_matrix_free() && solver != FrictionSolver::ProjectedGradient {
         return solve_assembled(problem, solver, limits, r);
     }
-    let measure = Measure::new(problem);
+    let scales = ResidualScales::new(problem);
     match problem.dimension() {
-        2 => solve_sized::<2>(problem, &measure, solver, limits, r),
-        3 => solve_sized::<3>(problem, &measure, solver, limits, r),
-        _ => solve_sized::<5>(problem, &measure, solver, limits, r),
+        2 => solve_sized::<2>(problem, &scales, solver, limits, r),
+        3 => solve_sized::<3>(problem, &scales, solver, limits, r),
+        _ => solve_sized::<5>(problem, &scales, solver, limits, r),
     }
 }
 
@@ -178,7 +178,7 @@ fn solve_assembled(
 
 fn solve_sized<const D: usize>(
     problem: &FrictionContact,
-    measure: &Measure,
+    scales: &ResidualScales,
     solver: FrictionSolver,
     limits: Limits<'_>,
     r: &mut [f64],
@@ -191,7 +191,7 @@ fn solve_sized<const D: usize>(
         }
         if solver == FrictionSolver::Auto {
             let given = r.iter().any(|v| *v != 0.0).then(|| r.to_vec());
-            first = initial_sweeps::sweeps::<D>(problem, measure, limits, r);
+            first = initial_sweeps::sweeps::<D>(problem, scales, limits, r);
             if let Some(residual) = first.solved {
                 let (sweeps, tolerance) = (first.sweeps, limits.tolerance);
                 return classify_outcome(
@@ -205,7 +205,7 @@ fn solve_sized<const D: usize>(
             }
             // Uncoupled parts start from the given guess, which the joint sweeps may have made worse.
             let has_parts = !problem.is_matrix_free() && problem.delassus().components().len() > 1;
-            let eta = |r: &[f64]| measure.residual_of_dimension::<D>(problem, r).eta;
+            let eta = |r: &[f64]| scales.residual_of_dimension::<D>(problem, r).eta;
             match given {
                 Some(given) if has_parts || eta(&given) <= eta(r) => r.copy_from_slice(&given),
                 None if has_parts => r.fill(0.0),
@@ -213,7 +213,7 @@ fn solve_sized<const D: usize>(
             }
         }
     }
-    in_scaled_unknowns(problem, measure, limits, r, |scaled, limits, guess| {
+    in_scaled_unknowns(problem, scales, limits, r, |scaled, limits, guess| {
         run::<D>(scaled, solver, limits, guess, first)
     })
 }
@@ -224,15 +224,15 @@ type End<const D: usize> = (Stop, u64, f64, Vec<[f64; D]>);
 /// Scales `problem` and the guess `r`, runs `method`, leaves its best point in `r` and evaluates that.
 fn in_scaled_unknowns<const D: usize>(
     problem: &FrictionContact,
-    measure: &Measure,
+    scales: &ResidualScales,
     limits: Limits<'_>,
     r: &mut [f64],
     method: impl FnOnce(&Scaled<D>, Limits<'_>, &[[f64; D]]) -> End<D>,
 ) -> FrictionOutcome {
-    let reference = measure.reference();
-    let scaled = Scaled::<D>::new(problem, measure);
-    let root: Vec<f64> = measure
-        .scales()
+    let reference = scales.reference();
+    let scaled = Scaled::<D>::new(problem, scales);
+    let root: Vec<f64> = scales
+        .contact_scales()
         .iter()
         .map(|d| d.sqrt() / reference)
         .collect();
@@ -254,14 +254,14 @@ fn in_scaled_unknowns<const D: usize>(
     for ((to, from), s) in out.iter_mut().zip(&best).zip(&root) {
         *to = from.map(|v| v / s);
     }
-    let residual = measure.residual_of(problem, r);
+    let residual = scales.residual_of(problem, r);
     classify_outcome(
         stop,
         residual,
         limits.tolerance / 0.999,
         iterations,
         work,
-        || limits.tolerance >= 0.0 && is_infeasible::<D>(problem, measure, limits.tolerance, r),
+        || limits.tolerance >= 0.0 && is_infeasible::<D>(problem, scales, limits.tolerance, r),
     )
 }
 

@@ -23,7 +23,7 @@ pub(crate) enum PhaseOne {
     Point(Vec<f64>),
     /// `y ≥ 0` (free in the equations) with `Aᵀ y ≤ 0` (`= 0` in the columns of free unknowns), `b·y < 0`, `max |y| = 1`:
     /// no point satisfies them.
-    Proof(Vec<f64>),
+    Infeasible(Vec<f64>),
     /// Neither could be established.
     Unknown,
 }
@@ -112,7 +112,7 @@ impl Inequalities<'_> {
             }
         });
         if let Some(y) = self.proof(multipliers.collect()) {
-            return PhaseOne::Proof(y);
+            return PhaseOne::Infeasible(y);
         }
         if !ended {
             return PhaseOne::Unknown;
@@ -242,7 +242,7 @@ pub(super) fn certificate(p: &ScaledLcp) -> Option<Vec<f64>> {
         free: &|j| j < p.e,
     };
     match inequalities.phase_one() {
-        PhaseOne::Proof(y) => Some(y),
+        PhaseOne::Infeasible(y) => Some(y),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use crate::support::{Random, disc, planted};
 use saltus_complementarity::BlockMatrix;
 use saltus_complementarity::friction::{
-    FrictionContact, FrictionSolver, Limits, Measure, Order, canonical_reaction, solve,
+    FrictionContact, FrictionSolver, Limits, Order, ResidualScales, canonical_reaction, solve,
 };
 use saltus_linear::dot;
 
@@ -158,9 +158,9 @@ fn the_order_does_not_matter_where_the_operator_is_unsymmetric() {
                 assert!((a - b).abs() <= 1e-7, "{d}: {own:?}");
             }
         }
-        let measure = Measure::new(&p);
+        let scales = ResidualScales::new(&p);
         let norm = |r: &[f64]| -> f64 {
-            let each = r.chunks_exact(d).zip(measure.scales());
+            let each = r.chunks_exact(d).zip(scales.contact_scales());
             each.map(|(r, s)| s * r.iter().map(|v| v * v).sum::<f64>())
                 .sum()
         };
@@ -196,9 +196,9 @@ fn rolling_contacts_are_not_lengthened() {
         let mut r = planted.clone();
         assert!(canonical_reaction(&p, 1e-10, &mut r), "case {case}");
         assert!(p.residual(&r).eta <= 1e-10, "case {case}");
-        let measure = Measure::new(&p);
+        let scales = ResidualScales::new(&p);
         let norm = |r: &[f64]| -> f64 {
-            let each = r.chunks_exact(5).zip(measure.scales());
+            let each = r.chunks_exact(5).zip(scales.contact_scales());
             each.map(|(r, s)| s * r.iter().map(|v| v * v).sum::<f64>())
                 .sum()
         };

@@ -3,8 +3,8 @@
 use crate::support::{Random, disc, planted};
 use saltus_complementarity::cone::{de_saxce, project, project_dual};
 use saltus_complementarity::friction::{
-    FrictionContact, FrictionSolver, Limits, Measure, Order, infeasibility, one_contact_solutions,
-    solve,
+    FrictionContact, FrictionSolver, Limits, Order, ResidualScales, infeasibility,
+    one_contact_solutions, solve,
 };
 use saltus_complementarity::{BlockMatrix, Status};
 use saltus_linear::dot;
@@ -195,8 +195,8 @@ fn solutions_follow_permutation_rotation_and_units() {
             let x = turn(a, [probe[3 * i], probe[3 * i + 1], probe[3 * i + 2]]);
             moved[3 * a..3 * a + 3].copy_from_slice(&x.map(|v| v * mass * length));
         }
-        let here = Measure::new(&p).residual_of(&p, &probe).eta;
-        let there = Measure::new(&other).residual_of(&other, &moved).eta;
+        let here = ResidualScales::new(&p).residual_of(&p, &probe).eta;
+        let there = ResidualScales::new(&other).residual_of(&other, &moved).eta;
         assert!((here - there).abs() <= 1e-12 * here, "{here} {there}");
     }
 }
@@ -329,7 +329,7 @@ fn fuzzed_small_problems() {
         };
         let end = solve(&p, solver, limits, &mut r);
         assert!(r.iter().all(|v| v.is_finite()), "case {case}");
-        let residual = Measure::new(&p).residual_of(&p, &r);
+        let residual = ResidualScales::new(&p).residual_of(&p, &r);
         if end.outcome.is_solved() {
             counts[0] += 1;
             assert!(residual.eta <= 1e-8, "case {case}: {residual:?}");
@@ -401,7 +401,7 @@ fn a_sweep_solves_one_contact() {
         let all = one_contact_solutions(&p).unwrap();
         assert!(!all.is_empty(), "case {case}: {p:?}");
         for r in &all {
-            let eta = Measure::new(&p).residual_of(&p, r).eta;
+            let eta = ResidualScales::new(&p).residual_of(&p, r).eta;
             assert!(eta <= 1e-8, "case {case}: {eta:.1e}");
         }
         several += usize::from(all.len() > 1);

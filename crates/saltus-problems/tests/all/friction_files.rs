@@ -2,8 +2,8 @@
 
 use crate::support::shared;
 use saltus_complementarity::friction::{
-    FrictionContact, FrictionSolver, GlobalFriction, Limits, Measure, canonical_reaction, solve,
-    solve_global,
+    FrictionContact, FrictionSolver, GlobalFriction, Limits, ResidualScales, canonical_reaction,
+    solve, solve_global,
 };
 use saltus_linear::dot;
 use saltus_problems::archive::{Problem, read, write};
@@ -201,10 +201,10 @@ fn canonical_reactions_have_the_public_norm() {
         };
         solve(p, FrictionSolver::Auto, sharp, &mut r);
         let changed = canonical_reaction(p, 1e-9, &mut r);
-        let measure = Measure::new(p);
+        let scales = ResidualScales::new(p);
         let size: f64 = r
             .chunks_exact(p.dimension())
-            .zip(measure.scales())
+            .zip(scales.contact_scales())
             .map(|(r, d)| d * dot(r, r))
             .sum::<f64>()
             .sqrt();
@@ -275,7 +275,7 @@ fn global_files_are_solved_without_forming_the_operator() {
         let end = solve_global(global, gradient, Limits::default(), &mut r).unwrap();
         assert!(end.outcome.is_solved(), "{}: {end:?}", case.name);
         // The reduced problem agrees about the residual.
-        let reduced = Measure::new(&case.reduced).residual_of(&case.reduced, &r);
+        let reduced = ResidualScales::new(&case.reduced).residual_of(&case.reduced, &r);
         assert!(reduced.eta <= 1.1e-8, "{}: {reduced:?}", case.name);
         solved += 1;
     }

@@ -2,7 +2,7 @@
 
 use crate::support::{as_contact_problem, shared};
 use saltus_complementarity::friction::{
-    FrictionSolver, Limits, Measure, canonical_reaction, solve, solve_global,
+    FrictionSolver, Limits, ResidualScales, canonical_reaction, solve, solve_global,
 };
 use saltus_complementarity::{Status, Tolerance};
 use saltus_problems::archive::{Problem, read};
@@ -159,7 +159,7 @@ fn the_least_reaction_does_not_depend_on_the_tolerance() {
         let Problem::Friction(p) = read(&path).unwrap() else {
             panic!("{name}")
         };
-        let measure = Measure::new(&p);
+        let scales = ResidualScales::new(&p);
         let norms = [1e-8, 1e-12].map(|tolerance| {
             let mut r = vec![0.0; p.free_velocity().len()];
             let limits = Limits {
@@ -173,11 +173,11 @@ fn the_least_reaction_does_not_depend_on_the_tolerance() {
                 "{name} {tolerance}"
             );
             assert!(p.residual(&r).eta <= tolerance);
-            let each = r.chunks_exact(3).zip(measure.scales());
+            let each = r.chunks_exact(3).zip(scales.contact_scales());
             let sum: f64 = each
                 .map(|(r, d)| d * r.iter().map(|v| v * v).sum::<f64>())
                 .sum();
-            sum.sqrt() / measure.reference()
+            sum.sqrt() / scales.reference()
         });
         println!("{name}: {norms:?}");
         assert!(

@@ -8,7 +8,8 @@ use clarabel::solver::{
 };
 use saltus_complementarity::BlockMatrix;
 use saltus_complementarity::friction::{
-    FrictionContact, FrictionSolver, Limits, Measure, canonical_reaction, infeasibility, solve,
+    FrictionContact, FrictionSolver, Limits, ResidualScales, canonical_reaction, infeasibility,
+    solve,
 };
 use saltus_linear::dot;
 use saltus_problems::archive::{Problem, read};
@@ -50,10 +51,13 @@ fn clarabel(
 
 /// `√d_i` of every component, and `|q|_D`.
 fn scales(p: &FrictionContact) -> (Vec<f64>, f64) {
-    let measure = Measure::new(p);
+    let scales = ResidualScales::new(p);
     let d = p.dimension();
-    let root = measure.scales().iter().flat_map(|s| vec![s.sqrt(); d]);
-    (root.collect(), measure.reference())
+    let root = scales
+        .contact_scales()
+        .iter()
+        .flat_map(|s| vec![s.sqrt(); d]);
+    (root.collect(), scales.reference())
 }
 
 fn random_problem(random: &mut Random, d: usize, n: usize, rank: usize) -> FrictionContact {

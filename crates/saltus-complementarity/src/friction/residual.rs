@@ -26,7 +26,7 @@ pub struct Residual {
 
 /// The scales of a problem: `d_i` of [`Residual::eta`], and the size of `q`.
 #[derive(Debug, Clone, Default)]
-pub struct Measure {
+pub struct ResidualScales {
     d: Vec<f64>,
     /// `√(Σ |q_i|²/d_i)`.
     q_norm: f64,
@@ -62,23 +62,23 @@ fn scales(problem: &FrictionContact) -> Vec<f64> {
 /// The least scale of a contact, relative to the largest.
 const MIN_SCALE: f64 = 1e-12;
 
-impl Measure {
+impl ResidualScales {
     /// The scales of `problem`.
     #[must_use]
     pub fn new(problem: &FrictionContact) -> Self {
         let q = problem.free_velocity();
-        let mut measure = Self {
+        let mut scales = Self {
             d: scales(problem),
             q_norm: 0.0,
             q_plain: norm_of(q),
         };
-        measure.q_norm = measure.dual_norm(q, problem.dimension());
-        measure
+        scales.q_norm = scales.dual_norm(q, problem.dimension());
+        scales
     }
 
     /// The scales `d_i`, 1/kg.
     #[must_use]
-    pub fn scales(&self) -> &[f64] {
+    pub fn contact_scales(&self) -> &[f64] {
         &self.d
     }
 
