@@ -215,7 +215,7 @@ fn energy(outcome: &Outcome) -> String {
 fn books(energy: &EnergyAudit) -> Option<String> {
     let parts = [
         (energy.work_external, "by forces without a potential"),
-        (energy.work_moving, "by what moves by itself"),
+        (energy.work_moving, "by prescribed motions"),
         (energy.dissipated(), "in contacts and constraints"),
         (energy.numerical(), "by the scheme itself"),
     ];

@@ -12,7 +12,7 @@
 //! limit satisfies the optimality conditions.
 
 use crate::kit::{
-    Gap, MomentumScale, Projection as Positions, Row, Stage, Unprojected, augment_matrix,
+    EvaluationPoint, Gap, MomentumScale, Projection as Positions, Row, Unprojected, augment_matrix,
 };
 use crate::one_step::OneStep;
 use saltus_linear::{RowCollector, SquareMatrix};
@@ -98,19 +98,19 @@ pub fn project(
     contacts: bool,
     tolerance: f64,
 ) -> Result<Projection, ProjectionError> {
-    let mut stage = Stage::new(system);
-    stage.t = state.t;
-    stage.q.copy_from_slice(&state.q);
-    system.detect(state.t, &state.q, Reach::All, &mut stage.contacts);
-    stage.place_rows(system);
-    let mass = metric(system, &stage)?;
+    let mut point = EvaluationPoint::new(system);
+    point.t = state.t;
+    point.q.copy_from_slice(&state.q);
+    system.detect(state.t, &state.q, Reach::All, &mut point.contacts);
+    point.evaluate_rows(system);
+    let mass = metric(system, &point)?;
     let law = |_| if contacts { Gap::Apart } else { Gap::Free };
     let iterations = Positions::new(system)
         .project(
             system,
             &mass,
             &state.q,
-            &mut stage,
+            &mut point,
             law,
             (tolerance, tolerance),
         )
@@ -121,8 +121,8 @@ pub fn project(
                 residual,
             },
         })?;
-    let mut done = State::new(state.t, stage.q.clone(), state.v.clone());
-    velocities(system, &mass, &stage, &mut done.v)?;
+    let mut done = State::new(state.t, point.q.clone(), state.v.clone());
+    velocities(system, &mass, &point, &mut done.v)?;
     let change = |a: &[f64], b: &[f64]| {
         a.iter()
             .zip(b)
@@ -137,15 +137,15 @@ pub fn project(
     Ok(report)
 }
 
-/// The factored mass matrix at `stage`.
-fn metric(system: &dyn System, stage: &Stage) -> Result<SquareMatrix, ProjectionError> {
+/// The factored mass matrix at `point`.
+fn metric(system: &dyn System, point: &EvaluationPoint) -> Result<SquareMatrix, ProjectionError> {
     let dims = system.dims();
     let mut mass = SquareMatrix::new(dims.nv);
-    system.mass(&stage.q, &mut mass);
+    system.mass(&point.q, &mut mass);
     if let Err(error) = mass.factorise() {
         // Massless directions that constraints hold: any metric there gives the same projection.
         let weights = MomentumScale::new(&mass).weights;
-        let (rows, _) = stage.row(Row::Bilateral(0));
+        let (rows, _) = point.row(Row::Bilateral(0));
         augment_matrix(&mut mass, rows, dims.ng, &weights);
         mass.factorise()
             .map_err(|_| ProjectionError::SingularMass(error))?;
@@ -153,11 +153,11 @@ fn metric(system: &dyn System, stage: &Stage) -> Result<SquareMatrix, Projection
     Ok(mass)
 }
 
-/// Moves velocities to the nearest that bilateral constraints allow at `stage`.
+/// Moves velocities to the nearest that bilateral constraints allow at `point`.
 fn velocities(
     system: &dyn System,
     mass: &SquareMatrix,
-    stage: &Stage,
+    point: &EvaluationPoint,
     v: &mut [f64],
 ) -> Result<(), ProjectionError> {
     let ng = system.dims().ng;
@@ -165,10 +165,10 @@ fn velocities(
         return Ok(());
     }
     let mut one_step = OneStep::default();
-    let row = |i: usize| stage.row(Row::Bilateral(i));
+    let row = |i: usize| point.row(Row::Bilateral(i));
     one_step.condense(ng, v.len(), mass, &row, &row);
     for (i, q) in one_step.q_mut().iter_mut().enumerate() {
-        *q = stage.velocity(Row::Bilateral(i), v);
+        *q = point.velocity(Row::Bilateral(i), v);
     }
     let mut z = vec![0.0; ng];
     if !one_step.solve(ng, &mut z).is_solved() {

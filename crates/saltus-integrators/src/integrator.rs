@@ -222,7 +222,7 @@ pub struct Reactions<'a> {
     pub friction_impulse: &'a [f64],
     /// What each element of the friction in joints does, or empty.
     pub friction_state: &'a [ContactState],
-    /// Work of contacts and constraints that move by themselves over the step \[J\]; `None`: impulses times the mean of the rates at its ends.
+    /// Work of contacts and constraints with a prescribed motion over the step \[J\]; `None`: impulses times the mean of the rates at its ends.
     pub work_moving: Option<f64>,
 }
 

@@ -1,6 +1,6 @@
 //! Time integrators for nonsmooth mechanical systems.
 //!
-//! One room per family; each reads: equations and order, what it preserves and when to use it,
+//! One module per family; each reads: equations and order, what it preserves and when to use it,
 //! reference, `Options`, buffers, `step`, tests. [`drive`] runs any of them over any system and
 //! shows every step to its observers.
 
@@ -31,7 +31,7 @@ pub use drive::{DriveError, Frame, Memory, Observer, ObserverError, Plan, RunInf
 pub use event_driven::{Accumulation, EventDriven, EventDrivenOptions, ImpactLaw};
 pub use generalized_alpha::{
     Coefficients, GeneralizedAlpha, GeneralizedAlphaOptions, Impacts, Inactive, Levels,
-    LinearSolve, Located, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
+    LinearSolve, LocationCounts, NonsmoothFormulation, NonsmoothGeneralizedAlpha,
     NonsmoothGeneralizedAlphaOptions, NonsmoothHht, NonsmoothHhtOptions, NonsmoothNewmark,
     NonsmoothNewmarkOptions, Prediction, Preset, SmoothFormulation,
 };

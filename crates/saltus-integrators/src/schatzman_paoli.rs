@@ -23,8 +23,8 @@ use crate::certificate::{Entry, Guarantees};
 use crate::integrator::refuse_laws_of_joints;
 use crate::integrator::{Integrator, StepError, StepReport};
 use crate::kit::{
-    Active, CorridorScheme, Duration, LaggedEvents, LaggedStep, MomentumScale, Row, Stage, Step,
-    StepProblem, integrator, refuse_friction,
+    Active, Duration, EvaluationPoint, KitScheme, LaggedEvents, LaggedStep, MomentumScale, Row,
+    Step, StepProblem, integrator, refuse_friction,
 };
 use crate::round_off;
 use crate::scheme::{OptionsError, check_tolerance};
@@ -112,9 +112,9 @@ struct SchatzmanPaoli {
     /// Residual of the balance of momentum [N·s].
     left: f64,
     /// The θ-point, where the forces are.
-    theta_point: Stage,
+    theta_point: EvaluationPoint,
     /// Bilateral rows at `q_{k+1}`, contacts at their `y`.
-    law: Stage,
+    law: EvaluationPoint,
     /// Contacts at the `y` of one coefficient of restitution.
     part: ContactSet,
     /// The same with obstacles where they are at the end of the step and at the start of the last one.
@@ -139,7 +139,7 @@ pub(crate) fn build(options: &SchatzmanPaoliOptions) -> Result<Box<dyn Integrato
     Ok(integrator::<SchatzmanPaoli>(options))
 }
 
-impl CorridorScheme for SchatzmanPaoli {
+impl KitScheme for SchatzmanPaoli {
     const NAME: &'static str = NAME;
     type Options = SchatzmanPaoliOptions;
 
@@ -180,8 +180,8 @@ impl CorridorScheme for SchatzmanPaoli {
             work: zeros(),
             floor: zeros(),
             left: 0.0,
-            theta_point: Stage::new(system),
-            law: Stage::new(system),
+            theta_point: EvaluationPoint::new(system),
+            law: EvaluationPoint::new(system),
             part: ContactSet::default(),
             moved: ContactSet::default(),
             rates: Default::default(),
@@ -276,7 +276,7 @@ impl SchatzmanPaoli {
         let mut iterations = 0;
         loop {
             self.momentum(system, options.theta, h)?;
-            self.place_laws(system, h, end);
+            self.evaluate_laws(system, h, end);
             if iterations > 0 && self.is_solved(options.tolerance, h) {
                 break;
             }
@@ -312,14 +312,14 @@ impl SchatzmanPaoli {
     }
 
     /// Bilateral rows at `q_{k+1}`, contacts at `y`.
-    fn place_laws(&mut self, system: &dyn System, h: f64, end: f64) {
+    fn evaluate_laws(&mut self, system: &dyn System, h: f64, end: f64) {
         let (law, start) = (&mut self.law, &self.step.start);
         for (x, w) in self.work.iter_mut().zip(&self.w) {
             *x = h * w;
         }
         law.take_contacts(start);
         law.retract(system, start, &self.work, end);
-        law.place_rows(system);
+        law.evaluate_rows(system);
         system.g(end, &law.q, &mut self.gap);
         let contacts = &mut law.contacts;
         self.part.clone_from(contacts);
@@ -483,14 +483,15 @@ impl SchatzmanPaoli {
         step.reactions.add(&self.problem, 1.0);
         let own = linearised(&self.law, &self.gap, &self.w, h);
         self.problem.set_offset(own);
-        step.reactions.prove(&mut self.problem, &self.law, &self.w);
+        step.reactions
+            .include_law_residuals(&mut self.problem, &self.law, &self.w);
         step.reactions.include_momentum_residual(self.left);
         for i in 0..self.w.len() {
             step.xi[i] = h * self.w[i];
             step.end.v[i] = 0.5 * (self.w[i] + self.w_k[i]);
         }
         step.end.retract(system, &step.start, &step.xi, end);
-        step.end.place(system, NAME)?;
+        step.end.evaluate(system, NAME)?;
         // Its velocity is that of the time of the impulses.
         step.mean.copy_from_slice(&step.end.v);
         self.mean_rates(system);
@@ -514,7 +515,7 @@ impl SchatzmanPaoli {
 
 /// What each row has beside `A w`: its law at `w`, linearised there. `gap` are the bilateral constraints at the end of the step.
 fn linearised<'a>(
-    law: &'a Stage,
+    law: &'a EvaluationPoint,
     gap: &'a [f64],
     w: &'a [f64],
     h: f64,
@@ -524,7 +525,7 @@ fn linearised<'a>(
         let value = match row {
             Row::Bilateral(i) => gap[i] / h,
             Row::Normal(i, _) => (1.0 + law.contacts.law[i].e_n) * law.contacts.gap[i] / h,
-            Row::Tangent(..) | Row::Friction(_) => 0.0,
+            Row::Tangent(..) | Row::JointFriction(_) => 0.0,
         };
         value - matrix.dot(i, w)
     }

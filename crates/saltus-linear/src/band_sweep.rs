@@ -22,7 +22,7 @@ const NOTHING: f64 = 1e-140;
 /// are not looked at again: the caller may put them to other use.
 ///
 /// The recurrences wait for their own last result and leave the memory idle, so the rows of the next stage are asked for
-/// meanwhile: those of the vector itself, and those of the vectors `soon` in which the caller will read or write them.
+/// meanwhile: those of the vector itself, and those of the vectors `prefetched` in which the caller will read or write them.
 #[derive(Debug)]
 pub struct Sweep<'a> {
     factors: &'a BandLdlt,
@@ -113,8 +113,8 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Eliminates the rows of a stage; `soon` are vectors of any length.
-    pub fn inward(&mut self, stage: usize, alpha: f64, x: &mut [f64], soon: &[&[f64]]) {
+    /// Eliminates the rows of a stage; `prefetched` are vectors of any length.
+    pub fn inward(&mut self, stage: usize, alpha: f64, x: &mut [f64], prefetched: &[&[f64]]) {
         match self.factors.width {
             0 => {
                 let [rows, _] = self.rows(stage);
@@ -123,21 +123,21 @@ impl<'a> Sweep<'a> {
                     *x *= alpha * r;
                 }
             }
-            1 => self.inward_twisted(stage, alpha, x, soon),
+            1 => self.inward_twisted(stage, alpha, x, prefetched),
             _ => self.downward(stage, alpha, x),
         }
     }
 
-    /// Substitutes the rows of a stage; `soon` are vectors of any length.
-    pub fn outward(&mut self, stage: usize, x: &mut [f64], soon: &[&[f64]]) {
+    /// Substitutes the rows of a stage; `prefetched` are vectors of any length.
+    pub fn outward(&mut self, stage: usize, x: &mut [f64], prefetched: &[&[f64]]) {
         match self.factors.width {
             0 => {}
-            1 => self.outward_twisted(stage, x, soon),
+            1 => self.outward_twisted(stage, x, prefetched),
             _ => self.upward(stage, x),
         }
     }
 
-    fn inward_twisted(&mut self, stage: usize, alpha: f64, x: &mut [f64], soon: &[&[f64]]) {
+    fn inward_twisted(&mut self, stage: usize, alpha: f64, x: &mut [f64], prefetched: &[&[f64]]) {
         let [down, up] = self.next(stage + 1);
         let (above, below, last) = self.sides(stage);
         let f = self.factors;
@@ -150,8 +150,8 @@ impl<'a> Sweep<'a> {
         let inner = below.start - middle - 1..below.end - middle - 1;
         let (higher, bottom, _) = parted(bottom, &inner);
         let ahead = [
-            Ahead::new(soon, down, own),
-            Ahead::new(soon, up.clone(), &higher[higher.len() - up.len()..]),
+            Ahead::new(prefetched, down, own),
+            Ahead::new(prefetched, up.clone(), &higher[higher.len() - up.len()..]),
         ];
         self.carry = match (constant(&above), constant(&below)) {
             (Some(e), Some(f)) => inward(alpha, (top, e), (bottom, f), self.carry, &ahead),
@@ -165,7 +165,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn outward_twisted(&mut self, stage: usize, x: &mut [f64], soon: &[&[f64]]) {
+    fn outward_twisted(&mut self, stage: usize, x: &mut [f64], prefetched: &[&[f64]]) {
         let [down, up] = self.next(stage.wrapping_sub(1));
         let (above, below, last) = self.sides(stage);
         let f = self.factors;
@@ -185,8 +185,8 @@ impl<'a> Sweep<'a> {
         let inner = below.start - middle - 1..below.end - middle - 1;
         let (_, bottom, deeper) = parted(bottom, &inner);
         let ahead = [
-            Ahead::new(soon, down, own),
-            Ahead::new(soon, up.clone(), &deeper[..up.len()]),
+            Ahead::new(prefetched, down, own),
+            Ahead::new(prefetched, up.clone(), &deeper[..up.len()]),
         ];
         self.carry = match (constant(&above), constant(&below)) {
             (Some((e, r)), Some((f, s))) => {

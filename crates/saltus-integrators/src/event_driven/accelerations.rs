@@ -6,7 +6,7 @@
 use super::modes::{ContactModes, Mode, Tangential, size};
 use super::representative::Representative;
 use super::row_system::RowSystem;
-use crate::kit::{Row, Stage};
+use crate::kit::{EvaluationPoint, Row};
 use crate::one_step::OneStep;
 use saltus_linear::{Dense, SparseRows, dot};
 
@@ -54,10 +54,10 @@ pub(super) struct ContactForce {
 }
 
 impl Accelerations {
-    /// Lists the rows of all bilateral constraints and of the given contacts, `rows_of` each, and condenses them at `stage`.
+    /// Lists the rows of all bilateral constraints and of the given contacts, `rows_of` each, and condenses them at `point`.
     pub(super) fn condense(
         &mut self,
-        stage: &Stage,
+        point: &EvaluationPoint,
         ng: usize,
         contacts: impl Iterator<Item = usize>,
         rows_of: impl Fn(usize) -> usize,
@@ -68,7 +68,7 @@ impl Accelerations {
         self.contacts.clear();
         self.first.clear();
         for i in contacts {
-            let row = stage.contacts.first_row[i];
+            let row = point.contacts.first_row[i];
             self.contacts.push(i);
             self.first.push(self.rows.len());
             self.rows.push(Row::Normal(i, row));
@@ -76,11 +76,11 @@ impl Accelerations {
             self.rows.extend(tangents.map(|row| Row::Tangent(i, row)));
         }
         let list = &self.rows;
-        let row = |i: usize| stage.row(list[i]);
+        let row = |i: usize| point.row(list[i]);
         let m = list.len();
         if m > 0 {
             self.one_step
-                .condense(m, stage.v.len(), &stage.mass, &row, &row);
+                .condense(m, point.v.len(), &point.mass, &row, &row);
         }
         self.z.clear();
         self.z.resize(m, 0.0);
@@ -88,43 +88,48 @@ impl Accelerations {
         self.w.resize(m, 0.0);
     }
 
-    /// `M⁻¹ f` and the accelerations of the rows without forces, at `stage`.
-    pub(super) fn evaluate_free_accelerations(&mut self, stage: &Stage) {
+    /// `M⁻¹ f` and the accelerations of the rows without forces, at `point`.
+    pub(super) fn evaluate_free_accelerations(&mut self, point: &EvaluationPoint) {
         self.free.clear();
-        self.free.extend_from_slice(&stage.force);
-        stage.mass.solve(&mut self.free);
+        self.free.extend_from_slice(&point.force);
+        point.mass.solve(&mut self.free);
         self.w_free.clear();
         self.terms = 0.0;
         for row in &self.rows {
-            let (matrix, i) = stage.row(*row);
+            let (matrix, i) = point.row(*row);
             let terms = matrix.cols(i).iter().zip(matrix.values(i));
             let size: f64 = terms.map(|(&j, w)| (w * self.free[j]).abs()).sum();
-            let bias = stage.bias(*row);
+            let bias = point.bias(*row);
             self.terms = self.terms.max(size + bias.abs());
             self.w_free.push(matrix.dot(i, &self.free) + bias);
         }
     }
 
     /// Condenses the contacts that `modes` has closed and solves for their forces; whether there are any.
-    pub(super) fn evaluate(&mut self, stage: &Stage, ng: usize, of: &ContactModes) -> bool {
+    pub(super) fn evaluate(
+        &mut self,
+        point: &EvaluationPoint,
+        ng: usize,
+        of: &ContactModes,
+    ) -> bool {
         let closed = (0..of.len()).filter(|&i| of[i].is_closed());
-        self.condense(stage, ng, closed, |i| 1 + of.tangents[i]);
-        self.evaluate_free_accelerations(stage);
-        self.solve(stage, |i| (of.at(stage, i), stage.contacts.law[i].mu))
+        self.condense(point, ng, closed, |i| 1 + of.tangents[i]);
+        self.evaluate_free_accelerations(point);
+        self.solve(point, |i| (of.at(point, i), point.contacts.law[i].mu))
     }
 
     /// The same where nothing is asked but the reactions.
     pub(super) fn evaluate_reactions(
         &mut self,
-        stage: &Stage,
+        point: &EvaluationPoint,
         ng: usize,
         of: &ContactModes,
     ) -> bool {
         let acts = ng > 0 || of.list.iter().any(|mode| mode.is_closed());
         if acts {
-            return self.evaluate(stage, ng, of);
+            return self.evaluate(point, ng, of);
         }
-        self.condense(stage, 0, std::iter::empty(), |_| 0);
+        self.condense(point, 0, std::iter::empty(), |_| 0);
         self.linear.redundant = 0;
         true
     }
@@ -137,7 +142,11 @@ impl Accelerations {
 
     /// Solves for the forces of the condensed contacts in these modes, with a coefficient of friction where they slip; whether the
     /// equations have a solution.
-    pub(super) fn solve(&mut self, stage: &Stage, mode: impl Fn(usize) -> (Mode, f64)) -> bool {
+    pub(super) fn solve(
+        &mut self,
+        point: &EvaluationPoint,
+        mode: impl Fn(usize) -> (Mode, f64),
+    ) -> bool {
         self.unknowns.clear();
         if self.rows.is_empty() {
             self.linear.redundant = 0;
@@ -161,7 +170,7 @@ impl Accelerations {
         self.solve_linear();
         self.take_forces();
         if self.linear.redundant > 0 {
-            self.choose_representative(stage, &mode);
+            self.choose_representative(point, &mode);
         }
         let leaves = unknowns_leave(&self.unknowns, &self.w);
         leaves <= CONSISTENT * self.terms && self.z.iter().all(|z| z.is_finite())
@@ -197,12 +206,12 @@ impl Accelerations {
     /// Appends row and direction of force of every unknown of the modes solved last.
     pub(super) fn collect_rows(
         &self,
-        stage: &Stage,
+        point: &EvaluationPoint,
         laws: &mut SparseRows,
         forces: &mut SparseRows,
     ) {
         let terms = |row: usize, share: f64| {
-            let (matrix, i) = stage.row(self.rows[row]);
+            let (matrix, i) = point.row(self.rows[row]);
             let terms = matrix.cols(i).iter().zip(matrix.values(i));
             terms.map(move |(&j, w)| (j, share * w))
         };
@@ -214,7 +223,11 @@ impl Accelerations {
     }
 
     /// Where forces are not unique: those with the largest margin to their limits (all have the same accelerations).
-    fn choose_representative(&mut self, stage: &Stage, mode: &impl Fn(usize) -> (Mode, f64)) {
+    fn choose_representative(
+        &mut self,
+        point: &EvaluationPoint,
+        mode: &impl Fn(usize) -> (Mode, f64),
+    ) {
         let rep = &mut self.representative;
         rep.begin(
             &self.linear.matrix,
@@ -229,7 +242,7 @@ impl Accelerations {
             };
             let compliance = |row: usize| self.one_step.compliance(row);
             let next = self.first.get(k + 1).copied().unwrap_or(self.rows.len());
-            let mu = stage.contacts.law[i].mu_static;
+            let mu = point.contacts.law[i].mu_static;
             match mode(i).0 {
                 Mode::Stick if next == first + 3 => {
                     let c = compliance(first + 1).max(compliance(first + 2));

@@ -11,7 +11,7 @@ use super::modes::{ContactModes, Mode, direction, size, slip};
 use super::options::EventDrivenOptions;
 use super::step_control::{Jumps, Method};
 use crate::integrator::StepError;
-use crate::kit::{Row, Stage, TangentRate};
+use crate::kit::{EvaluationPoint, Row, TangentRate};
 use saltus_linear::{Dense, axpy, dot, max_abs};
 use saltus_system::{MassKind, State, System};
 
@@ -47,9 +47,9 @@ pub(super) struct Piece {
 #[derive(Debug)]
 pub(super) struct Arc {
     /// Where a piece begins.
-    pub(super) base: Stage,
+    pub(super) base: EvaluationPoint,
     /// Where the system is evaluated.
-    pub(super) trial: Stage,
+    pub(super) trial: EvaluationPoint,
     pub(super) accelerations: Accelerations,
     pub(super) modes: ContactModes,
     pub(super) nv: usize,
@@ -109,8 +109,8 @@ impl Arc {
     pub(super) fn new(system: &dyn System, options: &EventDrivenOptions) -> Self {
         let dims = system.dims();
         Self {
-            base: Stage::new(system),
-            trial: Stage::new(system),
+            base: EvaluationPoint::new(system),
+            trial: EvaluationPoint::new(system),
             accelerations: Accelerations::default(),
             modes: ContactModes::default(),
             nv: dims.nv,
@@ -160,7 +160,7 @@ impl Arc {
     pub(super) fn begin(
         &mut self,
         system: &dyn System,
-        start: &Stage,
+        start: &EvaluationPoint,
         length: f64,
     ) -> Result<(), StepError> {
         let rows = start.contacts.rate.len();
@@ -246,7 +246,7 @@ impl Arc {
             return;
         }
         self.move_trial(system, self.base.t);
-        self.trial.place_rows(system);
+        self.trial.evaluate_rows(system);
         for i in 0..self.modes.len() {
             if let Mode::Slip(last) = self.modes[i]
                 && self.modes.tangents[i] == 2
@@ -293,10 +293,10 @@ impl Arc {
     /// The same where `trial` is, rows and laws only with `rows`.
     fn evaluate_trial(&mut self, system: &dyn System, rows: bool) -> Result<(), StepError> {
         let work = &mut self.trial;
-        work.place_mass(system, super::NAME)?;
+        work.factor_mass(system, super::NAME)?;
         if rows {
-            work.place_rows(system);
-            work.place_laws(system);
+            work.evaluate_rows(system);
+            work.evaluate_laws(system);
             work.evaluate_bias(system);
         }
         work.evaluate_force(system)?;
@@ -336,7 +336,7 @@ impl Arc {
             match of {
                 Row::Bilateral(i) => rest[WORKS + i] = force,
                 Row::Normal(_, i) | Row::Tangent(_, i) => rest[WORKS + ng + i] = force,
-                Row::Friction(_) => {}
+                Row::JointFriction(_) => {}
             }
         }
         Ok(())
@@ -444,7 +444,7 @@ impl Arc {
             return self.evaluate(system, t);
         }
         self.move_trial(system, t);
-        self.trial.place_rows(system);
+        self.trial.evaluate_rows(system);
         Ok(())
     }
 
@@ -486,7 +486,7 @@ impl Arc {
         self.begin_piece(system)
     }
 
-    /// Works of external forces, of reactions and of what moves by itself \[J\], since the start.
+    /// Works of external forces, of reactions and of prescribed motions \[J\], since the start.
     pub(super) fn works(&self) -> [f64; WORKS] {
         [self.total[0], self.total[1], self.total[2]]
     }

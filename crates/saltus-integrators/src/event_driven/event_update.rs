@@ -206,7 +206,7 @@ impl Prepared {
             let value = |row: Row| match row {
                 Row::Bilateral(i) => g[i],
                 Row::Normal(i, _) => end.contacts.gap[i],
-                Row::Friction(_) | Row::Tangent(..) => 0.0,
+                Row::JointFriction(_) | Row::Tangent(..) => 0.0,
             };
             let size = accelerations.largest(value);
             let exact = 2e-16 * self.scales.length.max(saltus_linear::max_abs(&end.q));
@@ -216,7 +216,7 @@ impl Prepared {
             accelerations.remove(value, &mut self.work);
             let end = &mut self.step.end;
             system.retract(&mut end.q, &self.work);
-            end.place(system, NAME)?;
+            end.evaluate(system, NAME)?;
             moved = true;
         }
         self.bilateral_force = g;

@@ -18,7 +18,7 @@ const NONE: f64 = 1e-12;
 pub(super) struct Impact {
     /// Work of the impulses \[J\].
     pub(super) work: f64,
-    /// The part of it that walls and supports do because they move by themselves \[J\].
+    /// The part of it that walls and supports with a prescribed motion do \[J\].
     pub(super) work_moving: f64,
     /// Largest `|u⁺ + e u⁻|` where an impulse acted [m/s]; NaN where Newton's law does not apply.
     pub(super) law: f64,
@@ -83,7 +83,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Sum over all rows of the impulses of the impact times what the rows move by themselves \[J\].
+    /// Sum over all rows of the impulses of the impact times the prescribed rates `∂g/∂t` of the rows \[J\].
     fn impulses_times_rates(&self) -> f64 {
         let (end, reactions) = (&self.step.end, &self.step.reactions);
         let rows = reactions.row.iter().zip(&self.impact.rows_before);
@@ -150,7 +150,7 @@ impl Prepared {
         &mut self,
         system: &dyn System,
         active: &[usize],
-        rebound: impl Fn(Row, &crate::kit::Stage, f64) -> f64,
+        rebound: impl Fn(Row, &crate::kit::EvaluationPoint, f64) -> f64,
     ) -> Result<(), StepError> {
         let end = &mut self.step.end;
         let v_free = &mut self.work;

@@ -50,7 +50,7 @@ use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{
     Counts, Event, EventKind, Integrator, Reactions, StepError, StepReport, refuse_joint_friction,
 };
-use crate::kit::{Row, Stage, Step, StepProblem, largest_step};
+use crate::kit::{EvaluationPoint, Row, Step, StepProblem, largest_step};
 use crate::scheme::OptionsError;
 use accumulation::TimeStepping;
 use arc::Arc;
@@ -199,7 +199,7 @@ impl Integrator for EventDriven {
         own.scales.length = 1e12 * own.step.epsilon;
         own.impact.begin();
         own.begin(system, state, h)?;
-        own.place_end_at_start(system)?;
+        own.reset_end_to_start(system)?;
         own.update_scales();
         if !own.approaches() {
             own.update_at_event(system)?;
@@ -386,7 +386,7 @@ impl Prepared {
     }
 
     /// Puts the end of the step where it starts, evaluated.
-    fn place_end_at_start(&mut self, system: &dyn System) -> Result<(), StepError> {
+    fn reset_end_to_start(&mut self, system: &dyn System) -> Result<(), StepError> {
         let Step { start, end, .. } = &mut self.step;
         end.t = start.t;
         end.q.copy_from_slice(&start.q);
@@ -397,14 +397,14 @@ impl Prepared {
     /// Everything at the end of the step, whose `t`, `q` and `v` are set.
     fn evaluate_end(&mut self, system: &dyn System) -> Result<(), StepError> {
         let end = &mut self.step.end;
-        end.place(system, NAME)?;
+        end.evaluate(system, NAME)?;
         self.evaluate_end_forces(system)
     }
 
     /// What depends on velocities at the end of the step.
     fn evaluate_end_forces(&mut self, system: &dyn System) -> Result<(), StepError> {
         let end = &mut self.step.end;
-        end.place_laws(system);
+        end.evaluate_laws(system);
         end.evaluate_force(system)?;
         end.evaluate_bias(system);
         Ok(())
@@ -439,7 +439,7 @@ impl Prepared {
         let goes_on = self.modes_are_current;
         // The contacts may be others than those at the end of the last step.
         if !goes_on || !self.step.contacts_are_fixed {
-            self.place_end_at_start(system)?;
+            self.reset_end_to_start(system)?;
             self.update_scales();
         }
         if !goes_on {
@@ -512,10 +512,10 @@ impl Prepared {
         reactions.include_momentum_residual(self.arc.defect);
     }
 
-    /// Ends the step at its end stage.
+    /// Ends the step at the end point.
     fn finish(&mut self, system: &dyn System, state: &mut State) -> Result<StepReport, StepError> {
         self.evaluate_forces(system)?;
-        self.prove();
+        self.include_law_residuals();
         let [external, reactions, moving] = self.arc.works();
         let works = (external, reactions + self.impact.work);
         self.work_moving = moving + self.impact.work_moving;
@@ -552,47 +552,47 @@ impl Prepared {
             match row {
                 Row::Bilateral(i) => self.bilateral_force[i] = force,
                 Row::Normal(i, _) => self.force[i] = force,
-                Row::Friction(_) | Row::Tangent(..) => {}
+                Row::JointFriction(_) | Row::Tangent(..) => {}
             }
         }
         Ok(())
     }
 
     /// Velocities of closed contacts at the end of the step, and forces against their cones.
-    fn prove(&mut self) {
-        let mut proof = crate::kit::Proof::default();
+    fn include_law_residuals(&mut self) {
+        let mut residuals = crate::kit::LawResiduals::default();
         let (end, arc) = (&self.step.end, &self.arc);
         for (k, &i) in arc.accelerations.contacts().iter().enumerate() {
             let first = end.contacts.first_row[i];
-            proof.law = proof
+            residuals.law = residuals
                 .law
                 .max(end.velocity(Row::Normal(i, first), &end.v).abs());
             if arc.modes[i] == Mode::Stick {
                 let slip = size(slip(end, i, arc.modes.tangents[i]));
-                proof.stick = proof.stick.max(slip);
+                residuals.stick = residuals.stick.max(slip);
                 // The force outside of its cone, over the time of the arc.
                 let carried = arc.accelerations.contact_force(k);
                 let mu = end.contacts.law[i].mu_static;
                 let outside = size(carried.tangent) - mu * carried.normal;
-                proof.cone = proof.cone.max(outside * arc.time());
+                residuals.cone = residuals.cone.max(outside * arc.time());
             }
         }
-        self.step.reactions.include(proof);
+        self.step.reactions.include(residuals);
     }
 }
 
 /// No forces keep the contacts in their modes.
-fn no_forces(system: &dyn System, stage: &Stage, modes: &[Mode]) -> StepError {
+fn no_forces(system: &dyn System, point: &EvaluationPoint, modes: &[Mode]) -> StepError {
     let slips = modes.iter().position(|m| matches!(m, Mode::Slip(_)));
     let closed = slips.or_else(|| modes.iter().position(|m| m.is_closed()));
     let names = system.names();
     let contact = match closed {
-        Some(i) => names.contact(stage.contacts.id[i]),
+        Some(i) => names.contact(point.contacts.id[i]),
         None => names.bilateral.first().cloned().unwrap_or_default(),
     };
     StepError::ContactMode {
         contact,
         modes: 0,
-        t: stage.t,
+        t: point.t,
     }
 }

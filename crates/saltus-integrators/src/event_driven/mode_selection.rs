@@ -569,8 +569,8 @@ impl Prepared {
         }
         arc.trial.take_contacts(end);
         arc.trial.retract(system, end, &self.work, end.t + d);
-        arc.trial.place(system, super::NAME)?;
-        arc.trial.place_laws(system);
+        arc.trial.evaluate(system, super::NAME)?;
+        arc.trial.evaluate_laws(system);
         arc.trial.evaluate_force(system)?;
         arc.trial.evaluate_bias(system);
         Ok(())

@@ -1,7 +1,7 @@
 //! What a contact does along a smooth arc, kept by its identity.
 
 use crate::integrator::ContactState;
-use crate::kit::{Row, Stage, id_as_numbers, id_from_numbers};
+use crate::kit::{EvaluationPoint, Row, id_as_numbers, id_from_numbers};
 use saltus_system::{ContactId, ContactSet};
 
 /// A direction in the tangent plane of a contact, or a vector along it; with one tangent the second component is 0.
@@ -40,11 +40,11 @@ impl ContactModes {
         self.tangents[i] == 2 && matches!(self.list[i], Mode::Slip(_))
     }
 
-    /// The mode of contact `i` at `stage`: with two tangents the direction of slip is that of the velocity there.
-    pub(super) fn at(&self, stage: &Stage, i: usize) -> Mode {
+    /// The mode of contact `i` at `point`: with two tangents the direction of slip is that of the velocity there.
+    pub(super) fn at(&self, point: &EvaluationPoint, i: usize) -> Mode {
         match self.list[i] {
             Mode::Slip(last) if self.tangents[i] == 2 => {
-                Mode::Slip(direction(slip(stage, i, 2), last, self.slowest))
+                Mode::Slip(direction(slip(point, i, 2), last, self.slowest))
             }
             mode => mode,
         }
@@ -65,11 +65,11 @@ impl std::ops::IndexMut<usize> for ContactModes {
 }
 
 /// Slip of contact `i` along its first `tangents` tangents [m/s].
-pub(super) fn slip(stage: &Stage, i: usize, tangents: usize) -> Tangential {
-    let first = stage.contacts.first_row[i];
+pub(super) fn slip(point: &EvaluationPoint, i: usize, tangents: usize) -> Tangential {
+    let first = point.contacts.first_row[i];
     let along = |k: usize| {
         if k <= tangents {
-            stage.velocity(Row::Tangent(i, first + k), &stage.v)
+            point.velocity(Row::Tangent(i, first + k), &point.v)
         } else {
             0.0
         }

@@ -2,7 +2,7 @@
 
 use super::arc::{Arc, Piece};
 use crate::integrator::StepError;
-use crate::kit::Stage;
+use crate::kit::EvaluationPoint;
 use saltus_linear::axpy;
 use saltus_system::System;
 
@@ -36,7 +36,12 @@ impl Arc {
     }
 
     /// Whether the last piece goes on at `start` for `length` \[s\] at least; it is the first one then, and the base is its start.
-    pub(super) fn continues(&mut self, system: &dyn System, start: &Stage, length: f64) -> bool {
+    pub(super) fn continues(
+        &mut self,
+        system: &dyn System,
+        start: &EvaluationPoint,
+        length: f64,
+    ) -> bool {
         let is_restored = std::mem::take(&mut self.is_restored);
         if !std::mem::take(&mut self.goes_on) || !self.has_constant_acceleration {
             return false;

@@ -143,7 +143,7 @@ impl Simplex {
         self.level.push(1.0);
         let column = |j: usize| &columns[j * n..(j + 1) * n];
         for pivot in 0..PIVOTS {
-            self.place_basis(n, &column);
+            self.assemble_basis(n, &column);
             self.u.clear();
             let basic = self.basis.iter().map(|b| b.map_or(0.0, |j| costs[j]));
             self.u.extend(basic);
@@ -176,7 +176,7 @@ impl Simplex {
         false
     }
 
-    fn place_basis<'a>(&mut self, n: usize, column: &impl Fn(usize) -> &'a [f64]) {
+    fn assemble_basis<'a>(&mut self, n: usize, column: &impl Fn(usize) -> &'a [f64]) {
         self.matrix.reset(n, n);
         self.transposed.reset(n, n);
         for (k, member) in self.basis.iter().enumerate() {

@@ -6,7 +6,7 @@
 use super::Prepared;
 use super::modes::{Mode, inner, size, slip};
 use crate::integrator::StepError;
-use crate::kit::{Row, Stage};
+use crate::kit::{EvaluationPoint, Row};
 use saltus_system::{State, System};
 
 /// Points of a piece at which events are looked for.
@@ -85,11 +85,11 @@ impl Default for Closing {
     }
 }
 
-/// Gaps of the contacts and their rates at a stage.
-pub(super) fn gaps_at(stage: &Stage, gaps: &mut Vec<(f64, f64)>) {
-    let set = &stage.contacts;
+/// Gaps of the contacts and their rates at a point.
+pub(super) fn gaps_at(point: &EvaluationPoint, gaps: &mut Vec<(f64, f64)>) {
+    let set = &point.contacts;
     gaps.clear();
-    gaps.extend((0..set.len()).map(|i| (set.gap[i], set.normal_velocity(i, &stage.v))));
+    gaps.extend((0..set.len()).map(|i| (set.gap[i], set.normal_velocity(i, &point.v))));
 }
 
 impl Prepared {

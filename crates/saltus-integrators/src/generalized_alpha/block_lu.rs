@@ -1,7 +1,7 @@
 //! LU factors of the diagonal blocks of an upper block triangular matrix.
 
 use super::levels::Level;
-use super::multipliers::REGULAR;
+use super::multipliers::MIN_PIVOT_RATIO;
 use saltus_linear::{Dense, Lu, dot};
 
 /// The factors, one per block, and their buffers.
@@ -59,7 +59,7 @@ impl BlockLu {
                 self.block.row_mut(i - begin).copy_from_slice(row);
             }
             let lu = &mut self.factors[b];
-            lu.factorise(&self.block).is_ok() && lu.pivot_ratio() > REGULAR
+            lu.factorise(&self.block).is_ok() && lu.pivot_ratio() > MIN_PIVOT_RATIO
         })
     }
 

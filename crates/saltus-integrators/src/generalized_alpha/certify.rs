@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::located::CLOSED_GAP;
-use super::settings::SmoothRow;
+use super::settings::SmoothLevel;
 use super::settings::{Formulation, Inactive};
 use crate::certificate::{Certificate, Entry, Guarantees};
 use crate::integrator::{Energy, StepError, StepReport};
@@ -37,7 +37,7 @@ impl Engine {
         if formulation.has_jumps() || formulation == Formulation::Velocity {
             g = g.with(Entry::BilateralVelocity, tolerance);
         }
-        if formulation.smooth_row() == Some(SmoothRow::Acceleration) {
+        if formulation.smooth_level() == Some(SmoothLevel::Acceleration) {
             g = g.with(Entry::BilateralAcceleration, 1e-9_f64.max(tolerance));
         }
         if formulation.has_jumps() && star {
@@ -53,13 +53,13 @@ impl Engine {
         g
     }
 
-    /// Makes the trial state the start of the next step and reports on it; `parts` is the report of earlier parts of this step.
+    /// Makes the trial state the start of the next step and reports on it; `earlier` is the report of earlier substeps or pieces.
     pub(super) fn finish(
         &mut self,
         system: &dyn System,
         h: f64,
         end: f64,
-        parts: Option<StepReport>,
+        earlier: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
         let energy = self.energy_at_end(system, end)?;
         let mut certificate = Certificate::EMPTY;
@@ -78,7 +78,7 @@ impl Engine {
         certificate.set(Entry::EnergyBalance, gain - work_external - work_contact);
         self.update_scales(scaling_step);
         let report = self.report(h, (work_external, work_contact), certificate);
-        Ok(parts.map_or(report, |parts| join(&parts, report)))
+        Ok(earlier.map_or(report, |earlier| join(&earlier, report)))
     }
 
     /// The report of a step that ended in `start`.
@@ -122,7 +122,7 @@ impl Engine {
                 continue;
             }
             let u = self.residual_of((super::levels::Level::Velocity, j));
-            let p = self.trial.jump_impulse_star[j] / self.activation[j];
+            let p = self.trial.jump_impulse_total[j] / self.activation[j];
             natural = natural.max(u.min(p).abs());
             law = law.max(match self.settings.location {
                 None => u.abs(),
@@ -133,18 +133,18 @@ impl Engine {
         certificate.set(Entry::ImpactLaw, law);
     }
 
-    /// Residual of Newton's law at contact row `j`, in a part of a step without rebounds.
+    /// Residual of Newton's law at contact row `j`, in a piece solved without rebounds.
     fn newton_law_residual(&self, j: usize) -> f64 {
         let e = self.rows.set.law[j - self.dims.ng].e_n;
         let before = self.start.velocity[j];
-        if self.trial.jump_impulse_star[j] > 0.0 && before < 0.0 && !self.start.closed[j] {
+        if self.trial.jump_impulse_total[j] > 0.0 && before < 0.0 && !self.start.closed[j] {
             (self.rows.velocity[j] + e * before).abs()
         } else {
             0.0
         }
     }
 
-    /// Adds the impulses of this part of the step to those of the whole step.
+    /// Computes the impulses of this substep or piece and adds them to those of the whole step.
     pub(super) fn accumulate_impulses(&mut self, h: f64) {
         let t = &self.trial;
         let filters = self.settings.formulation.filters_multipliers();
@@ -157,13 +157,13 @@ impl Engine {
             self.part_impulse[j] = if open {
                 0.0
             } else {
-                t.jump_impulse_star[j] + smooth
+                t.jump_impulse_total[j] + smooth
             };
             *total += self.part_impulse[j];
         }
     }
 
-    /// Work of rheonomic constraints and moving obstacles (`∂g/∂t ≠ 0`) in this part of the step \[J\].
+    /// Work of rheonomic constraints and moving obstacles (`∂g/∂t ≠ 0`) in this substep or piece \[J\].
     pub(super) fn work_of_rheonomic_constraints(&self) -> f64 {
         let rates = self.start.rate.iter().zip(&self.rows.rate);
         let terms = self.part_impulse.iter().zip(rates);
@@ -200,10 +200,10 @@ impl Engine {
         let start = &mut self.start;
         let mut work = 0.0;
         for i in 0..t.work.len() {
-            let (before, force) = (start.filtered[i], t.work[i]);
+            let (before, force) = (start.filtered_force[i], t.work[i]);
             let after = c_a * force + history.of(before, start.nonconservative_force[i]);
-            work += c.mean(before, after) * t.xi[i];
-            (start.nonconservative_force[i], start.filtered[i]) = (force, after);
+            work += c.newmark_velocity(before, after) * t.xi[i];
+            (start.nonconservative_force[i], start.filtered_force[i]) = (force, after);
         }
         work
     }
@@ -211,7 +211,7 @@ impl Engine {
     fn store_interpolant(&mut self, h: f64) {
         let (b, t) = (&mut self.interpolant, &self.trial);
         if b.h != h {
-            // A step in parts is interpolated over its last part only.
+            // A step in substeps is interpolated over its last one only.
             b.h = h;
             b.q.copy_from_slice(&self.start.q);
             b.v.copy_from_slice(&self.start.v);
@@ -263,7 +263,7 @@ impl Engine {
         let ng = self.dims.ng;
         certify_coordinates(system, &self.start.q, certificate);
         if ng > 0 {
-            if self.settings.formulation.smooth_row() != Some(SmoothRow::Acceleration) {
+            if self.settings.formulation.smooth_level() != Some(SmoothLevel::Acceleration) {
                 self.evaluate_end_bias(system);
             }
             let rows = &self.rows;
@@ -285,8 +285,7 @@ impl Engine {
         h: f64,
     ) -> Result<StepReport, StepError> {
         self.rows.velocity.copy_from_slice(&self.start.velocity);
-        self.impulse.fill(0.0);
-        self.work_moving = 0.0;
+        self.clear_impulses();
         self.part_impulse.fill(0.0);
         self.energy = self.energy_at_start(system);
         let mut certificate = Certificate::EMPTY;
@@ -306,7 +305,7 @@ impl Engine {
     }
 }
 
-/// The report of two parts of one step.
+/// The report of two consecutive parts of one step.
 pub(super) fn join(first: &StepReport, last: StepReport) -> StepReport {
     let mut certificate = last.certificate;
     for (entry, value) in first.certificate.iter() {

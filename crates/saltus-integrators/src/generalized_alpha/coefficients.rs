@@ -62,12 +62,12 @@ impl Coefficients {
             beta,
             gamma,
         } = *self;
-        let slow = 0.5 + alpha_f - alpha_m;
-        if below(gamma, slow) {
+        let second_order = 0.5 + alpha_f - alpha_m;
+        if below(gamma, second_order) {
             return Some(format!(
                 "gamma = {} is below 1/2 + alpha_f - alpha_m = {}: all oscillations grow",
                 shown(gamma),
-                shown(slow)
+                shown(second_order)
             ));
         }
         if below(gamma, 0.5) {
@@ -93,8 +93,7 @@ impl Coefficients {
         (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
     }
 
-    /// Weights of `x_n` and `y_n` in `x_{n+1} = c_a y_{n+1} + …`, which follows from the recursion
-    /// `(1−α_m) x_{n+1} + α_m x_n = (1−α_f) y_{n+1} + α_f y_n`.
+    /// Weights of `x_n` and `y_n` in `x_{n+1} = c_a y_{n+1} + …`.
     #[inline]
     pub(super) fn history_weights(&self) -> HistoryWeights {
         let factor = 1.0 / (1.0 - self.alpha_m);
@@ -104,20 +103,20 @@ impl Coefficients {
         }
     }
 
-    /// `(1−γ) x_n + γ x_{n+1}`.
+    /// `(1−γ) x_n + γ x_{n+1}`, the weights of accelerations in a change of velocity (Newmark).
     #[inline]
-    pub(super) fn mean(&self, x: f64, x_end: f64) -> f64 {
+    pub(super) fn newmark_velocity(&self, x: f64, x_end: f64) -> f64 {
         (1.0 - self.gamma) * x + self.gamma * x_end
     }
 
-    /// `(1/2−β) x_n + β x_{n+1}`.
+    /// `(1/2−β) x_n + β x_{n+1}`, the weights of accelerations in a change of position (Newmark).
     #[inline]
-    pub(super) fn double_mean(&self, x: f64, x_end: f64) -> f64 {
+    pub(super) fn newmark_position(&self, x: f64, x_end: f64) -> f64 {
         (0.5 - self.beta) * x + self.beta * x_end
     }
 }
 
-/// Weights of `x_n` and `y_n` in the recursion of the filter.
+/// Weights of `x_n` and `y_n` in the recursion `(1−α_m) x_{n+1} + α_m x_n = (1−α_f) y_{n+1} + α_f y_n`, solved for `x_{n+1}`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HistoryWeights {
     x: f64,
@@ -297,17 +296,17 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_as_it_was_written() {
-        let weightless = GivenCoefficients {
+        let zero_gamma = GivenCoefficients {
             alpha_m: Some(0.5),
             alpha_f: Some(0.0),
             ..GivenCoefficients::default()
         };
-        assert_eq!(weightless.resolve().unwrap_err().option, "alpha_m");
-        let weighted = GivenCoefficients {
+        assert_eq!(zero_gamma.resolve().unwrap_err().option, "alpha_m");
+        let given_gamma = GivenCoefficients {
             gamma: Some(0.5),
-            ..weightless
+            ..zero_gamma
         };
-        assert!(weighted.resolve().is_ok());
+        assert!(given_gamma.resolve().is_ok());
         let misplaced = GivenCoefficients {
             preset: Some(Preset::Newmark),
             alpha: Some(0.1),

@@ -24,9 +24,9 @@
 
 use super::engine::Engine;
 use super::levels::Level;
-use super::multipliers::REGULAR;
-use super::response::{CHI, Form, Response, V, X};
-use super::settings::SmoothRow;
+use super::multipliers::MIN_PIVOT_RATIO;
+use super::response::{BlockSystem, Response, T_XI, V, X};
+use super::settings::SmoothLevel;
 use saltus_linear::{Cholesky, DENSE_LIMIT, LinearError, Schur, axpy};
 
 /// Compliances of the rows, and the Cholesky factors of those of the active rows.
@@ -47,7 +47,7 @@ pub(super) struct Compliances {
     /// A right-hand side, then its solution (one per active row).
     work: Vec<f64>,
     /// By row (m): `r₁`, `p`, `ν`, `λ`, `Λ`.
-    gap: Vec<f64>,
+    r_1: Vec<f64>,
     p: Vec<f64>,
     nu: Vec<f64>,
     lambda: Vec<f64>,
@@ -70,7 +70,7 @@ impl Default for Compliances {
             acceleration: Vec::new(),
             active: Vec::new(),
             work: Vec::new(),
-            gap: Vec::new(),
+            r_1: Vec::new(),
             p: Vec::new(),
             nu: Vec::new(),
             lambda: Vec::new(),
@@ -102,10 +102,11 @@ impl FactoredCompliance {
         self.version = (0, 0);
         self.rows.clear();
         self.rows.extend_from_slice(rows);
-        self.factors.factorise(rows.len(), REGULAR, |a, b| {
-            let (i, j) = (rows[a], rows[b]);
-            compliance.product(i, j) / (scale(row_norm[i]) * scale(row_norm[j]))
-        })?;
+        self.factors
+            .factorise(rows.len(), MIN_PIVOT_RATIO, |a, b| {
+                let (i, j) = (rows[a], rows[b]);
+                compliance.product(i, j) / (scale(row_norm[i]) * scale(row_norm[j]))
+            })?;
         self.version = compliance.version();
         Ok(())
     }
@@ -132,7 +133,7 @@ impl Compliances {
         self.all.clear();
         self.all.extend(0..m);
         for list in [
-            &mut self.gap,
+            &mut self.r_1,
             &mut self.p,
             &mut self.nu,
             &mut self.lambda,
@@ -167,15 +168,15 @@ pub(super) fn motion(
         Level::Smooth => (a, kappa * a, rho * a),
         Level::Position => correction(1.0),
         Level::Velocity => {
-            let tied = correction(position_per_jump);
-            (tied.0 - e, tied.1 - kappa * e, tied.2 + b - rho * e)
+            let (x, xi, v) = correction(position_per_jump);
+            (x - e, xi - kappa * e, v + b - rho * e)
         }
     }
 }
 
 impl Engine {
-    /// Whether every column of `form` is a combination as in the table above.
-    pub(super) fn uses_compliances(&self, form: Form) -> bool {
+    /// Whether every column of `blocks` is a combination as in the table above.
+    pub(super) fn uses_compliances(&self, blocks: BlockSystem) -> bool {
         let rows = &self.rows;
         let derivatives = [
             rows.bias_damping(),
@@ -185,7 +186,7 @@ impl Engine {
         ];
         self.dims.nv > DENSE_LIMIT
             && self.is_flat
-            && matches!(form, Form::Smooth | Form::Triangular)
+            && matches!(blocks, BlockSystem::Smooth | BlockSystem::Triangular)
             && !self.settings.modified
             && derivatives.iter().all(|rows| rows.is_blank())
     }
@@ -200,7 +201,7 @@ impl Engine {
     }
 
     /// Computes the compliances of the active rows.
-    pub(super) fn compute_active_compliances(&mut self, form: Form) {
+    pub(super) fn compute_active_compliances(&mut self, blocks: BlockSystem) {
         let (c, gradient) = (&mut self.compliances, self.rows.gradient());
         for list in [
             &mut c.position,
@@ -220,7 +221,7 @@ impl Engine {
         }
         let active = || c.active.iter().map(|&j| (j, j));
         let (mass, smooth) = (self.response.mass_factors(), self.response.smooth_factors());
-        let jumps = form == Form::Triangular;
+        let jumps = blocks == BlockSystem::Triangular;
         if jumps || self.response.smooth_is_mass() {
             c.mass.add_all(mass, gradient, active());
         }
@@ -229,7 +230,7 @@ impl Engine {
         }
         if jumps && self.tangent.damped {
             let (damping, n) = (&self.tangent.damping, self.dims.nv);
-            let work = &mut self.condensed.momenta.smooth;
+            let work = &mut self.condensed.balances.smooth;
             let mut solve = |x: &mut [f64]| {
                 mass.solve_many(x);
                 for x in x.chunks_exact_mut(n) {
@@ -244,10 +245,10 @@ impl Engine {
     }
 
     /// `A`, `B`, `E` between rows `i` and `j`.
-    pub(super) fn compliance(&self, form: Form, i: usize, j: usize) -> (f64, f64, f64) {
+    pub(super) fn compliance(&self, blocks: BlockSystem, i: usize, j: usize) -> (f64, f64, f64) {
         let c = &self.compliances;
         let a = c.smooth(&self.response).product(i, j);
-        if form == Form::Smooth {
+        if blocks == BlockSystem::Smooth {
             return (a, 0.0, 0.0);
         }
         let e = if self.tangent.damped {
@@ -261,26 +262,28 @@ impl Engine {
     /// Right-hand side of the constraint row of an unknown: minus its residual, minus its change by the free increment.
     pub(super) fn row_rhs(&self, (level, j): (Level, usize)) -> f64 {
         let n = self.dims.nv;
-        let (part, weight) = self.motion_of_row(level);
-        let increment = &self.condensed.increment[part * n..(part + 1) * n];
+        let (vector, weight) = self.vector_of_row(level);
+        let increment = &self.condensed.increment[vector * n..(vector + 1) * n];
         let free = self.rows.gradient().dot(j, increment);
         -self.residual_of((level, j)) - weight * free
     }
 
-    /// The part of an increment that a row of a level is along, and the factor on it.
-    fn motion_of_row(&self, level: Level) -> (usize, f64) {
-        match (level, self.settings.formulation.smooth_row()) {
-            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => (CHI, 1.0),
+    /// The vector of a stacked increment whose product with `G` is the change of a row, and the factor on it.
+    fn vector_of_row(&self, level: Level) -> (usize, f64) {
+        match (level, self.settings.formulation.smooth_level()) {
+            (Level::Position, _) | (Level::Smooth, Some(SmoothLevel::Position) | None) => {
+                (T_XI, 1.0)
+            }
             (Level::Velocity, _) => (V, 1.0),
-            (Level::Smooth, Some(SmoothRow::Velocity)) => (X, self.response.rho),
-            (Level::Smooth, Some(SmoothRow::Acceleration)) => (X, 1.0),
+            (Level::Smooth, Some(SmoothLevel::Velocity)) => (X, self.response.rho),
+            (Level::Smooth, Some(SmoothLevel::Acceleration)) => (X, 1.0),
         }
     }
 
     /// Matrix, right-hand side and scales of the system of all multipliers; `row_rhs` gives the right-hand side of a row.
     pub(super) fn fill_by_compliances(
         &mut self,
-        form: Form,
+        blocks: BlockSystem,
         h: f64,
         row_rhs: &dyn Fn(&Self, (Level, usize)) -> f64,
     ) {
@@ -301,7 +304,7 @@ impl Engine {
             let unknown = self.condensed.unknowns[p];
             for q in 0..k {
                 let value =
-                    self.compliance_entry(form, unknown, self.condensed.unknowns[q], factors);
+                    self.compliance_entry(blocks, unknown, self.condensed.unknowns[q], factors);
                 let c = &mut self.condensed;
                 c.matrix[(p, q)] = c.row_scale[p] * c.col_scale[q] * value;
             }
@@ -311,31 +314,31 @@ impl Engine {
     /// Entry of the condensed matrix, from compliances computed before.
     fn compliance_entry(
         &self,
-        form: Form,
+        blocks: BlockSystem,
         (level, i): (Level, usize),
         (other, j): (Level, usize),
         factors: (f64, f64, f64),
     ) -> f64 {
-        let compliance = self.compliance(form, i, j);
-        let (x, xi, v) = if other == Level::Smooth && form.has_totals() {
+        let compliance = self.compliance(blocks, i, j);
+        let (x, xi, v) = if other == Level::Smooth && blocks.uses_totals() {
             (compliance.1, 0.0, 0.0)
         } else {
             motion(compliance, other, factors)
         };
-        let (part, weight) = self.motion_of_row(level);
+        let (vector, weight) = self.vector_of_row(level);
         weight
-            * match part {
+            * match vector {
                 X => x,
-                CHI => xi,
+                T_XI => xi,
                 _ => v,
             }
     }
 
     /// Solves for the multipliers level by level; `false` where the levels do not separate or a matrix is singular.
-    pub(super) fn solve_by_levels(&mut self, form: Form) -> bool {
+    pub(super) fn solve_by_levels(&mut self, blocks: BlockSystem) -> bool {
         let c = &self.compliances;
         let coupled = self.condensed.unknowns.len() <= DENSE_LIMIT
-            || form != Form::Triangular
+            || blocks != BlockSystem::Triangular
             || !self.settings.formulation.has_corrections()
             || self.tangent.damped && c.position != c.velocity;
         if coupled || !self.factor_levels() {
@@ -352,13 +355,13 @@ impl Engine {
         };
         // A p = r₁ − E s̄
         for &i in &c.position {
-            c.gap[i] = self.row_rhs((Level::Position, i));
+            c.r_1[i] = self.row_rhs((Level::Position, i));
         }
         if self.tangent.damped {
             c.work.clear();
             for &i in &c.velocity {
-                let law = self.row_rhs((Level::Velocity, i));
-                c.work.push(rho * c.gap[i] - kappa * law);
+                let r_3 = self.row_rhs((Level::Velocity, i));
+                c.work.push(rho * c.r_1[i] - kappa * r_3);
             }
             c.velocities.solve(row_norm, &mut c.work);
             scatter(&c.work, &c.velocity, &mut c.jump);
@@ -370,18 +373,18 @@ impl Engine {
             } else {
                 0.0
             };
-            c.work.push(c.gap[i] - damped);
+            c.work.push(c.r_1[i] - damped);
         }
         c.positions.solve(row_norm, &mut c.work);
         scatter(&c.work, &c.position, &mut c.p);
         // B λ = r₂ − (r₁ − B p)/κ
-        let velocity_row = self.settings.formulation.smooth_row() == Some(SmoothRow::Velocity);
+        let velocity_row = self.settings.formulation.smooth_level() == Some(SmoothLevel::Velocity);
         let per = if velocity_row { 1.0 / rho } else { 1.0 };
         c.work.clear();
         for &i in &c.acceleration {
-            let row = per * self.row_rhs((Level::Smooth, i));
-            let rest = c.gap[i] - sum(&c.mass, i, &c.position, &c.p);
-            c.work.push(row - rest / kappa);
+            let r_2 = per * self.row_rhs((Level::Smooth, i));
+            let rest = c.r_1[i] - sum(&c.mass, i, &c.position, &c.p);
+            c.work.push(r_2 - rest / kappa);
         }
         c.accelerations.solve(row_norm, &mut c.work);
         scatter(&c.work, &c.acceleration, &mut c.lambda);
@@ -391,15 +394,15 @@ impl Engine {
         // B Λ = r₃ − (ϱ/κ)(r₁ − B ν)
         c.work.clear();
         for &i in &c.velocity {
-            let law = self.row_rhs((Level::Velocity, i));
+            let r_3 = self.row_rhs((Level::Velocity, i));
             let closed = self.sets.position[i];
             let gap = if closed {
-                c.gap[i]
+                c.r_1[i]
             } else {
                 sum(c.smooth(&self.response), i, &c.position, &c.p)
             };
             let rest = gap - sum(&c.mass, i, &c.position, &c.nu);
-            c.work.push(law - rho / kappa * rest);
+            c.work.push(r_3 - rho / kappa * rest);
         }
         c.velocities.solve(row_norm, &mut c.work);
         scatter(&c.work, &c.velocity, &mut c.jump);
@@ -442,18 +445,18 @@ impl Engine {
             .is_ok()
     }
 
-    /// Adds the motion that the solution causes to `increment`.
-    pub(super) fn add_by_compliances(&mut self, form: Form, h: f64) {
+    /// Adds the response of `x`, `U`, `W` to the solution to `increment`.
+    pub(super) fn add_by_compliances(&mut self, blocks: BlockSystem, h: f64) {
         let position_per_jump = self.position_per_jump(h);
         let n = self.dims.nv;
         let (kappa, rho) = (self.response.kappa, self.response.rho);
-        let jumps = form == Form::Triangular;
-        let totals = form.has_totals();
+        let jumps = blocks == BlockSystem::Triangular;
+        let totals = blocks.uses_totals();
         let c = &mut self.compliances;
         for list in [&mut c.p, &mut c.nu, &mut c.jump] {
             list.fill(0.0);
         }
-        // Momenta of the corrections and the jumps, and those of the smooth motion with their forces.
+        // Multipliers of the smooth motion, of the corrections and of the jumps.
         for (&(level, j), &z) in self.condensed.unknowns.iter().zip(&self.condensed.z) {
             match level {
                 Level::Smooth => {
@@ -474,7 +477,7 @@ impl Engine {
         let (u, rest) = rest.split_at_mut(n);
         let w = &mut rest[..n];
         let mass = self.response.mass_factors();
-        let scratch = &mut self.condensed.momenta;
+        let scratch = &mut self.condensed.balances;
         let nonzero = |z: &[f64]| z.iter().any(|z| *z != 0.0);
         let (corrected, jumped) = (jumps && nonzero(&c.nu), jumps && nonzero(&c.jump));
         for (active, z, out, total) in [

@@ -3,8 +3,8 @@
 use super::engine::Engine;
 use super::levels::Level;
 use super::monitor::Remedy;
-use super::response::Form;
-use super::settings::{Formulation, LinearSolve, SmoothRow};
+use super::response::BlockSystem;
+use super::settings::{Formulation, LinearSolve, SmoothLevel};
 use super::tangent::Tangent;
 use crate::integrator::StepError;
 use saltus_linear::{LinearError, max_abs};
@@ -56,7 +56,7 @@ impl Engine {
             (_, Formulation::HalfStep) => &[Level::Velocity],
             _ => &[Level::Smooth],
         };
-        match self.correct_levels(system, self.full_form(), levels, (h, end)) {
+        match self.correct_levels(system, self.full_system(), levels, (h, end)) {
             Err(LinearError::Singular { .. })
                 if self.settings.formulation != Formulation::HalfStep =>
             {
@@ -81,7 +81,7 @@ impl Engine {
     ) -> Result<(), LinearError> {
         let formulation = self.settings.formulation;
         self.zero_inactive(h, &[Level::Smooth]);
-        self.correct_levels(system, Form::Smooth, &[Level::Smooth], (h, end))?;
+        self.correct_levels(system, BlockSystem::Smooth, &[Level::Smooth], (h, end))?;
         if formulation.has_corrections() {
             self.refresh(system, h, end);
             self.zero_inactive(h, &[Level::Position]);
@@ -90,12 +90,17 @@ impl Engine {
                 let d = &mut self.tangent;
                 d.correction.multiply_right(&d.retraction_tangent);
             }
-            self.correct_levels(system, Form::Corrections, &[Level::Position], (h, end))?;
+            self.correct_levels(
+                system,
+                BlockSystem::Corrections,
+                &[Level::Position],
+                (h, end),
+            )?;
         }
         if formulation.has_jumps() {
             self.refresh(system, h, end);
             self.zero_inactive(h, &[Level::Velocity]);
-            self.correct_levels(system, Form::Jumps, &[Level::Velocity], (h, end))?;
+            self.correct_levels(system, BlockSystem::Jumps, &[Level::Velocity], (h, end))?;
         }
         Ok(())
     }
@@ -106,7 +111,7 @@ impl Engine {
         self.evaluate(system, h, end, false);
     }
 
-    /// Sets the multipliers of inactive rows to zero: `λ`, and `ν*`, `Λ*` (`ν`, `Λ` with `literal`).
+    /// Sets the multipliers of inactive rows to zero: `λ`, and `ν*`, `Λ*` (`ν`, `Λ` with `inactive = "literal"`).
     pub(super) fn zero_inactive(&mut self, h: f64, levels: &[Level]) {
         for &level in levels {
             let mut changed = false;
@@ -126,7 +131,7 @@ impl Engine {
                 self.rows.gradient().axpy(j, -change, residual);
             }
             if changed {
-                self.collect_impulses(h);
+                self.update_totals(h);
             }
         }
     }
@@ -224,12 +229,12 @@ impl Engine {
             v: &t.v,
         };
         let rows = &mut self.rows;
-        match formulation.smooth_row() {
-            Some(SmoothRow::Acceleration) if rows_are_nonlinear => {
+        match formulation.smooth_level() {
+            Some(SmoothLevel::Acceleration) if rows_are_nonlinear => {
                 rows.update_acceleration_gradient(system, at, &t.v_dot, contacts)
             }
-            Some(SmoothRow::Acceleration) => rows.update_bias_damping(system, at, contacts),
-            Some(SmoothRow::Velocity) if rows_are_nonlinear => {
+            Some(SmoothLevel::Acceleration) => rows.update_bias_damping(system, at, contacts),
+            Some(SmoothLevel::Velocity) if rows_are_nonlinear => {
                 rows.update_smooth_velocity_gradient(system, (end, &t.q), &t.vt);
             }
             _ => {}

@@ -4,12 +4,12 @@ use super::compliances::Compliances;
 use super::filter::SavedFilter;
 use super::fixed_configuration::FixedConfiguration;
 use super::levels::Level;
-use super::located::Search;
+use super::located::LocatedStep;
 use super::monitor::SetMonitor;
 use super::monolithic::Monolithic;
 use super::multipliers::Condensed;
 use super::nested_levels::NestedLevels;
-use super::response::{Momenta, Response};
+use super::response::{Balances, Response};
 use super::rows::Rows;
 use super::settings::Settings;
 use super::streamed::Streaming;
@@ -24,17 +24,20 @@ pub(super) struct Engine {
     pub(super) settings: Settings,
     pub(super) dims: Dims,
     pub(super) structure: Structure,
+    /// Whether `q ⊕ ξ = q + ξ`.
     pub(super) is_flat: bool,
+    /// Whether every step has the same contacts.
     pub(super) contacts_are_fixed: bool,
-    /// Weights of momenta, and the size of the motion so far.
+    /// Weights `1/√Mᵢᵢ` of momenta, and the largest weighted momentum so far.
     pub(super) momentum_scale: MomentumScale,
-    /// Size of the forces so far \[√J/s\].
+    /// Largest force so far, over `√Mᵢᵢ` \[√J/s\].
     pub(super) force_scale: f64,
     /// Largest `|ζ|` so far over the norm of its row \[√J/s\].
     pub(super) bias_scale: f64,
-    /// Gap below which a contact counts as closed \[m\].
+    /// Gap that is zero up to round-off \[m\].
     pub(super) epsilon: f64,
-    /// `r` of every row (m; bilateral entries unused) \[kg\].
+    /// Activation parameter `r` of every row: where sets are guessed, a contact is active for `multiplier − r · residual ≥ 0`
+    /// (m; bilateral entries unused) \[kg\].
     pub(super) activation: Vec<f64>,
     /// Whether `activation` was computed for the present rows; used only where it is constant.
     pub(super) activation_is_computed: bool,
@@ -57,8 +60,8 @@ pub(super) struct Engine {
     pub(super) reference_step: Option<f64>,
     /// Accelerations and impacts at a fixed position.
     pub(super) fixed: FixedConfiguration,
-    /// Location of impacts inside steps.
-    pub(super) search: Search,
+    /// State of the location of impacts inside steps.
+    pub(super) located: LocatedStep,
     /// Filter variables saved for a step that has to be repeated.
     pub(super) saved_filter: SavedFilter,
     /// Buffers of streamed steps.
@@ -72,7 +75,7 @@ pub(super) struct Engine {
     pub(super) impulse: Vec<f64>,
     /// Work over the step of rheonomic constraints and moving obstacles (`∂g/∂t ≠ 0`) \[J\].
     pub(super) work_moving: f64,
-    /// Total impulses of the current part of the step (m) \[N·s\].
+    /// Total impulses of the last substep or piece of the step (m) \[N·s\].
     pub(super) part_impulse: Vec<f64>,
     /// Multipliers that are not unique in the last solve.
     pub(super) redundant: u32,
@@ -98,7 +101,7 @@ pub(super) struct Start {
     pub(super) v_dot: Vec<f64>,                 // v̇ of the smooth motion (nv)
     pub(super) a: Vec<f64>,                     // (nv)
     pub(super) nonconservative_force: Vec<f64>, // force without a potential (nv)
-    pub(super) filtered: Vec<f64>,              // the same after the generalized-α filter (nv)
+    pub(super) filtered_force: Vec<f64>,        // filtered as `a` is from `v̇` (nv)
     pub(super) momentum: Vec<f64>,              // M v (nv)
     pub(super) velocity: Vec<f64>,              // G v + ∂g/∂t (m)
     pub(super) rate: Vec<f64>,                  // ∂g/∂t (m)
@@ -116,7 +119,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Whether this belongs to `state`.
+    /// Whether this is the start of a step from `state`.
     pub(super) fn is_at(&self, state: &State) -> bool {
         self.t == state.t && self.q == state.q && self.v == state.v
     }
@@ -145,7 +148,7 @@ impl Clone for Start {
                 &mut self.nonconservative_force,
                 &source.nonconservative_force,
             ),
-            (&mut self.filtered, &source.filtered),
+            (&mut self.filtered_force, &source.filtered_force),
             (&mut self.momentum, &source.momentum),
             (&mut self.velocity, &source.velocity),
             (&mut self.rate, &source.rate),
@@ -165,7 +168,7 @@ pub(super) struct Interpolant {
     pub(super) q: Vec<f64>,  // (nq)
     pub(super) v: Vec<f64>,  // (nv)
     pub(super) vt: Vec<f64>, // ṽ at the end (nv)
-    pub(super) xi: Vec<f64>, // smooth tangent of the step (nv)
+    pub(super) xi: Vec<f64>, // q̃_{n+1} = q_n ⊕ ξ (nv)
 }
 
 impl Interpolant {
@@ -197,19 +200,19 @@ pub(super) struct Trial {
     pub(super) momentum: Vec<f64>, // M v_{n+1} (nv)
     /// Whether corrections have stagnated, so that tolerances include the round-off of force and rows.
     pub(super) has_stagnated: bool,
-    pub(super) extent: f64,          // max |q|, where coordinates are not flat
-    pub(super) q_forecast: Vec<f64>, // q̃ (nq)
-    pub(super) force: Vec<f64>,      // f (nv)
-    pub(super) residual: Momenta,    // of the three momentum balances
-    pub(super) lambda: Vec<f64>,     // λ (m) [N]
-    pub(super) eta: Vec<f64>,        // η (m) [N]
-    pub(super) nu: Vec<f64>,         // ν (m) [N·s²]
-    pub(super) nu_star: Vec<f64>,    // ν* (m)
+    pub(super) extent: f64,            // max |q|, where `is_flat` is not set
+    pub(super) q_forecast: Vec<f64>,   // forecast position (nq)
+    pub(super) force: Vec<f64>,        // f (nv)
+    pub(super) residual: Balances,     // of the three balances
+    pub(super) lambda: Vec<f64>,       // λ (m) [N]
+    pub(super) eta: Vec<f64>,          // η (m) [N]
+    pub(super) nu: Vec<f64>,           // ν (m) [N·s²]
+    pub(super) nu_total: Vec<f64>,     // ν* (m)
     pub(super) jump_impulse: Vec<f64>, // Λ (m) [N·s]
-    pub(super) jump_impulse_star: Vec<f64>, // Λ* (m)
-    pub(super) round_off: Vec<f64>,  // round-off of the force, once measured (nv)
-    pub(super) work: Vec<f64>,       // (nv)
-    pub(super) row_scratch: Vec<f64>, // one gradient row (nv)
+    pub(super) jump_impulse_total: Vec<f64>, // Λ* (m)
+    pub(super) round_off: Vec<f64>,    // round-off of the force, once measured (nv)
+    pub(super) work: Vec<f64>,         // (nv)
+    pub(super) row_scratch: Vec<f64>,  // one gradient row (nv)
 }
 
 impl Trial {
@@ -226,13 +229,13 @@ impl Trial {
     pub(super) fn total(&self, (level, j): (Level, usize)) -> f64 {
         match level {
             Level::Smooth => self.lambda[j],
-            Level::Position => self.nu_star[j],
-            Level::Velocity => self.jump_impulse_star[j],
+            Level::Position => self.nu_total[j],
+            Level::Velocity => self.jump_impulse_total[j],
         }
     }
 }
 
-/// The active sets: closed at position, velocity and acceleration level (m each).
+/// The active sets: rows whose conditions hold as equalities, of `ν*`, `Λ*` and `λ` (m each).
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Sets {
     pub(super) position: Vec<bool>,
@@ -241,7 +244,7 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// The set of a level.
+    /// The set of a multiplier.
     pub(super) fn of(&self, level: Level) -> &[bool] {
         match level {
             Level::Smooth => &self.smooth,
@@ -296,7 +299,7 @@ impl Engine {
             excluded: Vec::new(),
             reference_step: None,
             fixed: FixedConfiguration::default(),
-            search: Search::default(),
+            located: LocatedStep::default(),
             saved_filter: SavedFilter::default(),
             streaming: Streaming::default(),
             monolithic: Monolithic::default(),
@@ -310,7 +313,7 @@ impl Engine {
         }
     }
 
-    /// Whether `M`, `K`, `C` are constant in flat coordinates.
+    /// Whether `M`, `K`, `C` are constant and `q ⊕ ξ = q + ξ`.
     pub(super) fn is_time_invariant(&self) -> bool {
         self.is_flat && self.structure.is_time_invariant()
     }
@@ -340,7 +343,7 @@ impl Engine {
         h: f64,
         end: f64,
     ) -> Result<StepReport, StepError> {
-        self.search.begin();
+        self.located.begin();
         let changes = self.start.length != h;
         if changes {
             self.saved_filter.store(&self.start);
@@ -348,7 +351,7 @@ impl Engine {
         }
         let outcome = self.step_at(system, state, h, end);
         match &outcome {
-            Ok(_) => self.search.accept(),
+            Ok(_) => self.located.accept(),
             Err(_) if changes => self.saved_filter.restore(&mut self.start),
             Err(_) => {}
         }
@@ -367,10 +370,10 @@ impl Engine {
             return Ok(report);
         }
         let loaded = self.saved_filter.is_loaded;
-        let mut known = self.start.is_at(state);
+        let mut continues = self.start.is_at(state);
         if self.streaming.was_used {
-            known = self.leave_streaming(system, state)?;
-        } else if !known {
+            continues = self.leave_streaming(system, state)?;
+        } else if !continues {
             self.evaluate_start(system, state)?;
         }
         if !self.contacts_are_fixed {
@@ -379,7 +382,7 @@ impl Engine {
             }
             self.update_contacts(system, h)?;
         }
-        if !known && !loaded {
+        if !continues && !loaded {
             self.start_location(system)?;
         }
         self.interpolant.h = h;
@@ -401,8 +404,7 @@ impl Engine {
         end: f64,
     ) -> Result<StepReport, StepError> {
         self.monitor.will_retry = true;
-        self.impulse.fill(0.0);
-        self.work_moving = 0.0;
+        self.clear_impulses();
         let scales = self.scales();
         let first = match self.advance(system, h, end, None) {
             Ok(report) => return Ok(report),
@@ -410,23 +412,21 @@ impl Engine {
         };
         let unsolved_at = self.monitor.unsolved_at;
         self.undo_location(system);
-        self.impulse.fill(0.0);
-        self.work_moving = 0.0;
+        self.clear_impulses();
         self.restore_scales(scales);
         if !is_unsolved(&first) {
             return Err(first);
         }
         self.saved.clone_from(&self.start);
-        for parts in [2_u32, 4, 8, 16] {
+        for substeps in [2_u32, 4, 8, 16] {
             self.monitor.count_remedy();
-            self.impulse.fill(0.0);
-            self.work_moving = 0.0;
-            match self.step_in_parts(system, h, end, parts) {
+            self.clear_impulses();
+            match self.step_in_substeps(system, h, end, substeps) {
                 Ok(report) => return Ok(report),
                 Err(_) => {
                     self.start.clone_from(&self.saved);
                     self.restore_scales(scales);
-                    self.search.begin();
+                    self.located.begin();
                     self.rows.evaluate_gaps(system, self.start.t, &self.start.q);
                     self.rows
                         .update_directions(system, self.start.t, &self.start.q);
@@ -437,6 +437,12 @@ impl Engine {
         // Repeats the first attempt, so that `trial` holds its last iterate.
         let last = self.solve(system, h, end).err().unwrap_or(first);
         Err(self.describe_failure(system, last, unsolved_at, (h, end)))
+    }
+
+    /// Resets the impulses of the step and the work that depends on them.
+    pub(super) fn clear_impulses(&mut self) {
+        self.impulse.fill(0.0);
+        self.work_moving = 0.0;
     }
 
     /// Scales of the motion so far, and its energy.
@@ -457,41 +463,41 @@ impl Engine {
         self.energy = scales.energy;
     }
 
-    /// Solves a step and makes its end the start; `sum` is the report of earlier parts of this step.
+    /// Solves a step and makes its end the start; `earlier` is the report of earlier substeps.
     fn advance(
         &mut self,
         system: &dyn System,
         h: f64,
         end: f64,
-        sum: Option<StepReport>,
+        earlier: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
         if self.settings.location.is_some() {
-            return self.advance_located(system, h, end, sum);
+            return self.advance_located(system, h, end, earlier);
         }
         self.solve(system, h, end)?;
-        self.finish(system, h, end, sum)
+        self.finish(system, h, end, earlier)
     }
 
-    fn step_in_parts(
+    fn step_in_substeps(
         &mut self,
         system: &dyn System,
         h: f64,
         end: f64,
-        parts: u32,
+        substeps: u32,
     ) -> Result<StepReport, StepError> {
-        let length = h / f64::from(parts);
+        let length = h / f64::from(substeps);
         let begin = self.start.t;
         self.rescale_filters(length);
-        let mut sum: Option<StepReport> = None;
-        for k in 1..=parts {
-            let t = if k == parts {
+        let mut earlier: Option<StepReport> = None;
+        for k in 1..=substeps {
+            let t = if k == substeps {
                 end
             } else {
                 begin + f64::from(k) * length
             };
-            sum = Some(self.advance(system, length, t, sum)?);
+            earlier = Some(self.advance(system, length, t, earlier)?);
         }
-        let mut report = sum.unwrap_or_else(|| self.empty_report(h));
+        let mut report = earlier.unwrap_or_else(|| self.empty_report(h));
         report.h = h;
         Ok(report)
     }

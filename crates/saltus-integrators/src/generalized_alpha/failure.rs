@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::levels::Level;
-use super::settings::{Formulation, SmoothRow};
+use super::settings::{Formulation, SmoothLevel};
 use crate::integrator::{FailedProblem, StepError};
 use crate::kit::{Convergence, Location, cure_of_contacts, first_not_finite};
 use saltus_complementarity::{Mlcp, Status};
@@ -10,7 +10,7 @@ use saltus_linear::Dense;
 use saltus_system::System;
 
 /// Largest number of rows for which a certificate of infeasibility is computed: the cost is cubic.
-const MAX_PROOF_ROWS: usize = 300;
+const MAX_CERTIFICATE_ROWS: usize = 300;
 
 impl Engine {
     pub(super) fn not_finite(&self, system: &dyn System, t: f64) -> StepError {
@@ -26,11 +26,11 @@ impl Engine {
             ("the rate", &rows.velocity),
             ("the acceleration", &rows.acceleration),
         ];
-        let moved = of_motion
+        let motion = of_motion
             .into_iter()
             .find_map(|(what, x)| Some((what, Location::Velocity(first_not_finite(x)?))));
         let position = || first_not_finite(&trial.q).map(Location::Position);
-        let found = moved
+        let found = motion
             .or_else(|| Some(("the position", position()?)))
             .or_else(|| {
                 of_rows
@@ -97,17 +97,17 @@ impl Engine {
         }
         let problem = self.failed_problem(system, h, end).map(Box::new);
         // Only with linear rows: others are linearised at an iterate that may be far from any solution.
-        let fixed = self.structure.linear_contacts
+        let linear = self.structure.linear_contacts
             && (self.dims.ng == 0 || self.structure.linear_constraints);
-        let proof = problem.as_deref().filter(|_| fixed).and_then(infeasible);
-        if let (Some(problem), Some((row, residual))) = (&problem, proof) {
+        let violated = problem.as_deref().filter(|_| linear).and_then(infeasible);
+        if let (Some(problem), Some((row, residual))) = (&problem, violated) {
             let bilateral = self.dims.ng;
             return StepError::ContactProblem {
                 contacts: self.rows.contacts(),
                 bilateral,
                 status: Status::Infeasible.name(),
                 residual,
-                place: self.name(system, self.location(self.levels_of_failure(h).0[row].1)),
+                place: self.name(system, self.location(self.archived_rows(h).0[row].1)),
                 cure: cure_of_contacts(bilateral),
                 problem: problem.clone(),
             };
@@ -144,15 +144,15 @@ impl Engine {
             self.evaluate(system, h, end, true);
         }
         self.pose_all_contacts(system, h, end)?;
-        let (list, equalities) = self.levels_of_failure(h);
-        let unit = |j: usize| match self.rows.row_norm[j] {
+        let (list, equalities) = self.archived_rows(h);
+        let unscale = |j: usize| match self.rows.row_norm[j] {
             norm if norm > 0.0 => norm,
             _ => 1.0,
         };
         let name = |&(level, j): &(Level, usize)| {
-            let what = match (level, self.settings.formulation.smooth_row()) {
-                (Level::Smooth, Some(SmoothRow::Velocity)) => "rate of the smooth motion",
-                (Level::Smooth, Some(SmoothRow::Acceleration)) => "acceleration",
+            let what = match (level, self.settings.formulation.smooth_level()) {
+                (Level::Smooth, Some(SmoothLevel::Velocity)) => "rate of the smooth motion",
+                (Level::Smooth, Some(SmoothLevel::Acceleration)) => "acceleration",
                 (Level::Smooth | Level::Position, _) => "gap",
                 (Level::Velocity, _) => "impact law",
             };
@@ -165,18 +165,18 @@ impl Engine {
             q: Vec::with_capacity(list.len()),
         };
         for &row in &list {
-            let line = list
+            let entries = list
                 .iter()
-                .map(|&other| unit(row.1) * unit(other.1) * self.posed_entry(row, other));
-            problem.matrix.extend(line);
-            problem.q.push(unit(row.1) * self.posed_constant(row));
+                .map(|&other| unscale(row.1) * unscale(other.1) * self.posed_entry(row, other));
+            problem.matrix.extend(entries);
+            problem.q.push(unscale(row.1) * self.posed_constant(row));
         }
         let mut numbers = problem.matrix.iter().chain(&problem.q);
         numbers.all(|x| x.is_finite()).then_some(problem)
     }
 
     /// The multipliers of the archived problem, equalities first, and the number of equalities.
-    fn levels_of_failure(&self, h: f64) -> (Vec<(Level, usize)>, usize) {
+    fn archived_rows(&self, h: f64) -> (Vec<(Level, usize)>, usize) {
         let (ng, m) = (self.dims.ng, self.rows.len());
         let mut list = Vec::new();
         for level in Level::ALL {
@@ -205,7 +205,7 @@ impl Engine {
 /// there is no certificate.
 fn infeasible(problem: &FailedProblem) -> Option<(usize, f64)> {
     let n = problem.q.len();
-    if n > MAX_PROOF_ROWS {
+    if n > MAX_CERTIFICATE_ROWS {
         return None;
     }
     let mut matrix = Dense::zeros(n, n);
@@ -215,8 +215,8 @@ fn infeasible(problem: &FailedProblem) -> Option<(usize, f64)> {
         matrix: &matrix,
         q: &problem.q,
     };
-    let proof = posed.infeasibility()?;
-    let weight = |i: &usize| (proof[*i] * problem.q[*i]).abs();
+    let certificate = posed.infeasibility()?;
+    let weight = |i: &usize| (certificate[*i] * problem.q[*i]).abs();
     let row = (0..n).max_by(|a, b| weight(a).total_cmp(&weight(b)))?;
     Some((row, posed.residual(&vec![0.0; n])))
 }

@@ -11,7 +11,7 @@ use saltus_system::ContactId;
 pub(super) struct SavedFilter {
     a: Vec<f64>,
     eta: Vec<f64>,
-    filtered: Vec<f64>,
+    filtered_force: Vec<f64>,
     length: f64,
     /// Whether the filters come from a checkpoint whose state is given with the next step.
     pub(super) is_loaded: bool,
@@ -22,14 +22,14 @@ impl SavedFilter {
     pub(super) fn store(&mut self, start: &Start) {
         self.a.clone_from(&start.a);
         self.eta.clone_from(&start.eta);
-        self.filtered.clone_from(&start.filtered);
+        self.filtered_force.clone_from(&start.filtered_force);
         self.length = start.length;
     }
 
     /// Restores the variables of [`store`](Self::store).
     pub(super) fn restore(&self, start: &mut Start) {
         start.a.clone_from(&self.a);
-        start.filtered.clone_from(&self.filtered);
+        start.filtered_force.clone_from(&self.filtered_force);
         start.length = self.length;
         if start.eta.len() == self.eta.len() {
             start.eta.clone_from(&self.eta);
@@ -48,7 +48,7 @@ impl Engine {
         for (filtered, exact) in [
             (&mut start.a, &start.v_dot),
             (&mut start.eta, &start.lambda),
-            (&mut start.filtered, &start.nonconservative_force),
+            (&mut start.filtered_force, &start.nonconservative_force),
         ] {
             for (f, x) in filtered.iter_mut().zip(exact) {
                 *f = x + ratio * (*f - x);
@@ -75,7 +75,7 @@ impl Engine {
             &s.v_dot,
             &s.a,
             &s.nonconservative_force,
-            &s.filtered,
+            &s.filtered_force,
             &s.lambda,
             &s.eta,
         ] {
@@ -135,7 +135,7 @@ impl Engine {
             (&mut s.v_dot, n),
             (&mut s.a, n),
             (&mut s.nonconservative_force, n),
-            (&mut s.filtered, n),
+            (&mut s.filtered_force, n),
             (&mut s.lambda, m),
             (&mut s.eta, m),
         ] {

@@ -23,12 +23,12 @@ pub(super) struct FixedConfiguration {
     is_augmented: bool,
     schur: Schur,
     problem: OneStep,
-    /// Rows of the problem, bilateral ones first, and their multipliers.
+    /// Rows of the problem, bilateral ones first, and their multipliers (forces or impulses).
     pub(super) list: Vec<usize>,
     pub(super) z: Vec<f64>,
     /// Constant term of every row beside `G x`, in the order of the list.
     pub(super) constant: Vec<f64>,
-    /// A right-hand side, then the accelerations (nv).
+    /// A right-hand side, then the accelerations or velocities (nv).
     pub(super) x: Vec<f64>,
 }
 
@@ -63,7 +63,7 @@ impl Engine {
         state: &State,
     ) -> Result<(), StepError> {
         let (n, ng) = (self.dims.nv, self.dims.ng);
-        let smooth = self.settings.formulation.smooth_row().is_some();
+        let smooth = self.settings.formulation.smooth_level().is_some();
         let contacts = matches!(
             self.settings.formulation,
             Formulation::Pva(3) | Formulation::Position

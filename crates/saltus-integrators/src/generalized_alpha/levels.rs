@@ -1,14 +1,14 @@
-//! The levels at which a row is enforced, and the linearised rows.
+//! The multipliers of a constraint row, and its linearised conditions.
 
-use super::response::{CHI, Response, V, X};
+use super::response::{Response, T_XI, V, X};
 use super::rows::Rows;
-use super::settings::SmoothRow;
+use super::settings::SmoothLevel;
 use saltus_linear::SparseRows;
 
-/// Level of a multiplier.
+/// Which multiplier of a row: `λ` of the smooth motion, or that of the position or velocity level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
-    /// `λ` of the smooth motion.
+    /// `λ` of the smooth motion, at the level of [`SmoothLevel`].
     Smooth,
     /// `ν` of the position corrections.
     Position,
@@ -20,17 +20,17 @@ impl Level {
     pub(super) const ALL: [Self; 3] = [Self::Smooth, Self::Position, Self::Velocity];
 }
 
-/// Linearised constraint row as a sparse functional: indices into a stacked increment ([`PARTS`](super::response::PARTS)
-/// vectors of size nv) and coefficients.
+/// Linearised constraint row as a sparse linear functional: indices into a stacked increment
+/// ([`INCREMENT_VECTORS`](super::response::INCREMENT_VECTORS) vectors of size nv) and coefficients.
 #[derive(Debug, Default)]
 pub(super) struct Functional(pub(super) Vec<(usize, f64)>);
 
 impl Functional {
-    /// The change of the quantity that the multiplier of row `j` makes zero, times `scale`.
-    pub(super) fn gather(
+    /// Becomes `scale` times the derivative of the quantity that the multiplier of row `j` makes zero.
+    pub(super) fn linearise(
         &mut self,
         (rows, response): (&Rows, &Response),
-        smooth: Option<SmoothRow>,
+        smooth: Option<SmoothLevel>,
         (level, j): (Level, usize),
         scale: f64,
     ) {
@@ -40,28 +40,29 @@ impl Functional {
             self.0.extend(terms.map(|(k, g)| (offset + k, factor * g)));
         };
         let n = response.size();
-        let (x, chi, v) = (X * n, CHI * n, V * n);
+        let (x, t_xi, v) = (X * n, T_XI * n, V * n);
         match (level, smooth) {
-            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => {
-                take(rows.gradient(), scale, chi);
+            (Level::Position, _) | (Level::Smooth, Some(SmoothLevel::Position) | None) => {
+                take(rows.gradient(), scale, t_xi);
             }
             (Level::Velocity, _) => {
                 take(rows.gradient(), scale, v);
-                take(rows.velocity_gradient(), scale, chi);
+                take(rows.velocity_gradient(), scale, t_xi);
             }
-            (Level::Smooth, Some(SmoothRow::Velocity)) => {
+            (Level::Smooth, Some(SmoothLevel::Velocity)) => {
                 take(rows.gradient(), scale * response.rho, x);
-                take(rows.smooth_velocity_gradient(), scale, chi);
+                take(rows.smooth_velocity_gradient(), scale, t_xi);
             }
-            (Level::Smooth, Some(SmoothRow::Acceleration)) => {
+            (Level::Smooth, Some(SmoothLevel::Acceleration)) => {
                 take(rows.gradient(), scale, x);
                 take(rows.bias_damping(), scale, v);
-                take(rows.acceleration_gradient(), scale, chi);
+                take(rows.acceleration_gradient(), scale, t_xi);
             }
         }
     }
 
-    pub(super) fn of(&self, motion: &[f64]) -> f64 {
-        self.0.iter().map(|&(k, g)| g * motion[k]).sum()
+    /// Its value at a stacked increment.
+    pub(super) fn of(&self, increment: &[f64]) -> f64 {
+        self.0.iter().map(|&(k, g)| g * increment[k]).sum()
     }
 }

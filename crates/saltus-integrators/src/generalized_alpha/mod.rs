@@ -12,7 +12,8 @@
 //! `0 ≤ gap ⟂ ν ≥ 0`, and Newton's impact law where the smooth motion would penetrate; its smooth motion
 //! satisfies bilateral constraints at velocity level. `pva` puts bilateral constraints and lasting contacts
 //! into the smooth motion at acceleration level, with the total impulses `Λ* = Λ + h[(1−γ)η_n + γη_{n+1}]`,
-//! `ν* = ν + h²[(1/2−β)η_n + βη_{n+1}]`, where `η` filters `λ` as `a` filters `v̇`.
+//! `ν* = ν + h²[(1/2−β)η_n + βη_{n+1}]`. The recursion for `a` is called the filter: `η` follows from `λ` by it as `a` does from `v̇`,
+//! and what `a_n`, `η_n` contain of earlier steps is the filter history.
 //!
 //! Order 2 on smooth motion for `q`, `v` and `λ`, order 1 across impacts. Bilateral constraints are exact at position
 //! and velocity level (`pva`: at acceleration level too), nothing penetrates, and high frequencies are damped as
@@ -56,7 +57,7 @@ mod streamed_passes;
 mod tangent;
 
 pub use coefficients::{Coefficients, Preset};
-pub use located::Located;
+pub use located::LocationCounts;
 pub use options::{
     GeneralizedAlphaOptions, NonsmoothFormulation, NonsmoothGeneralizedAlphaOptions,
     NonsmoothHhtOptions, NonsmoothNewmarkOptions, SmoothFormulation,
@@ -89,7 +90,8 @@ pub struct NonsmoothNewmark(Engine);
 #[derive(Debug)]
 pub struct NonsmoothHht(Engine);
 
-/// What a step computed beside state and reactions.
+/// The three parts of the motion of the last step (smooth motion, position correction, velocity jump), their multipliers and active
+/// sets.
 #[derive(Debug, Clone, Copy)]
 pub struct Levels<'a> {
     /// Acceleration of the smooth motion, `v̇` (nv).
@@ -100,23 +102,23 @@ pub struct Levels<'a> {
     pub correction: &'a [f64],
     /// Velocity jump `W` (nv).
     pub jump: &'a [f64],
-    /// `λ` of the smooth motion (bilateral, then contacts) \[N\].
+    /// `λ` of the smooth motion (m: bilateral constraints, then contacts) \[N\].
     pub lambda: &'a [f64],
-    /// `η`, the filtered `λ` \[N\].
+    /// `η`, the filtered `λ` (m) \[N\].
     pub eta: &'a [f64],
-    /// `ν` of the position correction \[N·s²\].
+    /// `ν` of the position correction (m) \[N·s²\].
     pub nu: &'a [f64],
-    /// `ν*`, with the part of the smooth motion \[N·s²\].
+    /// `ν*`, the total of correction and smooth motion (m) \[N·s²\].
     pub nu_total: &'a [f64],
-    /// `Λ` of the jump \[N·s\].
+    /// `Λ` of the jump (m) \[N·s\].
     pub lambda_jump: &'a [f64],
-    /// `Λ*`, with the part of the smooth motion \[N·s\].
+    /// `Λ*`, the total impulse of jump and smooth motion (m) \[N·s\].
     pub lambda_total: &'a [f64],
-    /// Rows closed at position level.
+    /// Rows active at position level (m).
     pub closed_position: &'a [bool],
-    /// Rows closed at velocity level.
+    /// Rows active at velocity level (m).
     pub closed_velocity: &'a [bool],
-    /// Rows that the smooth motion satisfies.
+    /// Rows that the smooth motion satisfies (m).
     pub closed_smooth: &'a [bool],
 }
 
@@ -131,7 +133,7 @@ impl Engine {
             lambda: &self.start.lambda,
             eta: &self.start.eta,
             nu: &t.nu,
-            nu_total: &t.nu_star,
+            nu_total: &t.nu_total,
             lambda_jump: &t.jump_impulse,
             lambda_total: &self.impulse,
             closed_position: &sets.position,
@@ -142,7 +144,7 @@ impl Engine {
 
     fn reactions(&self) -> Reactions<'_> {
         let ng = self.dims.ng;
-        let force: &[f64] = if self.settings.formulation.smooth_row().is_some() {
+        let force: &[f64] = if self.settings.formulation.smooth_level().is_some() {
             &self.start.lambda
         } else {
             &[]
@@ -166,7 +168,7 @@ impl Engine {
         if self.streaming.was_used {
             return self.interpolate_streamed(fraction, out);
         }
-        let (b, fraction) = self.search.piece_at(&self.interpolant, fraction);
+        let (b, fraction) = self.located.piece_at(&self.interpolant, fraction);
         out.q
             .clone_from(if fraction >= 1.0 { &self.start.q } else { &b.q });
         out.v.clear();
@@ -187,7 +189,7 @@ impl Engine {
     }
 }
 
-/// Everything but the constructor is the same for all schemes of the family.
+/// A scheme of the family: its constructor, and the interface that all share.
 macro_rules! integrator {
     ($scheme:ident, $options:ident) => {
         impl $scheme {
@@ -200,7 +202,7 @@ macro_rules! integrator {
                 Ok(Self(Engine::new(options.settings()?)))
             }
 
-            /// What the last step computed beside state and reactions.
+            /// The parts of the motion of the last step, their multipliers and active sets.
             #[must_use]
             pub fn levels(&self) -> Levels<'_> {
                 self.0.levels()
@@ -259,14 +261,14 @@ macro_rules! integrator {
 }
 
 impl Engine {
-    /// Takes up the contacts of the initial state.
+    /// Records which contacts of the initial state are closed.
     fn prepare_events(&mut self, state: &State) {
         let mut events = std::mem::take(&mut self.captured);
         events.prepare(&self.reactions(), state, self.contacts_are_fixed);
         self.captured = events;
     }
 
-    /// A step and what its contacts did: located inside it, else told from its ends.
+    /// A step and its contact events: those located inside it, else those that follow from the states at its ends.
     fn step_with_events(
         &mut self,
         system: &dyn System,
@@ -287,7 +289,7 @@ impl Engine {
         report
     }
 
-    /// Activation parameters of the contacts, where they follow from the masses.
+    /// Activation parameters `r` of the contacts \[kg\].
     fn resolved_options(&self) -> Vec<(&'static str, f64)> {
         let contacts = self.activation.get(self.dims.ng..).unwrap_or(&[]);
         contacts.iter().map(|r| ("r", *r)).collect()
@@ -295,7 +297,7 @@ impl Engine {
 
     fn events(&self) -> &[Event] {
         if self.settings.location.is_some() {
-            &self.search.events
+            &self.located.events
         } else {
             &self.captured.list
         }
@@ -305,8 +307,8 @@ impl Engine {
 impl NonsmoothGeneralizedAlpha {
     /// Counts of located impacts since the run was prepared; zero where impacts are captured.
     #[must_use]
-    pub fn located(&self) -> Located {
-        self.0.search.total
+    pub fn located(&self) -> LocationCounts {
+        self.0.located.total
     }
 }
 

@@ -1,4 +1,4 @@
-//! Monitors the active sets of a step: cycles, and remedies against them.
+//! Monitors the active sets of the iterates of a step: cycles of sets guessed from signs, and the remedies for them.
 
 use super::engine::Sets;
 use crate::kit::Location;
@@ -78,7 +78,7 @@ impl SetMonitor {
         self.residual = f64::INFINITY;
     }
 
-    /// Counts a remedy.
+    /// Counts a remedy of the present step.
     pub(super) fn count_remedy(&mut self) {
         self.remedies += 1;
     }
@@ -143,10 +143,10 @@ mod tests {
         let mut b = a.clone();
         b.position[1] = true;
         monitor.begin();
-        let mut lost = |sets: &Sets| monitor.has_stalled(sets, 1.0, false);
-        assert!(!lost(&a) && !lost(&a));
-        assert!(!lost(&b) && !lost(&a) && !lost(&b));
-        assert!(lost(&a));
+        let mut stalled = |sets: &Sets| monitor.has_stalled(sets, 1.0, false);
+        assert!(!stalled(&a) && !stalled(&a));
+        assert!(!stalled(&b) && !stalled(&a) && !stalled(&b));
+        assert!(stalled(&a));
     }
 
     #[test]

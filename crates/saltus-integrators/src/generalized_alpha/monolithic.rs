@@ -1,12 +1,11 @@
 //! All unknowns of a correction in one matrix (2014, eq. 44).
 //!
-//! Unknowns `h Δv̇, ΔU/h, ΔW` and `h Δλ, Δν/h, ΔΛ`, rows scaled alike. It needs no inverse of the mass matrix:
-//! massless directions are held by the constraints.
+//! Unknowns `h Δv̇, ΔU/h, ΔW` and `h Δλ, Δν/h, ΔΛ`, rows scaled alike. It needs no inverse of the mass matrix, which may be singular
+//! where `[M Gᵀ; G 0]` is not.
 
 use super::engine::Engine;
 use super::levels::Level;
-use super::response::{CHI, X};
-use super::settings::SmoothRow;
+use super::response::{T_XI, X};
 use saltus_linear::{Dense, LinearError, MatrixSink, MinimumNorm, Shifted, SquareMatrix};
 
 /// Largest size at which a singular system is solved by least norm.
@@ -43,10 +42,10 @@ impl MatrixSink for Equilibrated<'_> {
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     n: usize,
-    /// Number of rows, and number of rows the matrix is sized for.
+    /// Number of constraint rows, and the number that the matrix is sized for.
     m: usize,
     capacity: usize,
-    /// Whether there are jumps and corrections.
+    /// Whether there are jumps and position corrections; otherwise the smooth motion alone.
     full: bool,
 }
 
@@ -59,6 +58,15 @@ impl Layout {
         }
     }
 
+    fn levels(&self) -> &'static [Level] {
+        if self.full {
+            &Level::ALL
+        } else {
+            &[Level::Smooth]
+        }
+    }
+
+    /// Index of the first multiplier of a level.
     fn multipliers(&self, level: Level) -> usize {
         let motions = if self.full { 3 } else { 1 } * self.n;
         match level {
@@ -166,7 +174,7 @@ impl Engine {
         scale
     }
 
-    /// The three momentum balances.
+    /// The three balances.
     fn add_balances(&self, layout: Layout, h: f64, matrix: &mut Equilibrated<'_>) {
         let (d, n) = (&self.tangent, layout.n);
         let (kappa, rho) = (self.response.kappa, self.response.rho);
@@ -193,12 +201,7 @@ impl Engine {
             add_block(&d.jump, h, 2, 1);
         }
         let gradient = self.rows.gradient();
-        let levels: &[Level] = if layout.full {
-            &Level::ALL
-        } else {
-            &[Level::Smooth]
-        };
-        for (block, &level) in levels.iter().enumerate() {
+        for (block, &level) in layout.levels().iter().enumerate() {
             let first = layout.multipliers(level);
             for j in 0..layout.m {
                 for (&k, g) in gradient.cols(j).iter().zip(gradient.values(j)) {
@@ -210,36 +213,24 @@ impl Engine {
 
     /// The rows of the multipliers.
     fn add_rows(&mut self, layout: Layout, h: f64, matrix: &mut Equilibrated<'_>) {
-        let (m, full) = (layout.m, layout.full);
-        for level in Level::ALL {
-            if !full && level != Level::Smooth {
-                continue;
-            }
+        let m = layout.m;
+        for &level in layout.levels() {
             let first = layout.multipliers(level);
             for j in m..layout.capacity {
                 matrix.sink.entry(first + j, first + j, 1.0);
             }
             for j in 0..m {
-                // An open row says that its multiplier is zero. It keeps the places of its entries, so that the structure does not
-                // change with the active sets; both its unknowns have the same scale.
+                // The row of an inactive multiplier sets it to zero. Its other entries stay, as zeros, so that the sparsity pattern
+                // does not change with the active sets; both its unknowns have the same scale.
                 let active = self.sets.of(level)[j];
-                let open = if active { 0.0 } else { 1.0 };
+                let inactive = if active { 0.0 } else { 1.0 };
                 self.add_row(layout, (level, j), h, matrix);
-                matrix.sink.entry(first + j, first + j, open);
+                matrix.sink.entry(first + j, first + j, inactive);
                 if level == Level::Position && self.settings.modified && j >= self.dims.ng {
                     let other = layout.multipliers(Level::Velocity) + j;
-                    matrix.sink.entry(first + j, other, -open);
+                    matrix.sink.entry(first + j, other, -inactive);
                 }
             }
-        }
-    }
-
-    /// Scale of an active row.
-    fn row_scale(&self, level: Level, h: f64) -> f64 {
-        match (level, self.settings.formulation.smooth_row()) {
-            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position)) => 1.0 / h,
-            (Level::Smooth, Some(SmoothRow::Acceleration)) => h,
-            _ => 1.0,
         }
     }
 
@@ -253,19 +244,19 @@ impl Engine {
         let (n, full) = (layout.n, layout.full);
         let row = layout.multipliers(level) + j;
         let scale = match self.sets.of(level)[j] {
-            true => self.row_scale(level, h),
+            true => self.level_scales(level, h).0,
             false => 0.0,
         };
-        let smooth = self.settings.formulation.smooth_row();
+        let smooth = self.settings.formulation.smooth_level();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let mut functional = std::mem::take(&mut self.condensed.functional);
-        functional.gather((&self.rows, &self.response), smooth, (level, j), 1.0);
+        functional.linearise((&self.rows, &self.response), smooth, (level, j), 1.0);
         let mut add = |block: usize, k: usize, value: f64| {
             if block == 0 || full {
                 matrix.entry(row, block * n + k, scale * value);
             }
         };
-        let along_chi = |k: usize, g: f64, add: &mut dyn FnMut(usize, usize, f64)| {
+        let along_t_xi = |k: usize, g: f64, add: &mut dyn FnMut(usize, usize, f64)| {
             add(0, k, kappa / h * g);
             add(1, k, h * g);
         };
@@ -274,8 +265,8 @@ impl Engine {
         for &(at, value) in &functional.0 {
             match (at / n, at % n) {
                 (X, k) => add(0, k, value / h),
-                (CHI, k) if self.is_flat => along_chi(k, value, &mut add),
-                (CHI, k) => g[k] += value,
+                (T_XI, k) if self.is_flat => along_t_xi(k, value, &mut add),
+                (T_XI, k) => g[k] += value,
                 (_, k) => {
                     add(0, k, rho / h * value);
                     add(2, k, value);
@@ -287,7 +278,7 @@ impl Engine {
             let tangent = &self.tangent.retraction_tangent;
             tangent.send(1.0, &mut Transposed { g, y: work });
             for (k, value) in work.iter().enumerate().filter(|(_, v)| **v != 0.0) {
-                along_chi(k, *value, &mut add);
+                along_t_xi(k, *value, &mut add);
             }
         }
         self.condensed.functional = functional;
@@ -302,14 +293,11 @@ impl Engine {
                 y[2 * n + i] = -r.jump[i];
             }
         }
-        for level in Level::ALL {
-            if !layout.full && level != Level::Smooth {
-                continue;
-            }
+        for &level in layout.levels() {
             let first = layout.multipliers(level);
             for j in 0..layout.m {
                 if self.sets.of(level)[j] {
-                    y[first + j] = -self.row_scale(level, h) * self.residual_of((level, j));
+                    y[first + j] = -self.level_scales(level, h).0 * self.residual_of((level, j));
                 }
             }
         }
@@ -324,12 +312,7 @@ impl Engine {
                 t.w[i] += y[2 * n + i];
             }
         }
-        let levels: &[Level] = if layout.full {
-            &Level::ALL
-        } else {
-            &[Level::Smooth]
-        };
-        for (&level, scale) in levels.iter().zip([1.0 / h, h, 1.0]) {
+        for (&level, scale) in layout.levels().iter().zip([1.0 / h, h, 1.0]) {
             for j in 0..layout.m {
                 *t.multiplier((level, j)) += scale * y[layout.multipliers(level) + j];
             }

@@ -1,16 +1,16 @@
-//! The multipliers of a correction: rows of active constraints, condensed through the motion they cause.
+//! The multipliers of a correction: the rows of active constraints, condensed to a system of the multipliers alone.
 //!
-//! Every active row at every level is one unknown. Its column is the motion that a unit multiplier
-//! causes ([`Response`](super::response::Response)); the small dense system that follows is scaled so that its diagonal is near one,
+//! Every active row at every level is one unknown. Its column is the response to a unit multiplier
+//! ([`Response`](super::response::Response)); the small dense system that follows is scaled so that its diagonal is near one,
 //! factored, and where its rows are linearly dependent solved by least norm. Where there are too many columns to be stored, each is
-//! discarded once its entries are computed, and the motion due to the solution is computed by one more solve.
+//! discarded once its entries are computed, and the response to the solution is computed by one more solve.
 
 use super::block_lu::BlockLu;
 use super::columns::ColumnCache;
 use super::engine::Engine;
 use super::levels::{Functional, Level};
-use super::response::{Form, Momenta, PARTS};
-use super::settings::SmoothRow;
+use super::response::{Balances, BlockSystem, INCREMENT_VECTORS};
+use super::settings::SmoothLevel;
 use saltus_linear::{DENSE_LIMIT, Dense, LinearError, MinimumNorm, SparseRows};
 use saltus_system::System;
 
@@ -26,14 +26,14 @@ pub(super) struct Condensed {
     pub(super) z: Vec<f64>,
     /// Newton increment: `x`, `U`, `W`, `T ξ`, `v` (5 nv).
     pub(super) increment: Vec<f64>,
-    pub(super) momenta: Momenta,
-    /// Unknowns of the simultaneous solve.
+    pub(super) balances: Balances,
+    /// Unknowns of the monolithic solve.
     pub(super) all_unknowns: Vec<f64>,
     /// Whether columns are not stored but recomputed; `columns` and `inverse` then hold one.
     pub(super) recomputes_columns: bool,
     /// `M⁻¹ Gᵀ`, one row (nv) per row of `G`, and which of them are computed in this correction.
-    pub(super) inverse: Dense,
-    pub(super) inverse_computed: Vec<bool>,
+    pub(super) mass_columns: Dense,
+    pub(super) mass_columns_computed: Vec<bool>,
     pub(super) functional: Functional,
     /// Functionals of all unknowns.
     functionals: SparseRows,
@@ -51,25 +51,25 @@ const COLUMN_LIMIT: usize = 32_000_000;
 /// Largest number of entries of a condensed matrix, 200 MB.
 pub(super) const MATRIX_LIMIT: usize = 25_000_000;
 /// An equilibrated system with a smaller ratio of pivots is solved by least norm.
-pub(super) const REGULAR: f64 = 1e-11;
+pub(super) const MIN_PIVOT_RATIO: f64 = 1e-11;
 
 impl Condensed {
     pub(super) fn resize(&mut self, m: usize, n: usize) {
         self.unknowns.clear();
         self.unknowns.reserve(3 * m);
-        self.momenta.resize(n);
+        self.balances.resize(n);
         self.increment.clear();
-        self.increment.resize(PARTS * n, 0.0);
+        self.increment.resize(INCREMENT_VECTORS * n, 0.0);
         self.cache.h = f64::NAN;
         let k = 3 * m;
-        self.recomputes_columns = k * PARTS * n > COLUMN_LIMIT;
-        self.inverse_computed.clear();
-        self.inverse_computed.resize(m, false);
+        self.recomputes_columns = k * INCREMENT_VECTORS * n > COLUMN_LIMIT;
+        self.mass_columns_computed.clear();
+        self.mass_columns_computed.resize(m, false);
         if n <= DENSE_LIMIT {
-            self.invalidate_inverse(m, n);
-            self.columns.reset(k, PARTS * n);
+            self.invalidate_mass_columns(m, n);
+            self.columns.reset(k, INCREMENT_VECTORS * n);
             self.functional.0.clear();
-            self.functional.0.reserve(PARTS * n);
+            self.functional.0.reserve(INCREMENT_VECTORS * n);
         }
         if k <= DENSE_LIMIT && k > self.reserved {
             self.reserved = k;
@@ -93,15 +93,15 @@ impl Condensed {
     }
 
     /// Marks `M⁻¹ Gᵀ` of `m` rows as not computed.
-    pub(super) fn invalidate_inverse(&mut self, m: usize, n: usize) {
+    pub(super) fn invalidate_mass_columns(&mut self, m: usize, n: usize) {
         let kept = if self.recomputes_columns { m.min(1) } else { m };
-        if (self.inverse.rows(), self.inverse.cols()) != (kept, n) {
-            self.inverse.reset(kept, n);
+        if (self.mass_columns.rows(), self.mass_columns.cols()) != (kept, n) {
+            self.mass_columns.reset(kept, n);
         }
         if self.recomputes_columns {
-            self.columns.reset(1, PARTS * n);
+            self.columns.reset(1, INCREMENT_VECTORS * n);
         }
-        self.inverse_computed.fill(false);
+        self.mass_columns_computed.fill(false);
     }
 
     /// Sizes the system of the unknowns, with zero entries.
@@ -136,44 +136,44 @@ impl Condensed {
 }
 
 impl Engine {
-    /// One simultaneous correction of the levels in `levels` through `form`: of the active rows, or of the candidates with their active
+    /// One simultaneous correction of the multipliers in `levels` through the balances of `blocks`: of the active rows, or of the candidates with their active
     /// sets.
     pub(super) fn correct_levels(
         &mut self,
         system: &dyn System,
-        form: Form,
+        blocks: BlockSystem,
         levels: &[Level],
         (h, end): (f64, f64),
     ) -> Result<(), LinearError> {
         let nested = self.solves_nested_levels();
         // Not cached: a piece of a step may have replaced the factors.
-        self.response.factor(form, &self.tangent)?;
+        self.response.factor(blocks, &self.tangent)?;
         loop {
             self.list_rows(levels);
-            self.solve_free_increment(form, h);
+            self.solve_free_increment(blocks, h);
             if !self.condensed.unknowns.is_empty() {
-                self.solve_multipliers(form, levels, h);
+                self.solve_multipliers(blocks, levels, h);
             }
             if !(nested && self.add_closing_candidates(system, h, end)) {
                 break;
             }
         }
-        self.update_multipliers(form, h);
+        self.update_multipliers(blocks, h);
         self.apply_increment();
         Ok(())
     }
 
-    /// Solves for the multipliers of the listed rows, and adds the motion they cause to `increment`.
-    fn solve_multipliers(&mut self, form: Form, levels: &[Level], h: f64) {
+    /// Solves for the multipliers of the listed rows, and adds the response to them to `increment`.
+    fn solve_multipliers(&mut self, blocks: BlockSystem, levels: &[Level], h: f64) {
         let contact = |(_, j): &(Level, usize)| *j >= self.dims.ng;
         let nested = self.solves_nested_levels() && self.condensed.unknowns.iter().any(contact);
-        let by_compliances = self.uses_compliances(form);
+        let by_compliances = self.uses_compliances(blocks);
         let by_levels = by_compliances && !nested && {
-            self.compute_active_compliances(form);
-            self.solve_by_levels(form)
+            self.compute_active_compliances(blocks);
+            self.solve_by_levels(blocks)
         };
         if !by_levels {
-            self.fill_system(form, h);
+            self.fill_system(blocks, h);
             let redundant = if nested {
                 self.solve_nested_levels(h)
             } else {
@@ -182,20 +182,20 @@ impl Engine {
             self.redundant = self.redundant.max(redundant);
         }
         if by_compliances {
-            self.add_by_compliances(form, h);
+            self.add_by_compliances(blocks, h);
         } else {
-            self.add_columns(form, h);
+            self.add_columns(blocks, h);
         }
     }
 
     /// Matrix, right-hand side and scales of the system of the listed rows.
-    pub(super) fn fill_system(&mut self, form: Form, h: f64) {
-        self.condensed.is_triangular = form.has_totals() && self.separates_levels(form);
-        if self.uses_compliances(form) {
-            self.compute_active_compliances(form);
-            self.fill_by_compliances(form, h, &Self::row_rhs);
+    pub(super) fn fill_system(&mut self, blocks: BlockSystem, h: f64) {
+        self.condensed.is_triangular = blocks.uses_totals() && self.separates_levels(blocks);
+        if self.uses_compliances(blocks) {
+            self.compute_active_compliances(blocks);
+            self.fill_by_compliances(blocks, h, &Self::row_rhs);
         } else {
-            self.fill(form, h);
+            self.fill(blocks, h);
         }
     }
 
@@ -207,40 +207,44 @@ impl Engine {
         self.condensed.increment = c;
     }
 
-    /// Increment due to the residuals of the momentum balances, multipliers fixed; stored in `increment`.
-    pub(super) fn solve_free_increment(&mut self, form: Form, h: f64) {
+    /// Response to the residuals of the balances with fixed multipliers; stored in `increment`.
+    pub(super) fn solve_free_increment(&mut self, blocks: BlockSystem, h: f64) {
         let position_per_jump = self.position_per_jump(h);
         let (c, r) = (&mut self.condensed, &self.trial.residual);
         for (b, r) in [
-            (&mut c.momenta.smooth, &r.smooth),
-            (&mut c.momenta.correction, &r.correction),
-            (&mut c.momenta.jump, &r.jump),
+            (&mut c.balances.smooth, &r.smooth),
+            (&mut c.balances.correction, &r.correction),
+            (&mut c.balances.jump, &r.jump),
         ] {
             for (b, r) in b.iter_mut().zip(r) {
                 *b = -r;
             }
         }
         if position_per_jump != 0.0 {
-            for (b, r) in c.momenta.correction.iter_mut().zip(&r.jump) {
+            for (b, r) in c.balances.correction.iter_mut().zip(&r.jump) {
                 *b = -position_per_jump * r;
             }
         }
         let mut increment = std::mem::take(&mut self.condensed.increment);
-        self.response
-            .solve(form, &self.tangent, &self.condensed.momenta, &mut increment);
+        self.response.solve(
+            blocks,
+            &self.tangent,
+            &self.condensed.balances,
+            &mut increment,
+        );
         self.condensed.increment = increment;
     }
 
-    /// Form of a simultaneous correction of all unknowns.
-    pub(super) fn full_form(&self) -> Form {
+    /// The balances of a simultaneous correction of all unknowns.
+    pub(super) fn full_system(&self) -> BlockSystem {
         if !self.settings.formulation.has_jumps() {
-            Form::Smooth
+            BlockSystem::Smooth
         } else if self.is_linear()
             || !(self.tangent.has_jump_tangent || self.tangent.has_correction_tangent)
         {
-            Form::Triangular
+            BlockSystem::Triangular
         } else {
-            Form::Coupled
+            BlockSystem::Coupled
         }
     }
 
@@ -253,10 +257,10 @@ impl Engine {
         }
     }
 
-    /// Whether impulses of jumps move no positions.
-    fn separates_levels(&self, form: Form) -> bool {
+    /// Whether positions do not depend on `Λ`.
+    fn separates_levels(&self, blocks: BlockSystem) -> bool {
         let (response, tangent) = (&self.response, &self.tangent);
-        !self.settings.modified && response.decouples(form, Level::Velocity, tangent)
+        !self.settings.modified && response.decouples(blocks, Level::Velocity, tangent)
     }
 
     /// The active rows of the given levels, or the candidates in their place, in an order in which most of the matrix below its diagonal
@@ -292,12 +296,12 @@ impl Engine {
     }
 
     /// Matrix, right-hand side and scales of the condensed system.
-    fn fill(&mut self, form: Form, h: f64) {
-        let cached = self.has_columns(form, h);
+    fn fill(&mut self, blocks: BlockSystem, h: f64) {
+        let cached = self.has_columns(blocks, h);
         let k = self.condensed.unknowns.len();
         let recomputes_columns = self.condensed.recomputes_columns;
         if !cached && !recomputes_columns {
-            self.fill_columns(form, h);
+            self.fill_columns(blocks, h);
         }
         self.condensed.clear_system();
         for p in 0..k {
@@ -309,9 +313,9 @@ impl Engine {
             c.row_scale[p] = row;
             c.col_scale[p] = col;
         }
-        let (m, smooth) = (self.rows.len(), self.settings.formulation.smooth_row());
-        let totals = form.has_totals();
-        let decoupled = self.separates_levels(form);
+        let (m, smooth) = (self.rows.len(), self.settings.formulation.smooth_level());
+        let totals = blocks.uses_totals();
+        let decoupled = self.separates_levels(blocks);
         let vanishes = |row: Level, column: Level| match column {
             Level::Smooth => totals && row != Level::Smooth,
             Level::Velocity => decoupled && row == Level::Position,
@@ -320,20 +324,20 @@ impl Engine {
         let c = &mut self.condensed;
         for p in 0..k {
             let (unknown, scale) = (c.unknowns[p], c.row_scale[p]);
-            let blocks = (&self.rows, &self.response);
-            c.functional.gather(blocks, smooth, unknown, scale);
+            c.functional
+                .linearise((&self.rows, &self.response), smooth, unknown, scale);
             c.rhs[p] -= c.functional.of(&c.increment);
-            let line = c.matrix.row_mut(p);
+            let row = c.matrix.row_mut(p);
             if recomputes_columns && !cached {
                 continue;
             }
             if cached {
-                let known = c.cache.matrix.row(index_of(unknown, m));
-                for (q, entry) in line.iter_mut().enumerate() {
-                    *entry = scale * c.col_scale[q] * known[index_of(c.unknowns[q], m)];
+                let cached_row = c.cache.matrix.row(index_of(unknown, m));
+                for (q, entry) in row.iter_mut().enumerate() {
+                    *entry = scale * c.col_scale[q] * cached_row[index_of(c.unknowns[q], m)];
                 }
             } else {
-                for (q, entry) in line.iter_mut().enumerate() {
+                for (q, entry) in row.iter_mut().enumerate() {
                     if !vanishes(unknown.0, c.unknowns[q].0) {
                         *entry = c.col_scale[q] * c.functional.of(c.columns.row(q));
                     }
@@ -343,7 +347,7 @@ impl Engine {
         if recomputes_columns && !cached {
             let mut matrix = std::mem::take(&mut self.condensed.matrix);
             let unknowns = std::mem::take(&mut self.condensed.unknowns);
-            self.entries_of(form, h, &unknowns, &mut matrix);
+            self.entries_of(blocks, h, &unknowns, &mut matrix);
             let c = &mut self.condensed;
             for p in 0..k {
                 for (entry, scale) in matrix.row_mut(p).iter_mut().zip(&c.col_scale) {
@@ -357,27 +361,27 @@ impl Engine {
     /// Condensed matrix of `unknowns`, unscaled, computed column by column.
     pub(super) fn entries_of(
         &mut self,
-        form: Form,
+        blocks: BlockSystem,
         h: f64,
         unknowns: &[(Level, usize)],
         matrix: &mut Dense,
     ) {
-        let smooth = self.settings.formulation.smooth_row();
+        let smooth = self.settings.formulation.smooth_level();
         let mut functionals = std::mem::take(&mut self.condensed.functionals);
         functionals.clear();
         for &unknown in unknowns {
             let functional = &mut self.condensed.functional;
-            functional.gather((&self.rows, &self.response), smooth, unknown, 1.0);
+            functional.linearise((&self.rows, &self.response), smooth, unknown, 1.0);
             functionals.push_terms(functional.0.iter().copied());
         }
         self.condensed
-            .invalidate_inverse(self.rows.len(), self.dims.nv);
+            .invalidate_mass_columns(self.rows.len(), self.dims.nv);
         let mut column = std::mem::take(&mut self.condensed.columns);
         for (q, &unknown) in unknowns.iter().enumerate() {
-            self.column(form, h, unknown, column.row_mut(0));
-            let motion = column.row(0);
+            self.column(blocks, h, unknown, column.row_mut(0));
+            let response = column.row(0);
             for p in 0..unknowns.len() {
-                matrix[(p, q)] = functionals.dot(p, motion);
+                matrix[(p, q)] = functionals.dot(p, response);
             }
         }
         self.condensed.columns = column;
@@ -387,11 +391,13 @@ impl Engine {
     /// The quantity that the multiplier of row `j` makes zero, at the trial state.
     pub(super) fn residual_of(&self, (level, j): (Level, usize)) -> f64 {
         let rows = &self.rows;
-        match (level, self.settings.formulation.smooth_row()) {
-            (Level::Position, _) | (Level::Smooth, Some(SmoothRow::Position) | None) => rows.gap[j],
+        match (level, self.settings.formulation.smooth_level()) {
+            (Level::Position, _) | (Level::Smooth, Some(SmoothLevel::Position) | None) => {
+                rows.gap[j]
+            }
             (Level::Velocity, _) => rows.velocity[j] + self.restitution(j) * self.start.velocity[j],
-            (Level::Smooth, Some(SmoothRow::Velocity)) => rows.smooth_velocity[j],
-            (Level::Smooth, Some(SmoothRow::Acceleration)) => rows.acceleration[j],
+            (Level::Smooth, Some(SmoothLevel::Velocity)) => rows.smooth_velocity[j],
+            (Level::Smooth, Some(SmoothLevel::Acceleration)) => rows.acceleration[j],
         }
     }
 
@@ -399,19 +405,24 @@ impl Engine {
     pub(super) fn scales_of(&self, (level, j): (Level, usize), h: f64) -> (f64, f64) {
         let row_norm = self.rows.row_norm[j];
         let inverse = if row_norm > 0.0 { 1.0 / row_norm } else { 1.0 };
-        let (row, col) = match (level, self.settings.formulation.smooth_row()) {
-            (Level::Position, _) => (1.0 / h, h),
-            (Level::Velocity, _) => (1.0, 1.0),
-            (Level::Smooth, Some(SmoothRow::Acceleration)) => (h, 1.0 / h),
-            (Level::Smooth, Some(SmoothRow::Velocity)) => (1.0, 1.0 / h),
-            (Level::Smooth, _) => (1.0 / h, 1.0 / h),
-        };
+        let (row, col) = self.level_scales(level, h);
         (row * inverse, col * inverse)
     }
 
+    /// Scales of a row to a velocity, and of an impulse to its multiplier.
+    pub(super) fn level_scales(&self, level: Level, h: f64) -> (f64, f64) {
+        match (level, self.settings.formulation.smooth_level()) {
+            (Level::Position, _) => (1.0 / h, h),
+            (Level::Velocity, _) => (1.0, 1.0),
+            (Level::Smooth, Some(SmoothLevel::Acceleration)) => (h, 1.0 / h),
+            (Level::Smooth, Some(SmoothLevel::Velocity)) => (1.0, 1.0 / h),
+            (Level::Smooth, _) => (1.0 / h, 1.0 / h),
+        }
+    }
+
     /// Adds the solution to the multipliers.
-    pub(super) fn update_multipliers(&mut self, form: Form, h: f64) {
-        let totals = form.has_totals();
+    pub(super) fn update_multipliers(&mut self, blocks: BlockSystem, h: f64) {
+        let totals = blocks.uses_totals();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         for p in 0..self.condensed.unknowns.len() {
             let (level, j) = self.condensed.unknowns[p];

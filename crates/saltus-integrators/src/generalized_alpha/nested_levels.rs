@@ -45,12 +45,12 @@ pub(super) struct NestedLevels {
     lu: BlockLu,
     columns: Dense,
     constant: Vec<f64>,
-    /// Unknowns of one level's problem, equalities first.
+    /// Unknowns of one level's problem, equalities first, and their multipliers.
     members: Vec<usize>,
-    part_y: Vec<f64>,
+    member_y: Vec<f64>,
     one_step: OneStep,
-    /// A line of the matrix, in the bilateral unknowns.
-    line: Vec<f64>,
+    /// Entries of a contact row in the columns of the bilateral unknowns.
+    bilateral_entries: Vec<f64>,
     /// Number of contacts for which the buffers are sized.
     reserved: usize,
 }
@@ -73,7 +73,10 @@ impl NestedLevels {
         self.block.reset(3 * ng, 3 * ng);
         self.lu.reserve(ng);
         let lists = [&mut self.q, &mut self.y, &mut self.constant];
-        for list in lists.into_iter().chain([&mut self.line, &mut self.part_y]) {
+        for list in lists
+            .into_iter()
+            .chain([&mut self.bilateral_entries, &mut self.member_y])
+        {
             list.reserve(k);
         }
         let lists = [&mut self.index, &mut self.bilateral, &mut self.contacts];
@@ -90,7 +93,7 @@ impl NestedLevels {
         dot(self.matrix.row(p), &self.y) + self.q[p]
     }
 
-    /// Solves for the bilateral multipliers as functions of the others, which stay; does nothing where rows depend on each other.
+    /// Eliminates the bilateral multipliers; does nothing where their rows are linearly dependent.
     fn eliminate(&mut self, is_triangular: bool, unknowns: &[(Level, usize)]) {
         let e = self.bilateral.len();
         self.block.reset(e, e);
@@ -117,20 +120,21 @@ impl NestedLevels {
             self.lu.solve(&self.block, column);
         }
         for &p in &self.contacts {
-            let line = self.matrix.row_mut(p);
-            self.line.clear();
-            self.line.extend(self.bilateral.iter().map(|&q| line[q]));
+            let row = self.matrix.row_mut(p);
+            self.bilateral_entries.clear();
+            self.bilateral_entries
+                .extend(self.bilateral.iter().map(|&q| row[q]));
             for (b, &q) in self.contacts.iter().enumerate() {
-                line[q] -= dot(&self.line, self.columns.row(b));
+                row[q] -= dot(&self.bilateral_entries, self.columns.row(b));
             }
             for &q in &self.bilateral {
-                line[q] = 0.0;
+                row[q] = 0.0;
             }
-            self.q[p] -= dot(&self.line, &self.constant);
+            self.q[p] -= dot(&self.bilateral_entries, &self.constant);
         }
     }
 
-    /// The eliminated multipliers.
+    /// Back-substitutes the eliminated multipliers.
     fn substitute(&mut self) {
         if !self.is_eliminated {
             return;
@@ -150,21 +154,21 @@ impl NestedLevels {
         self.one_step
             .take(members.len(), |a, b| matrix[(members[a], members[b])]);
         for (q, &p) in self.one_step.q_mut().iter_mut().zip(members) {
-            let line = matrix.row(p);
-            let own: f64 = members.iter().map(|&r| line[r] * y[r]).sum();
-            *q = dot(line, y) + self.q[p] - own;
+            let row = matrix.row(p);
+            let own: f64 = members.iter().map(|&r| row[r] * y[r]).sum();
+            *q = dot(row, y) + self.q[p] - own;
         }
-        self.part_y.clear();
-        self.part_y.extend(members.iter().map(|&p| y[p]));
+        self.member_y.clear();
+        self.member_y.extend(members.iter().map(|&p| y[p]));
         let outcome = self
             .one_step
-            .solve_to(equalities, &mut self.part_y, tolerance);
-        let mut moved = 0.0_f64;
-        for (&p, &y) in self.members.iter().zip(&self.part_y) {
-            moved = moved.max((y - self.y[p]).abs());
+            .solve_to(equalities, &mut self.member_y, tolerance);
+        let mut change = 0.0_f64;
+        for (&p, &y) in self.members.iter().zip(&self.member_y) {
+            change = change.max((y - self.y[p]).abs());
             self.y[p] = y;
         }
-        (moved, outcome.redundant)
+        (change, outcome.redundant)
     }
 }
 
@@ -180,8 +184,8 @@ impl Engine {
             && 9 * m * m <= MATRIX_LIMIT
     }
 
-    /// Whether corrections begin with nested problems. Sets of many contacts whose levels are factored once are guessed first: where
-    /// they stay, that takes a tenth of the time.
+    /// Whether corrections begin with nested problems. Where many contacts have levels that are factored once, sets are guessed first:
+    /// while the sets do not change, a correction takes a tenth of the time.
     pub(super) fn begins_with_nested_levels(&self) -> bool {
         let guesses = matches!(
             self.settings.linear_solve,
@@ -190,7 +194,7 @@ impl Engine {
         let many = 3 * self.rows.contacts() > DENSE_LIMIT;
         self.admits_nested_levels()
             && !guesses
-            && !(many && self.is_linear() && self.uses_compliances(self.full_form()))
+            && !(many && self.is_linear() && self.uses_compliances(self.full_system()))
     }
 
     /// Whether the present correction solves nested problems.
@@ -198,7 +202,7 @@ impl Engine {
         self.monitor.remedy == Remedy::NestedLevels
     }
 
-    /// Whether the present correction may give multipliers to contacts: those it has chosen, or any where sets are guessed.
+    /// Whether the present correction may give multipliers to contacts: to the candidates, or to any where sets are guessed.
     pub(super) fn lists_contacts(&self) -> bool {
         let candidates = &self.nested_levels.candidates;
         !self.solves_nested_levels() || candidates.contains(&true)
@@ -247,8 +251,8 @@ impl Engine {
         }
         let listed = self.lists_contacts();
         let any = self.add_candidates(h, |engine, j| {
-            let moved = engine.rows.gradient().dot(j, &engine.trial.row_scratch);
-            engine.rows.gap[j] + moved
+            let change = engine.rows.gradient().dot(j, &engine.trial.row_scratch);
+            engine.rows.gap[j] + change
         });
         if any && !listed && !self.is_linear() {
             self.assemble_rows(system, end);
@@ -298,7 +302,7 @@ impl Engine {
         redundant
     }
 
-    /// Poses the problem of all contacts that are not excluded, for the record; `None` where a matrix is singular.
+    /// Poses the problem of all contacts that are not excluded, to be archived; `None` where a matrix is singular.
     pub(super) fn pose_all_contacts(
         &mut self,
         system: &dyn System,
@@ -312,11 +316,11 @@ impl Engine {
         }
         self.assemble(system, h, end);
         self.zero_inactive(h, &Level::ALL);
-        let form = self.full_form();
-        self.response.factor(form, &self.tangent).ok()?;
+        let blocks = self.full_system();
+        self.response.factor(blocks, &self.tangent).ok()?;
         self.list_rows(&Level::ALL);
-        self.solve_free_increment(form, h);
-        self.fill_system(form, h);
+        self.solve_free_increment(blocks, h);
+        self.fill_system(blocks, h);
         self.pose();
         Some(())
     }
@@ -334,7 +338,7 @@ impl Engine {
         self.momentum_unit() * problem.q[problem.index[index_of(row, self.rows.len())]]
     }
 
-    /// Takes over the condensed system with totals as unknowns, in units in which the momentum scale is one.
+    /// Takes the matrix of the condensed system, and its right-hand side with totals as unknowns, in units of the momentum scale.
     fn pose(&mut self) {
         let (m, unit) = (self.rows.len(), self.momentum_unit());
         let (c, problem) = (&mut self.condensed, &mut self.nested_levels);
@@ -378,17 +382,17 @@ impl Engine {
         let sweeps = if self.tangent.damped { SWEEPS } else { 1 };
         let mut redundant = 0;
         for _ in 0..sweeps {
-            let mut moved = 0.0_f64;
+            let mut change = 0.0_f64;
             for level in [Level::Position, Level::Velocity, Level::Smooth] {
                 let equalities = self.list_members(level, h);
                 if self.nested_levels.members.is_empty() {
                     continue;
                 }
-                let (by, dependent) = self.nested_levels.solve(equalities, tolerance);
-                moved = moved.max(by);
+                let (largest, dependent) = self.nested_levels.solve(equalities, tolerance);
+                change = change.max(largest);
                 redundant = redundant.max(dependent);
             }
-            if moved <= tolerance {
+            if change <= tolerance {
                 break;
             }
         }

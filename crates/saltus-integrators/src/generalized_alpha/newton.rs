@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use super::levels::Level;
 use super::monitor::Remedy;
-use super::settings::{Formulation, LinearSolve, Prediction, SmoothRow};
+use super::settings::{Formulation, LinearSolve, Prediction, SmoothLevel};
 use crate::integrator::StepError;
 use crate::round_off;
 use saltus_linear::{axpy, is_zero, max_abs};
@@ -26,11 +26,11 @@ impl Engine {
             Remedy::None
         };
         self.monitor.next_is_cheap =
-            self.admits_nested_levels() && self.uses_compliances(self.full_form());
+            self.admits_nested_levels() && self.uses_compliances(self.full_system());
         self.predict();
         let scaling_step = self.reference_step.unwrap_or(h);
-        let mut spent = 0;
-        let mut worst = 0.0_f64;
+        let mut corrections = 0;
+        let mut initial_residual = 0.0_f64;
         let mut is_first = true;
         let mut converged_before = false;
         loop {
@@ -42,43 +42,43 @@ impl Engine {
             self.include_rates(h);
             if !self.solves_nested_levels() {
                 self.update_active_sets(h);
-            } else if spent == 0 {
+            } else if corrections == 0 {
                 self.predict_active_sets(h);
             }
-            let mut residual = self.residual(scaling_step, spent == 0);
+            let mut residual = self.residual(scaling_step, corrections == 0);
             let check_after = if self.is_linear() {
                 1
             } else {
                 CHECK_ROUND_OFF_AFTER
             };
-            if residual.ratio() > 1.0 && spent == check_after {
+            if residual.ratio() > 1.0 && corrections == check_after {
                 self.measure_round_off();
                 residual = self.residual(scaling_step, false);
             }
             // Once converged, at most one more correction is made for the tighter tolerance of the active rows, which
             // round-off can put out of reach. The sequential solve uses the criterion of the papers.
-            if spent < 2 {
-                worst = worst.max(residual.ratio());
+            if corrections < 2 {
+                initial_residual = initial_residual.max(residual.ratio());
             }
             let may_split = self.reference_step.is_some();
-            let diverges = may_split && residual.ratio() > DIVERGENCE * worst;
-            let last = diverges || spent >= self.settings.max_iterations;
-            let enough =
+            let diverges = may_split && residual.ratio() > DIVERGENCE * initial_residual;
+            let last = diverges || corrections >= self.settings.max_iterations;
+            let row_tolerance_suffices =
                 converged_before || last || self.settings.linear_solve == LinearSolve::Sequential;
-            if residual.ratio() <= 1.0 && (residual.rows <= 1.0 || enough) {
+            if residual.ratio() <= 1.0 && (residual.rows <= 1.0 || row_tolerance_suffices) {
                 return Ok(());
             }
             converged_before = residual.ratio() <= 1.0;
             if !residual.ratio().is_finite() || last {
                 if !self.next_remedy(false) {
                     return Err(if residual.ratio().is_finite() {
-                        self.not_converged(system, spent, residual.worst)
+                        self.not_converged(system, corrections, residual.worst)
                     } else {
                         self.not_finite(system, end)
                     });
                 }
                 self.predict();
-                (spent, is_first) = (0, true);
+                (corrections, is_first) = (0, true);
                 continue;
             }
             let redundant = self.redundant > 0 && self.trial.has_stagnated;
@@ -89,7 +89,7 @@ impl Engine {
             if stalled && self.next_remedy(true) {
                 if self.monitor.remedy != Remedy::LargerActivation {
                     self.predict();
-                    (spent, is_first) = (0, true);
+                    (corrections, is_first) = (0, true);
                     continue;
                 }
                 self.update_active_sets(h);
@@ -100,10 +100,10 @@ impl Engine {
                     return Err(error);
                 }
                 self.predict();
-                (spent, is_first) = (0, true);
+                (corrections, is_first) = (0, true);
                 continue;
             }
-            spent += 1;
+            corrections += 1;
             self.monitor.iterations += 1;
         }
     }
@@ -168,8 +168,8 @@ impl Engine {
                 c_a * t.v_dot[i] + history.of(start.a[i], start.v_dot[i]),
             );
             t.a[i] = a_end;
-            t.xi[i] = h * start.v[i] + h * h * c.double_mean(a, a_end) + t.u[i];
-            t.vt[i] = start.v[i] + h * c.mean(a, a_end);
+            t.xi[i] = h * start.v[i] + h * h * c.newmark_position(a, a_end) + t.u[i];
+            t.vt[i] = start.v[i] + h * c.newmark_velocity(a, a_end);
             t.v[i] = t.vt[i] + t.w[i];
         }
         t.q.copy_from_slice(&start.q);
@@ -177,21 +177,21 @@ impl Engine {
         if !self.is_flat {
             t.extent = max_abs(&t.q);
         }
-        self.collect_impulses(h);
+        self.update_totals(h);
     }
 
-    /// `η`, `ν*`, `Λ*`.
-    pub(super) fn collect_impulses(&mut self, h: f64) {
+    /// Updates `η` and the totals `ν*`, `Λ*`.
+    pub(super) fn update_totals(&mut self, h: f64) {
         let c = &self.settings.coefficients;
         let (c_a, history) = (c.c_a(), c.history_weights());
         let (t, start) = (&mut self.trial, &self.start);
         let filters = self.settings.formulation.filters_multipliers();
         for j in 0..t.lambda.len() {
             t.eta[j] = c_a * t.lambda[j] + history.of(start.eta[j], start.lambda[j]);
-            (t.nu_star[j], t.jump_impulse_star[j]) = (t.nu[j], t.jump_impulse[j]);
+            (t.nu_total[j], t.jump_impulse_total[j]) = (t.nu[j], t.jump_impulse[j]);
             if filters {
-                t.nu_star[j] += h * h * c.double_mean(start.eta[j], t.eta[j]);
-                t.jump_impulse_star[j] += h * c.mean(start.eta[j], t.eta[j]);
+                t.nu_total[j] += h * h * c.newmark_position(start.eta[j], t.eta[j]);
+                t.jump_impulse_total[j] += h * c.newmark_velocity(start.eta[j], t.eta[j]);
             }
         }
     }
@@ -245,8 +245,8 @@ impl Engine {
     fn evaluate_rows(&mut self, system: &dyn System, end: f64) {
         let formulation = self.settings.formulation;
         let (rows, t) = (&mut self.rows, &self.trial);
-        let smooth = formulation.smooth_row();
-        if smooth == Some(SmoothRow::Acceleration) {
+        let smooth = formulation.smooth_level();
+        if smooth == Some(SmoothLevel::Acceleration) {
             let contacts = formulation == Formulation::Pva(3);
             let at = Point {
                 t: end,
@@ -258,12 +258,12 @@ impl Engine {
         for j in 0..rows.len() {
             let gradient = rows.gradient();
             let velocity = gradient.dot(j, &t.v) + rows.rate[j];
-            let smooth_velocity = if smooth == Some(SmoothRow::Velocity) {
+            let smooth_velocity = if smooth == Some(SmoothLevel::Velocity) {
                 gradient.dot(j, &t.vt) + rows.rate[j]
             } else {
                 0.0
             };
-            let acceleration = if smooth == Some(SmoothRow::Acceleration) {
+            let acceleration = if smooth == Some(SmoothLevel::Acceleration) {
                 gradient.dot(j, &t.v_dot) + rows.bias[j]
             } else {
                 0.0
@@ -274,7 +274,7 @@ impl Engine {
         }
     }
 
-    /// Gaps at the smooth position `q̃` of the PVV formulation.
+    /// Gaps at the forecast position of `pvv`, which is the smooth position `q̃`.
     fn evaluate_forecast(&mut self, system: &dyn System, h: f64, end: f64) {
         if self.settings.formulation != Formulation::Pvv || self.rows.contacts() == 0 {
             return;
@@ -287,14 +287,14 @@ impl Engine {
         }
         let c = &self.settings.coefficients;
         for i in 0..t.work.len() {
-            t.work[i] = h * self.start.v[i] + h * h * c.double_mean(self.start.a[i], t.a[i]);
+            t.work[i] = h * self.start.v[i] + h * h * c.newmark_position(self.start.a[i], t.a[i]);
         }
         t.q_forecast.copy_from_slice(&self.start.q);
         system.retract(&mut t.q_forecast, &t.work);
         self.rows.evaluate_forecast_gaps(system, end, &t.q_forecast);
     }
 
-    /// Residuals of the three momentum balances.
+    /// Residuals of the three balances.
     fn evaluate_balances(&mut self) {
         let formulation = self.settings.formulation;
         let (t, tangent) = (&mut self.trial, &self.tangent);
@@ -306,7 +306,7 @@ impl Engine {
         tangent.apply_mass(&t.v_dot, &mut r.smooth);
         r.correction.fill(0.0);
         r.jump.fill(0.0);
-        // Both vanish in free flight.
+        // `U` and `W` are zero in free flight.
         if formulation.has_corrections() && !is_zero(&t.u) {
             tangent.apply_mass(&t.u, &mut r.correction);
         }
@@ -326,7 +326,7 @@ impl Engine {
         }
     }
 
-    /// The active sets of the initial guess: those of its multipliers, where it has any.
+    /// The active sets of the initial guess: contacts whose multipliers are positive there.
     fn predict_active_sets(&mut self, h: f64) {
         if self.settings.prediction == Prediction::Zero {
             self.close_bilateral();
@@ -346,7 +346,7 @@ impl Engine {
         let (ng, formulation, sets) = (self.dims.ng, self.settings.formulation, &mut self.sets);
         sets.position[..ng].fill(formulation.has_corrections());
         sets.velocity[..ng].fill(formulation.has_jumps());
-        sets.smooth[..ng].fill(formulation.smooth_row().is_some());
+        sets.smooth[..ng].fill(formulation.smooth_level().is_some());
     }
 
     /// The active sets guessed from the signs of the trial state.
@@ -354,7 +354,7 @@ impl Engine {
         self.close_bilateral();
         let formulation = self.settings.formulation;
         let ng = self.dims.ng;
-        let boost = if self.monitor.remedy == Remedy::LargerActivation {
+        let factor = if self.monitor.remedy == Remedy::LargerActivation {
             100.0
         } else {
             1.0
@@ -368,7 +368,7 @@ impl Engine {
                 sets.smooth[j] = false;
                 continue;
             }
-            let r = boost * self.activation[j];
+            let r = factor * self.activation[j];
             // A gap that is zero up to round-off counts as closed.
             let gap = rows.gap[j] - self.epsilon;
             let e = if located {
@@ -379,23 +379,23 @@ impl Engine {
             let law = rows.velocity[j] + e * self.start.velocity[j];
             let (position, velocity, smooth) = match formulation {
                 Formulation::Position => {
-                    let stiff = r / (self.settings.coefficients.beta * h * h);
-                    (false, false, t.lambda[j] - stiff * gap >= 0.0)
+                    let scale = r / (self.settings.coefficients.beta * h * h);
+                    (false, false, t.lambda[j] - scale * gap >= 0.0)
                 }
                 Formulation::Pvv => {
-                    let modified = if self.settings.modified {
+                    let jump = if self.settings.modified {
                         h * t.jump_impulse[j]
                     } else {
                         0.0
                     };
-                    let position = t.nu[j] - modified - r * gap >= 0.0;
+                    let position = t.nu[j] - jump - r * gap >= 0.0;
                     let velocity =
                         rows.forecast_gap[j] <= self.epsilon && t.jump_impulse[j] - r * law >= 0.0;
                     (position, velocity, false)
                 }
                 Formulation::Pva(strategy) => {
-                    let position = t.nu_star[j] - r * gap >= 0.0;
-                    let velocity = position && t.jump_impulse_star[j] - r * law >= 0.0;
+                    let position = t.nu_total[j] - r * gap >= 0.0;
+                    let velocity = position && t.jump_impulse_total[j] - r * law >= 0.0;
                     let smooth =
                         strategy == 3 && velocity && t.lambda[j] - r * rows.acceleration[j] >= 0.0;
                     (position, velocity, smooth)
@@ -422,7 +422,7 @@ impl Engine {
         }
     }
 
-    /// Adds an increment to the unknowns.
+    /// Adds an increment to `v̇`, `U`, `W`.
     pub(super) fn apply(&mut self, x: &[f64], u: &[f64], w: &[f64]) {
         let t = &mut self.trial;
         axpy(1.0, x, &mut t.v_dot);

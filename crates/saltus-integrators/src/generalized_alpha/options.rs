@@ -252,7 +252,7 @@ impl Default for NonsmoothHhtOptions {
 }
 
 /// Checks the options that all schemes of the family have.
-fn common(tolerance: f64, max_iterations: u32, r: Option<f64>) -> Result<(), OptionsError> {
+fn check_common(tolerance: f64, max_iterations: u32, r: Option<f64>) -> Result<(), OptionsError> {
     check_tolerance(tolerance)?;
     if max_iterations == 0 {
         return Err(OptionsError::new(
@@ -314,20 +314,33 @@ macro_rules! coefficients_of {
     };
 }
 
+/// `validate` of the options of every scheme of the family.
+macro_rules! validated {
+    ($($options:ty),+) => {
+        $(impl $options {
+            /// Checks every parameter.
+            ///
+            /// # Errors
+            /// The first one out of range.
+            pub fn validate(&self) -> Result<(), OptionsError> {
+                self.settings().map(|_| ())
+            }
+        })+
+    };
+}
+
+validated!(
+    GeneralizedAlphaOptions,
+    NonsmoothGeneralizedAlphaOptions,
+    NonsmoothNewmarkOptions,
+    NonsmoothHhtOptions
+);
 coefficients_of!(GeneralizedAlphaOptions, pub effective);
 coefficients_of!(NonsmoothGeneralizedAlphaOptions, with_coefficients);
 
 impl GeneralizedAlphaOptions {
-    /// Checks every parameter.
-    ///
-    /// # Errors
-    /// The first one out of range.
-    pub fn validate(&self) -> Result<(), OptionsError> {
-        self.settings().map(|_| ())
-    }
-
     pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
-        common(self.tolerance, self.max_iterations, self.r)?;
+        check_common(self.tolerance, self.max_iterations, self.r)?;
         let formulation = match self.formulation {
             SmoothFormulation::P => Formulation::Position,
             SmoothFormulation::V => Formulation::Velocity,
@@ -361,14 +374,6 @@ const MAX_IMPACTS: u32 = 6;
 const SHORTEST_FLIGHT: f64 = 0.25;
 
 impl NonsmoothGeneralizedAlphaOptions {
-    /// Checks every parameter.
-    ///
-    /// # Errors
-    /// The first one out of range.
-    pub fn validate(&self) -> Result<(), OptionsError> {
-        self.settings().map(|_| ())
-    }
-
     /// The same options with every parameter that follows from others or is left out written out, where they are in range.
     #[must_use]
     pub fn effective(&self) -> Self {
@@ -449,7 +454,7 @@ impl NonsmoothGeneralizedAlphaOptions {
     }
 
     pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
-        common(self.tolerance, self.max_iterations, self.r)?;
+        check_common(self.tolerance, self.max_iterations, self.r)?;
         let pva = self.formulation == NonsmoothFormulation::Pva;
         if let Some(strategy) = self.strategy {
             let strategy = f64::from(strategy);
@@ -519,14 +524,6 @@ fn half_step(
 }
 
 impl NonsmoothNewmarkOptions {
-    /// Checks every parameter.
-    ///
-    /// # Errors
-    /// The first one out of range.
-    pub fn validate(&self) -> Result<(), OptionsError> {
-        self.settings().map(|_| ())
-    }
-
     /// The same options with `beta` written out.
     #[must_use]
     pub fn effective(&self) -> Self {
@@ -552,7 +549,7 @@ impl NonsmoothNewmarkOptions {
     }
 
     pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
-        common(self.tolerance, self.max_iterations, None)?;
+        check_common(self.tolerance, self.max_iterations, None)?;
         let c = self.coefficients()?;
         Ok(half_step(
             "nonsmooth-newmark",
@@ -564,14 +561,6 @@ impl NonsmoothNewmarkOptions {
 }
 
 impl NonsmoothHhtOptions {
-    /// Checks every parameter.
-    ///
-    /// # Errors
-    /// The first one out of range.
-    pub fn validate(&self) -> Result<(), OptionsError> {
-        self.settings().map(|_| ())
-    }
-
     /// The coefficients that follow from the parameters.
     ///
     /// # Errors
@@ -586,7 +575,7 @@ impl NonsmoothHhtOptions {
     }
 
     pub(super) fn settings(&self) -> Result<Settings, OptionsError> {
-        common(self.tolerance, self.max_iterations, None)?;
+        check_common(self.tolerance, self.max_iterations, None)?;
         let c = self.coefficients()?;
         Ok(half_step(
             "nonsmooth-hht",

@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::levels::Level;
-use super::settings::{Formulation, Inactive, SmoothRow};
+use super::settings::{Formulation, Inactive, SmoothLevel};
 use crate::kit::{Convergence, Location};
 use crate::round_off::{self, ROUND_OFF};
 use saltus_linear::SparseRows;
@@ -17,7 +17,7 @@ pub(super) struct Residual {
     pub(super) rows: f64,
 }
 
-/// Factor on the tolerance of active rows, whose residual is constraint drift. Usually met without an extra correction.
+/// Factor on the tolerance of active rows, whose residual is constraint drift: usually met without an extra correction.
 const TIGHT: f64 = 1e-5;
 
 /// Tolerance of a row: the requested one, and the bound by round-off.
@@ -63,7 +63,7 @@ fn product_magnitude(rows: &SparseRows, j: usize, x: &[f64]) -> f64 {
 }
 
 impl Engine {
-    /// Tolerance of the momentum balances, over `√Mᵢᵢ`.
+    /// Tolerance of the balances: a momentum over `√Mᵢᵢ`.
     pub(super) fn momentum_limit(&self) -> f64 {
         (self.settings.tolerance * self.momentum_scale.scale).max(f64::MIN_POSITIVE)
     }
@@ -105,14 +105,12 @@ impl Engine {
         let velocity = LazyCell::new(|| self.velocity_tolerance(j, momentum));
         let location = self.location(j);
         if self.sets.smooth[j] {
-            let (residual, tolerance) = match formulation.smooth_row() {
-                Some(SmoothRow::Position) => (rows.gap[j], self.gap_tolerance(j, h, momentum)),
-                Some(SmoothRow::Acceleration) => {
-                    (rows.acceleration[j], self.acceleration_tolerance(j))
-                }
-                Some(SmoothRow::Velocity) | None => (rows.smooth_velocity[j], *velocity),
+            let tolerance = match formulation.smooth_level() {
+                Some(SmoothLevel::Position) => self.gap_tolerance(j, h, momentum),
+                Some(SmoothLevel::Acceleration) => self.acceleration_tolerance(j),
+                Some(SmoothLevel::Velocity) | None => *velocity,
             };
-            all.include_active(residual, tolerance, location);
+            all.include_active(self.residual_of((Level::Smooth, j)), tolerance, location);
         } else {
             all.worst
                 .include(h * t.lambda[j].abs() * row_norm, momentum, location);
@@ -129,8 +127,7 @@ impl Engine {
         }
         if formulation.has_jumps() {
             if self.sets.velocity[j] {
-                let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
-                all.include_active(law, *velocity, location);
+                all.include_active(self.residual_of((Level::Velocity, j)), *velocity, location);
             } else {
                 all.worst.include(
                     self.inactive_impulse(j).abs() * row_norm,
@@ -147,7 +144,7 @@ impl Engine {
     /// Violation of the inequalities of contact row `j` at the levels where it is inactive, for active sets found by the nested problems.
     fn inactive_residual(&self, j: usize, h: f64, momentum: f64, all: &mut Residual) {
         let (rows, sets, formulation) = (&self.rows, &self.sets, self.settings.formulation);
-        let law = rows.velocity[j] + self.restitution(j) * self.start.velocity[j];
+        let law = self.residual_of((Level::Velocity, j));
         let positions = formulation.has_corrections() || formulation == Formulation::Position;
         let mut include = |value: f64, tolerance: RowTolerance| {
             all.include_active(value, tolerance, self.location(j));
@@ -202,23 +199,18 @@ impl Engine {
     }
 
     /// `Σ |D_jk q_k|` with the derivative `D` of a quantity with respect to position, which scales the round-off of that quantity;
-    /// `max |q|` stands for every `|q_k|` where coordinates are not flat.
-    fn position_magnitude(&self, derivative: &SparseRows, j: usize) -> f64 {
+    /// `max |q|` of the trial stands for every `|q_k|` where `q ⊕ ξ` is not `q + ξ`.
+    fn position_magnitude(&self, derivative: &SparseRows, j: usize, q: &[f64]) -> f64 {
         if self.is_flat {
-            product_magnitude(derivative, j, &self.trial.q)
+            product_magnitude(derivative, j, q)
         } else {
             self.trial.extent * derivative.values(j).iter().map(|a| a.abs()).sum::<f64>()
         }
     }
 
-    /// `Σ |G_jk q_k|`, the magnitude that scales the round-off of the gap of row `j` at `q`.
+    /// The magnitude that scales the round-off of the gap of row `j` at `q`.
     pub(super) fn gap_magnitude(&self, j: usize, q: &[f64]) -> f64 {
-        let gradient = self.rows.gradient();
-        if self.is_flat {
-            product_magnitude(gradient, j, q)
-        } else {
-            self.trial.extent * gradient.values(j).iter().map(|a| a.abs()).sum::<f64>()
-        }
+        self.position_magnitude(self.rows.gradient(), j, q)
     }
 
     /// `Σ |G_jk f_k| / M_kk`: the acceleration that the forces alone cause along row `j`.
@@ -236,7 +228,7 @@ impl Engine {
         let motion = self.rows.row_norm[j] * self.momentum_scale.scale;
         let mut size = self.magnitude_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
         if self.trial.has_stagnated {
-            size += self.position_magnitude(self.rows.velocity_gradient(), j);
+            size += self.position_magnitude(self.rows.velocity_gradient(), j, &self.trial.q);
         }
         RowTolerance {
             requested: self.rows.row_norm[j] * momentum,
@@ -247,7 +239,7 @@ impl Engine {
     /// Gap that counts as zero: a distance moved by the velocity tolerance.
     fn gap_tolerance(&self, j: usize, h: f64, momentum: f64) -> RowTolerance {
         let moved = h * self.rows.row_norm[j] * momentum;
-        let size = self.position_magnitude(self.rows.gradient(), j);
+        let size = self.gap_magnitude(j, &self.trial.q);
         RowTolerance {
             requested: moved,
             round_off: (ROUND_OFF * size).max(ROUND_OFF / self.settings.tolerance * moved),
@@ -261,7 +253,7 @@ impl Engine {
             // The terms that cancel in `ζ`, which is quadratic in velocities, are of the size of `∂ζ/∂v · v`; those in `v̇` of the
             // size of the forces, which reactions balance at rest.
             size += product_magnitude(self.rows.bias_damping(), j, &self.trial.v)
-                + self.position_magnitude(self.rows.acceleration_gradient(), j)
+                + self.position_magnitude(self.rows.acceleration_gradient(), j, &self.trial.q)
                 + self.force_magnitude(j);
         }
         let scale = self.rows.row_norm[j] * (self.force_scale + self.bias_scale);
@@ -289,7 +281,7 @@ impl Engine {
         if self.settings.modified && j >= self.dims.ng {
             t.nu[j] - h * t.jump_impulse[j]
         } else if self.settings.inactive == Inactive::Star {
-            t.nu_star[j]
+            t.nu_total[j]
         } else {
             t.nu[j]
         }
@@ -298,7 +290,7 @@ impl Engine {
     /// The quantity that is zero on a row inactive at velocity level: `Λ*` or `Λ`.
     pub(super) fn inactive_impulse(&self, j: usize) -> f64 {
         if self.settings.inactive == Inactive::Star {
-            self.trial.jump_impulse_star[j]
+            self.trial.jump_impulse_total[j]
         } else {
             self.trial.jump_impulse[j]
         }

@@ -1,6 +1,7 @@
-//! Solves the linearised momentum balances of a step (smooth motion, position correction, velocity jump) for `x`, `U`, `W`.
+//! The response of the motion of a step to forces and multipliers: solves its linearised balances (smooth motion, position correction,
+//! velocity jump) for `x`, `U`, `W`, the changes of `v̇`, `U` and `W`.
 //!
-//! A correction of Newton's method solves, for right-hand sides `b₁ b₂ b₃`, which include unit multipliers,
+//! A correction of Newton's method solves, for right-hand sides `b₁ b₂ b₃`,
 //!
 //! ```text
 //! M x  + K ξ + C v = b₁          ξ = κ x + U        κ = h²β c_a
@@ -19,14 +20,14 @@ use saltus_linear::{
     DENSE_LIMIT, LinearError, MatrixSink, Shifted, SparseRows, SquareMatrix, axpy,
 };
 
-/// The blocks of a linear system, and their order of elimination.
+/// Which of the three balances are solved together, and in which order they are eliminated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// Smooth block alone: `S x = b₁`, `U = W = 0`.
+pub(super) enum BlockSystem {
+    /// The balance of the smooth motion alone: `S x = b₁`, `U = W = 0`.
     Smooth,
-    /// All blocks of a linear system.
+    /// All three with `Gₚ = Gᵥ = 0`: `U` and `W`, then `x`.
     Triangular,
-    /// All blocks; the pair `(ξ, v)` or, without damping, one after the other.
+    /// All three with curvature `Gₚ`, `Gᵥ`: `ξ` and `v` together or, without damping, one after the other.
     Coupled,
     /// Position corrections alone: `(M + Gₚ) U = b₂`.
     Corrections,
@@ -34,23 +35,23 @@ pub(super) enum Form {
     Jumps,
 }
 
-impl Form {
+impl BlockSystem {
     /// Whether the unknowns are `λ`, `ν + κλ` and `Λ + ϱλ`, which for rows with filtered multipliers are their totals: a change of `λ`
     /// is an acceleration that corrections and jumps undo, so that neither positions nor velocities move.
-    pub(super) fn has_totals(self) -> bool {
+    pub(super) fn uses_totals(self) -> bool {
         matches!(self, Self::Triangular | Self::Coupled)
     }
 }
 
-/// Momenta `b₁ b₂ b₃` (nv each).
+/// One vector for each of the three balances, right-hand sides `b₁ b₂ b₃` or residuals (nv each).
 #[derive(Debug, Default)]
-pub(super) struct Momenta {
-    pub(super) smooth: Vec<f64>,
-    pub(super) correction: Vec<f64>,
-    pub(super) jump: Vec<f64>,
+pub(super) struct Balances {
+    pub(super) smooth: Vec<f64>,     // [N]
+    pub(super) correction: Vec<f64>, // [N·s²]
+    pub(super) jump: Vec<f64>,       // [N·s]
 }
 
-impl Momenta {
+impl Balances {
     pub(super) fn new(n: usize) -> Self {
         Self {
             smooth: vec![0.0; n],
@@ -92,20 +93,20 @@ impl Momenta {
     }
 }
 
-/// Vectors (nv) of a motion, one after the other: `x`, `U`, `W`, `T ξ`, `v`.
-pub(super) const PARTS: usize = 5;
-/// Index of the change of `v̇` among them.
+/// Number of vectors (nv each) of a stacked increment: the changes `x`, `U`, `W`, the position increment `T ξ`, the change of `v`.
+pub(super) const INCREMENT_VECTORS: usize = 5;
+/// Index of `x`, the change of `v̇`.
 pub(super) const X: usize = 0;
 /// Index of the change of `U`.
 const U: usize = 1;
 /// Index of the change of `W`.
 const W: usize = 2;
 /// Index of the position increment `T ξ`, tangent at the end position.
-pub(super) const CHI: usize = 3;
+pub(super) const T_XI: usize = 3;
 /// Index of the change of `v`.
 pub(super) const V: usize = 4;
 
-/// The factored matrices.
+/// The factored matrices of the balances.
 #[derive(Debug)]
 pub(super) struct Response {
     pub(super) kappa: f64,
@@ -114,7 +115,7 @@ pub(super) struct Response {
     pub(super) diagonal: Vec<f64>, // of a constant diagonal M (nv, or empty)
     smooth: SquareMatrix,          // S
     position: SquareMatrix,        // M + Gₚ (+ κK)
-    pair: SquareMatrix,            // of (ξ, v)
+    pair: SquareMatrix,            // of (ξ, v), 2 nv × 2 nv
     work: Vec<f64>,                // (2 nv)
     /// Whether `mass` holds factors that stay valid.
     mass_is_constant: bool,
@@ -179,12 +180,12 @@ impl Response {
         Ok(())
     }
 
-    /// `M`, factored where the form needs it.
+    /// `M`, factored where the balances to be solved need it.
     pub(super) fn mass_factors(&self) -> &SquareMatrix {
         &self.mass
     }
 
-    /// `S`, factored where the form needs it.
+    /// `S`, factored where the balances to be solved need it.
     pub(super) fn smooth_factors(&self) -> &SquareMatrix {
         if self.smooth_is_mass {
             &self.mass
@@ -215,18 +216,18 @@ impl Response {
         }
     }
 
-    /// Factors the matrices of `form`.
-    pub(super) fn factor(&mut self, form: Form, t: &Tangent) -> Result<(), LinearError> {
-        match form {
-            Form::Smooth => self.factor_smooth(t),
-            Form::Triangular => {
+    /// Factors the matrices of `blocks`.
+    pub(super) fn factor(&mut self, blocks: BlockSystem, t: &Tangent) -> Result<(), LinearError> {
+        match blocks {
+            BlockSystem::Smooth => self.factor_smooth(t),
+            BlockSystem::Triangular => {
                 self.factor_mass(&t.mass)?;
                 self.factor_smooth(t)
             }
-            Form::Jumps => self.factor_mass(&t.mass),
-            Form::Corrections if !t.has_correction_tangent => self.factor_mass(&t.mass),
-            Form::Corrections => self.factor_position(t, 0.0),
-            Form::Coupled => {
+            BlockSystem::Jumps => self.factor_mass(&t.mass),
+            BlockSystem::Corrections if !t.has_correction_tangent => self.factor_mass(&t.mass),
+            BlockSystem::Corrections => self.factor_position(t, 0.0),
+            BlockSystem::Coupled => {
                 self.factor_mass(&t.mass)?;
                 if t.damped {
                     self.factor_pair(t)
@@ -237,30 +238,30 @@ impl Response {
         }
     }
 
-    /// Whether the column of a multiplier follows from `M⁻¹ Gᵀ` alone.
-    pub(super) fn decouples(&self, form: Form, level: Level, t: &Tangent) -> bool {
-        match (form, level) {
-            (_, Level::Smooth) => form.has_totals(),
+    /// Whether the response to a multiplier is a multiple of `M⁻¹ Gᵀ` in every vector.
+    pub(super) fn decouples(&self, blocks: BlockSystem, level: Level, t: &Tangent) -> bool {
+        match (blocks, level) {
+            (_, Level::Smooth) => blocks.uses_totals(),
             _ if !t.is_flat => false,
-            (Form::Triangular, Level::Position) => !t.stiff,
-            (Form::Triangular | Form::Coupled, Level::Velocity) => !t.damped,
-            (Form::Jumps, Level::Velocity) => true,
-            (Form::Corrections, Level::Position) => !t.has_correction_tangent,
+            (BlockSystem::Triangular, Level::Position) => !t.stiff,
+            (BlockSystem::Triangular | BlockSystem::Coupled, Level::Velocity) => !t.damped,
+            (BlockSystem::Jumps, Level::Velocity) => true,
+            (BlockSystem::Corrections, Level::Position) => !t.has_correction_tangent,
             _ => false,
         }
     }
 
-    /// The motion of a decoupled multiplier, from `M⁻¹ Gᵀ`.
-    pub(super) fn solve_unit(&self, level: Level, unit: &[f64], out: &mut [f64]) {
+    /// The response to a decoupled unit multiplier, from its column of `M⁻¹ Gᵀ`.
+    pub(super) fn decoupled_column(&self, level: Level, mass_column: &[f64], out: &mut [f64]) {
         out.fill(0.0);
         let factors = match level {
             Level::Smooth => &[(X, 1.0), (U, -self.kappa), (W, -self.rho)][..],
-            Level::Position => &[(U, 1.0), (CHI, 1.0)],
+            Level::Position => &[(U, 1.0), (T_XI, 1.0)],
             Level::Velocity => &[(W, 1.0), (V, 1.0)],
         };
-        let n = unit.len();
-        for &(part, factor) in factors {
-            axpy(factor, unit, &mut out[part * n..(part + 1) * n]);
+        let n = mass_column.len();
+        for &(vector, factor) in factors {
+            axpy(factor, mass_column, &mut out[vector * n..(vector + 1) * n]);
         }
     }
 
@@ -315,24 +316,30 @@ impl Response {
         self.pair.factorise()
     }
 
-    /// The motion due to momenta `b`, written to `out` (5 nv).
-    pub(super) fn solve(&mut self, form: Form, t: &Tangent, b: &Momenta, out: &mut [f64]) {
+    /// The response to right-hand sides `b`, written to `out` (5 nv).
+    pub(super) fn solve(
+        &mut self,
+        blocks: BlockSystem,
+        t: &Tangent,
+        b: &Balances,
+        out: &mut [f64],
+    ) {
         let n = b.smooth.len();
         let (x, rest) = out.split_at_mut(n);
         let (u, rest) = rest.split_at_mut(n);
         let (w, rest) = rest.split_at_mut(n);
-        let (chi, v) = rest.split_at_mut(n);
+        let (t_xi, v) = rest.split_at_mut(n);
         u.fill(0.0);
         w.fill(0.0);
-        match form {
-            Form::Smooth | Form::Triangular => {
+        match blocks {
+            BlockSystem::Smooth | BlockSystem::Triangular => {
                 x.copy_from_slice(&b.smooth);
-                if form == Form::Triangular {
+                if blocks == BlockSystem::Triangular {
                     self.solve_jumps(t, b, (&mut *x, &mut *u, &mut *w));
                 }
                 self.solve_smooth(x);
             }
-            Form::Corrections => {
+            BlockSystem::Corrections => {
                 x.fill(0.0);
                 u.copy_from_slice(&b.correction);
                 if t.has_correction_tangent {
@@ -341,29 +348,29 @@ impl Response {
                     self.solve_mass(u);
                 }
             }
-            Form::Jumps => {
+            BlockSystem::Jumps => {
                 x.fill(0.0);
                 w.copy_from_slice(&b.jump);
                 self.solve_mass(w);
             }
-            Form::Coupled => {
-                self.coupled(t, b, x, (chi, v, w));
+            BlockSystem::Coupled => {
+                self.solve_coupled(t, b, x, (t_xi, v, w));
                 for i in 0..n {
-                    u[i] = chi[i] - self.kappa * x[i];
+                    u[i] = t_xi[i] - self.kappa * x[i];
                 }
             }
         }
-        if form != Form::Coupled {
+        if blocks != BlockSystem::Coupled {
             for i in 0..n {
-                chi[i] = self.kappa * x[i] + u[i];
+                t_xi[i] = self.kappa * x[i] + u[i];
                 v[i] = self.rho * x[i] + w[i];
             }
         }
         if !t.is_flat {
             let xi = &mut self.work[..n];
-            xi.copy_from_slice(chi);
-            chi.fill(0.0);
-            t.retraction_tangent.apply_add(1.0, xi, chi);
+            xi.copy_from_slice(t_xi);
+            t_xi.fill(0.0);
+            t.retraction_tangent.apply_add(1.0, xi, t_xi);
         }
     }
 
@@ -380,7 +387,7 @@ impl Response {
     fn solve_jumps(
         &self,
         t: &Tangent,
-        b: &Momenta,
+        b: &Balances,
         (x, u, w): (&mut [f64], &mut [f64], &mut [f64]),
     ) {
         let nonzero = |b: &[f64]| b.iter().any(|v| *v != 0.0);
@@ -399,10 +406,10 @@ impl Response {
     }
 
     /// `ξ`, `v`, then `x` and `W`, which is zero at first.
-    fn coupled(
+    fn solve_coupled(
         &mut self,
         t: &Tangent,
-        b: &Momenta,
+        b: &Balances,
         x: &mut [f64],
         (xi, v, w): (&mut [f64], &mut [f64], &mut [f64]),
     ) {

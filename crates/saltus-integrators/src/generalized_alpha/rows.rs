@@ -10,7 +10,8 @@ pub(super) struct Rows {
     pub(super) ng: usize,
     /// Contacts at the trial state.
     pub(super) set: ContactSet,
-    /// The same contacts at the forecast position, of which only gaps are evaluated.
+    /// The same contacts at the forecast position, whose gaps decide to which contacts the impact law applies: `q̃` in `pvv`,
+    /// `q_n + (h/2) v_n` in the half-step schemes.
     pub(super) forecast: ContactSet,
     gradient: RowCollector,                 // G (m × nv)
     bias_damping: RowCollector,             // ∂ζ/∂v
@@ -19,7 +20,7 @@ pub(super) struct Rows {
     velocity_gradient: RowCollector,        // D(G v + ∂g/∂t)
     /// Row of each direction of `set`: `ng + contact` for normals, [`NONE`] for tangents.
     normal: Vec<usize>,
-    per_direction: Vec<f64>, // one per direction of `set`
+    per_direction: Vec<f64>, // (directions of `set`)
     /// `g` and gaps (m) \[m\].
     pub(super) gap: Vec<f64>,
     /// Gaps at the forecast position (m; bilateral entries unused) \[m\].
@@ -34,14 +35,14 @@ pub(super) struct Rows {
     pub(super) smooth_velocity: Vec<f64>,
     /// `G v̇ + ζ` (m) \[m/s²\].
     pub(super) acceleration: Vec<f64>,
-    /// `Σ |G_jk| / √M_kk` (m): velocity per momentum scale.
+    /// `Σ |G_jk| / √M_kk` (m): bound on the velocity of a row at a momentum scale of one.
     pub(super) row_norm: Vec<f64>,
 }
 
 /// No row.
 const NONE: usize = usize::MAX;
 
-/// Passes the entries of normals on, with the row numbers of the combined list.
+/// Passes the entries of normals on, with their row numbers among constraints and contacts.
 struct Normals<'a> {
     sink: &'a mut dyn MatrixSink,
     row_of: &'a [usize],

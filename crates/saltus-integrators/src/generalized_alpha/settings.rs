@@ -73,7 +73,7 @@ pub(super) enum Formulation {
 
 /// The level at which the multipliers `λ` of the smooth motion enforce constraints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SmoothRow {
+pub(super) enum SmoothLevel {
     Position,
     Velocity,
     Acceleration,
@@ -81,11 +81,11 @@ pub(super) enum SmoothRow {
 
 impl Formulation {
     /// The level that `λ` enforces; `None` without `λ`.
-    pub(super) fn smooth_row(self) -> Option<SmoothRow> {
+    pub(super) fn smooth_level(self) -> Option<SmoothLevel> {
         match self {
-            Self::Position => Some(SmoothRow::Position),
-            Self::Velocity | Self::Pvv => Some(SmoothRow::Velocity),
-            Self::Acceleration | Self::Pva(2 | 3) => Some(SmoothRow::Acceleration),
+            Self::Position => Some(SmoothLevel::Position),
+            Self::Velocity | Self::Pvv => Some(SmoothLevel::Velocity),
+            Self::Acceleration | Self::Pva(2 | 3) => Some(SmoothLevel::Acceleration),
             Self::Pva(_) | Self::HalfStep => None,
         }
     }

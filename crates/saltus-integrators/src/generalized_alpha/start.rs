@@ -3,12 +3,12 @@
 use super::engine::{Engine, Interpolant, Sets, Start, Trial};
 use super::filter::SavedFilter;
 use super::fixed_configuration::FixedConfiguration;
-use super::located::Search;
+use super::located::LocatedStep;
 use super::monolithic::Monolithic;
 use super::multipliers::MATRIX_LIMIT;
-use super::response::{Momenta, Response};
+use super::response::{Balances, Response};
 use super::rows::Rows;
-use super::settings::{Formulation, Inactive, LinearSolve, SmoothRow};
+use super::settings::{Formulation, Inactive, LinearSolve, SmoothLevel};
 use super::streamed::Streaming;
 use super::tangent::Tangent;
 use crate::integrator::{StepError, StepReport, refuse_laws_of_joints};
@@ -56,7 +56,7 @@ impl Engine {
         self.initial_accelerations(system, state)?;
         self.saved_filter.store(&self.start);
         if let Some(location) = self.settings.location {
-            self.search.reserve(&self.start, location);
+            self.located.reserve(&self.start, location);
         }
         self.initial_report(system, h)
     }
@@ -78,7 +78,7 @@ impl Engine {
             v_dot: zeros(n),
             a: zeros(n),
             nonconservative_force: zeros(n),
-            filtered: zeros(n),
+            filtered_force: zeros(n),
             momentum: zeros(n),
             ..Start::default()
         };
@@ -101,7 +101,7 @@ impl Engine {
             momentum: zeros(n),
             q_forecast: zeros(nq),
             force: zeros(n),
-            residual: Momenta::new(n),
+            residual: Balances::new(n),
             round_off: zeros(n),
             work: zeros(n),
             row_scratch: zeros(n),
@@ -112,7 +112,7 @@ impl Engine {
         self.streaming = Streaming::default();
         self.monolithic = Monolithic::default();
         self.fixed = FixedConfiguration::new(n);
-        self.search = Search::default();
+        self.located = LocatedStep::default();
         self.saved_filter = SavedFilter::default();
         self.restored_features.clear();
     }
@@ -156,8 +156,8 @@ impl Engine {
         } else {
             let speed = v.iter().map(|v| v * v).sum::<f64>().sqrt();
             let weights = &self.momentum_scale.weights;
-            let fall = self.force_scale * h * weights.iter().fold(0.0_f64, |m, w| m.max(*w));
-            2.0 * h * (speed + fall)
+            let by_forces = self.force_scale * h * weights.iter().fold(0.0_f64, |m, w| m.max(*w));
+            2.0 * h * (speed + by_forces)
         };
         let set = &mut self.rows.set;
         system.detect(t, q, Reach::Within(margin), set);
@@ -206,9 +206,9 @@ impl Engine {
             &mut t.lambda,
             &mut t.eta,
             &mut t.nu,
-            &mut t.nu_star,
+            &mut t.nu_total,
             &mut t.jump_impulse,
-            &mut t.jump_impulse_star,
+            &mut t.jump_impulse_total,
             &mut self.activation,
             &mut self.impulse,
             &mut self.part_impulse,
@@ -216,7 +216,7 @@ impl Engine {
             list.resize(m, 0.0);
         }
         s.closed.resize(m, false);
-        self.search.resize(m, self.dims.nv);
+        self.located.resize(m, self.dims.nv);
         self.excluded.clear();
         self.excluded.resize(m, false);
         self.condensed.resize(m, self.dims.nv);
@@ -241,8 +241,8 @@ impl Engine {
                 continue;
             };
             set.push(*id, all.law[k], all.gap[k]);
-            if let Some(place) = set.feature.last_mut() {
-                *place = feature;
+            if let Some(last) = set.feature.last_mut() {
+                *last = feature;
             }
             let first = all.first_row[k];
             for row in first..=first + usize::from(all.law[k].tangents) {
@@ -329,7 +329,9 @@ impl Engine {
         }
         let start = &mut self.start;
         system.active_force(state.point(), &mut start.nonconservative_force);
-        start.filtered.copy_from_slice(&start.nonconservative_force);
+        start
+            .filtered_force
+            .copy_from_slice(&start.nonconservative_force);
     }
 
     /// Evaluates momentum, rows and energy at the start.
@@ -381,10 +383,10 @@ impl Engine {
         let c = &self.settings.coefficients;
         self.response.kappa = h * h * c.beta * c.c_a();
         self.response.rho = h * c.gamma * c.c_a();
-        let known = self.is_linear() && self.is_cached(h);
-        let same =
+        let cached = self.is_linear() && self.is_cached(h);
+        let constant_compliance =
             self.mass_is_constant() && self.contacts_are_fixed && self.structure.linear_contacts;
-        if !(known || same && self.activation_is_computed) {
+        if !(cached || constant_compliance && self.activation_is_computed) {
             self.activation_parameters();
             self.activation_is_computed = true;
         }
@@ -392,7 +394,7 @@ impl Engine {
             let rows = &mut self.rows;
             rows.evaluate_gaps(system, end, &self.start.q);
             rows.update_directions(system, end, &self.start.q);
-            if !known {
+            if !cached {
                 rows.update_row_norms(&self.momentum_scale.weights);
             }
         }
@@ -401,7 +403,7 @@ impl Engine {
             if !self.is_piece()
                 && self.settings.linear_solve != LinearSolve::Sequential
                 && self.settings.linear_solve != LinearSolve::Monolithic
-                && !self.uses_compliances(self.full_form())
+                && !self.uses_compliances(self.full_system())
             {
                 self.cache_columns(h);
             }
@@ -419,7 +421,7 @@ impl Engine {
         Ok(())
     }
 
-    /// `r_j = 1/(G M⁻¹ Gᵀ)_jj`, with the diagonal of the mass matrix where the inverse is expensive.
+    /// Activation parameters `r_j = 1/(G M⁻¹ Gᵀ)_jj`, with the diagonal of the mass matrix alone where its inverse is expensive.
     pub(super) fn activation_parameters(&mut self) {
         let ng = self.dims.ng;
         if let Some(r) = self.settings.r {
@@ -433,14 +435,14 @@ impl Engine {
         let exact = (self.mass_is_constant() && cheap || literal)
             && contacts > 0
             && self.response.factor_mass(&self.tangent.mass).is_ok();
-        let known = exact && cheap && large;
-        if known {
+        let from_columns = exact && cheap && large;
+        if from_columns {
             self.compute_mass_compliances();
         }
         let gradient = self.rows.gradient();
         let work = &mut self.trial.work;
         for j in ng..self.rows.len() {
-            let compliance: f64 = if known {
+            let compliance: f64 = if from_columns {
                 self.compliances.mass.product(j, j)
             } else if exact {
                 work.fill(0.0);
@@ -476,7 +478,7 @@ impl Engine {
         self.update_scales(h);
     }
 
-    /// Updates the scales, which are maxima over the motion so far.
+    /// Includes forces and momenta of the end of a step in the scales, which are maxima so far.
     pub(super) fn update_scales(&mut self, h: f64) {
         let (force, momentum) = (&self.trial.force, &self.start.momentum);
         self.force_scale = self.force_scale.max(self.momentum_scale.largest(force));
@@ -484,8 +486,8 @@ impl Engine {
         self.update_bias_scale();
     }
 
-    /// What moves by itself sets a motion off, also one at rest until now: constraints, and contacts that their own motion may close in
-    /// a step of `h` \[s\].
+    /// Includes in the momentum scale what prescribed rates `∂g/∂t` cause, also in a system at rest: those of bilateral constraints, and
+    /// of contacts that they may close in a step of `h` \[s\].
     pub(super) fn include_rates(&mut self, h: f64) {
         let (rows, gradient) = (&self.rows, self.rows.gradient());
         for (i, rate) in rows.rate[..self.dims.ng].iter().enumerate() {
@@ -495,9 +497,9 @@ impl Engine {
         self.momentum_scale.include_contacts(&rows.set, h);
     }
 
-    /// Updates the scale of the bias.
+    /// Includes the bias `ζ` of the rows in its scale.
     pub(super) fn update_bias_scale(&mut self) {
-        if self.settings.formulation.smooth_row() == Some(SmoothRow::Acceleration) {
+        if self.settings.formulation.smooth_level() == Some(SmoothLevel::Acceleration) {
             for (bias, row_norm) in self.rows.bias.iter().zip(&self.rows.row_norm) {
                 if *row_norm > 0.0 {
                     self.bias_scale = self.bias_scale.max(bias.abs() / row_norm);

@@ -11,12 +11,12 @@ use super::engine::Engine;
 use super::levels::Level;
 use super::monitor::Remedy;
 use super::residual::Residual;
-use super::settings::{Formulation, LinearSolve, SmoothRow};
-use super::streamed_passes::{Predictor, Totals};
+use super::settings::{Formulation, LinearSolve, SmoothLevel};
+use super::streamed_passes::{EndSums, Predictor};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{StepError, StepReport};
 use crate::kit::{Convergence, Location, check_kinetic};
-use crate::streaming::{Fingerprint, PIECE, StepInputs, energy_of_rows, reach_of, room};
+use crate::streaming::{Fingerprint, PIECE, StepInputs, buffer_size, energy_of_rows, reach_of};
 use saltus_linear::{DENSE_LIMIT, Runs, max_abs};
 use saltus_system::{Point, State, StreamedDynamics, System};
 use std::ops::Range;
@@ -93,7 +93,9 @@ impl Engine {
         let c = &self.settings.coefficients;
         self.response.kappa = h * h * c.beta * c.c_a();
         self.response.rho = h * c.gamma * c.c_a();
-        self.response.factor(self.full_form(), &self.tangent).ok()?;
+        self.response
+            .factor(self.full_system(), &self.tangent)
+            .ok()?;
         self.response.smooth_factors().sweep()?;
         let located = self.settings.location.is_some();
         if !self.streaming.was_used || self.start.t != state.t {
@@ -159,10 +161,10 @@ impl Engine {
     ) -> Result<bool, StepError> {
         let known = self.start.t == state.t && self.streaming.fingerprint == Fingerprint::of(state);
         self.streaming.was_used = false;
-        self.trial.work.copy_from_slice(&self.start.filtered);
+        self.trial.work.copy_from_slice(&self.start.filtered_force);
         self.evaluate_start(system, state)?;
         if known {
-            self.start.filtered.copy_from_slice(&self.trial.work);
+            self.start.filtered_force.copy_from_slice(&self.trial.work);
         }
         Ok(known)
     }
@@ -214,7 +216,7 @@ impl Engine {
         self.rows.evaluate_gaps(system, inputs.end, inputs.q);
         self.rows.update_directions(system, inputs.end, inputs.q);
         self.rows.update_row_norms(&self.momentum_scale.weights);
-        if self.settings.formulation.smooth_row() == Some(SmoothRow::Acceleration) {
+        if self.settings.formulation.smooth_level() == Some(SmoothLevel::Acceleration) {
             let at = Point {
                 t: inputs.end,
                 q: inputs.q,
@@ -227,8 +229,8 @@ impl Engine {
             self.forecast_half_step(system, inputs);
         }
         self.assemble_rows(system, inputs.end);
-        let form = self.full_form();
-        let possible = self.uses_compliances(form);
+        let blocks = self.full_system();
+        let possible = self.uses_compliances(blocks);
         if !possible || self.rows.contacts() == 0 {
             return possible;
         }
@@ -277,20 +279,20 @@ impl Engine {
         for list in [&mut t.lambda, &mut t.nu, &mut t.jump_impulse] {
             list.fill(0.0);
         }
-        let form = self.full_form();
+        let blocks = self.full_system();
         let levels: &[Level] = match self.settings.formulation {
             f if f.has_corrections() => &Level::ALL,
             Formulation::HalfStep => &[Level::Velocity],
             _ => &[Level::Smooth],
         };
-        self.collect_impulses(h);
+        self.update_totals(h);
         self.open_all();
         for level in Level::ALL {
             for j in 0..self.rows.len() {
                 let change = self.inactive_multiplier_change((level, j), h);
                 *self.trial.multiplier((level, j)) += change;
             }
-            self.collect_impulses(h);
+            self.update_totals(h);
         }
         self.evaluate_rows_by_compliances(h);
         self.monitor.remedy = Remedy::NestedLevels;
@@ -307,10 +309,12 @@ impl Engine {
                 return false;
             }
             if !self.condensed.unknowns.is_empty() {
-                self.fill_by_compliances(form, h, &|engine, unknown| -engine.residual_of(unknown));
+                self.fill_by_compliances(blocks, h, &|engine, unknown| {
+                    -engine.residual_of(unknown)
+                });
                 self.redundant = self.redundant.max(self.solve_nested_levels(h));
-                self.update_multipliers(form, h);
-                self.collect_impulses(h);
+                self.update_multipliers(blocks, h);
+                self.update_totals(h);
                 self.evaluate_rows_by_compliances(h);
             }
             if !self.add_closed_candidates(h) {
@@ -321,7 +325,7 @@ impl Engine {
 
     /// Gaps, rates and accelerations of the rows for the current multipliers.
     fn evaluate_rows_by_compliances(&mut self, h: f64) {
-        let form = self.full_form();
+        let blocks = self.full_system();
         let (kappa, rho) = (self.response.kappa, self.response.rho);
         let factors = (kappa, rho, self.position_per_jump(h));
         let half_step = self.settings.formulation == Formulation::HalfStep;
@@ -333,7 +337,7 @@ impl Engine {
                 if levels.iter().all(|(_, z)| *z == 0.0) {
                     continue;
                 }
-                let compliance = self.compliance(form, i, j);
+                let compliance = self.compliance(blocks, i, j);
                 for (level, z) in levels {
                     if z != 0.0 {
                         let m = motion(compliance, level, factors);
@@ -359,7 +363,7 @@ impl Engine {
         &mut self,
         system: &dyn System,
         inputs: StepInputs<'_>,
-        totals: &Totals,
+        totals: &EndSums,
     ) -> Residual {
         let momentum = self.momentum_limit();
         let mut residual = Residual {
@@ -427,7 +431,7 @@ impl Engine {
         system: &dyn System,
         state: &mut State,
         (h, end): (f64, f64),
-        totals: &Totals,
+        totals: &EndSums,
     ) -> StepReport {
         let mut certificate = Certificate::EMPTY;
         let worst = (h * totals.sums.residual())
@@ -435,8 +439,7 @@ impl Engine {
             .max(totals.jump.0);
         certificate.set(Entry::Dynamics, worst);
         self.certify_impacts(&mut certificate);
-        self.impulse.fill(0.0);
-        self.work_moving = 0.0;
+        self.clear_impulses();
         self.accumulate_impulses(h);
         let work_contact = self.work_of_reactions();
         self.work_moving += self.work_of_rheonomic_constraints();
@@ -463,7 +466,7 @@ impl Engine {
         self.energy = totals.sums.energy();
         let gain = self.energy.total() - before.total();
         certificate.set(Entry::EnergyBalance, gain - work_external - work_contact);
-        self.force_scale = self.force_scale.max(totals.sums.push());
+        self.force_scale = self.force_scale.max(totals.sums.load());
         self.momentum_scale.scale = self.momentum_scale.scale.max(totals.sums.momentum());
         self.update_bias_scale();
         self.record_streamed_openings();
@@ -496,10 +499,10 @@ impl Streaming {
             return;
         }
         self.reach = reach;
-        let room = room(reach);
+        let buffer_size = buffer_size(reach);
         let [a, b, c] = &mut self.products;
         for list in [&mut self.q, &mut self.v, &mut self.force, a, b, c] {
-            list.resize(room, 0.0);
+            list.resize(buffer_size, 0.0);
         }
         let [a, b, c, d] = &mut self.factors;
         for list in [

@@ -20,18 +20,18 @@ struct End {
     w: Vec<f64>,
 }
 
-/// Sums and maxima over all DOFs.
+/// Sums and maxima over all DOFs at the end of the step.
 #[derive(Default)]
-pub(super) struct Totals {
-    /// Of the smooth balance.
+pub(super) struct EndSums {
+    /// Residual of the balance of the smooth motion, momentum and energy.
     pub(super) sums: Sums,
-    /// Largest residuals of corrections and of jumps, alone and over `√Mᵢᵢ`.
+    /// Largest residuals of the balances of corrections and of jumps, alone and over `√Mᵢᵢ`.
     pub(super) correction: (f64, f64),
     pub(super) jump: (f64, f64),
     pub(super) fingerprint: Fingerprint,
 }
 
-impl Totals {
+impl EndSums {
     /// Largest residual of the three balances as a momentum, over `√Mᵢᵢ`; NaN where one is not finite.
     pub(super) fn residual(&self, h: f64) -> f64 {
         if !self.sums.is_finite() {
@@ -57,7 +57,7 @@ impl Engine {
             factor: 1.0,
             columns: self.compliances.smooth(&self.response),
             list: &self.streaming.all,
-            soon: &[inputs.q, inputs.v, &self.start.a, &self.start.v_dot],
+            prefetched: &[inputs.q, inputs.v, &self.start.a, &self.start.v_dot],
         };
         if let Some(mut sweep) = self.response.smooth_factors().sweep() {
             fingerprint = pass.run(
@@ -65,7 +65,7 @@ impl Engine {
                 inputs,
                 &mut x,
                 &mut free_accelerations,
-                |rows, wide, force| {
+                |dofs, wide, force| {
                     let (q, v) = (&mut q[..wide.len()], &mut v[..wide.len()]);
                     let start = (&self.start.a[wide.clone()], &self.start.v_dot[wide.clone()]);
                     let state = (&inputs.q[wide.clone()], &inputs.v[wide.clone()]);
@@ -76,7 +76,7 @@ impl Engine {
                         q,
                         v: if damped { v } else { &[] },
                     };
-                    inputs.local.force_rows(at, rows, force);
+                    inputs.local.force_rows(at, dofs, force);
                 },
             );
         }
@@ -88,7 +88,7 @@ impl Engine {
     }
 
     /// The backward pass: the end of the step in `trial`, its residuals and energies.
-    pub(super) fn backward(&mut self, inputs: StepInputs<'_>) -> Totals {
+    pub(super) fn backward(&mut self, inputs: StepInputs<'_>) -> EndSums {
         let has_impulses = self.column_factors(inputs.h);
         let t = &mut self.trial;
         let take = std::mem::take::<Vec<f64>>;
@@ -101,9 +101,9 @@ impl Engine {
             w: take(&mut t.w),
         };
         let mut jump_ranges = std::mem::take(&mut self.streaming.jump_ranges);
-        for rows in jump_ranges.drain(..) {
-            end.u[rows.clone()].fill(0.0);
-            end.w[rows].fill(0.0);
+        for dofs in jump_ranges.drain(..) {
+            end.u[dofs.clone()].fill(0.0);
+            end.w[dofs].fill(0.0);
         }
         let products = std::mem::take(&mut self.streaming.products);
         let force = std::mem::take(&mut self.streaming.force);
@@ -117,7 +117,7 @@ impl Engine {
             jump_ranges,
             products,
             force,
-            totals: Totals::default(),
+            totals: EndSums::default(),
         };
         if let Some(mut sweep) = self.response.smooth_factors().sweep() {
             backward_pass(&mut sweep, size, &self.streaming.weight_runs, &mut pass);
@@ -160,40 +160,40 @@ impl Engine {
     }
 
     /// Adds the columns in a range of DOFs; returns the part of it where `U` or `W` may be nonzero.
-    fn add_column_range(&self, rows: &Range<usize>, end: &mut End) -> Range<usize> {
+    fn add_column_range(&self, dofs: &Range<usize>, end: &mut End) -> Range<usize> {
         let (r, c) = (&self.streaming, &self.compliances);
         let [smooth, mass, u, w] = &r.factors;
-        let x = &mut end.v_dot[rows.clone()];
-        add_columns(c.smooth(&self.response), &r.all, rows, smooth, x);
-        let mut hull = rows.end..rows.start;
+        let x = &mut end.v_dot[dofs.clone()];
+        add_columns(c.smooth(&self.response), &r.all, dofs, smooth, x);
+        let mut hull = dofs.end..dofs.start;
         if self.settings.formulation.has_jumps() {
             for (first, part) in r.all.iter().filter_map(|&j| c.mass.column(j)) {
-                let (first, last) = (first.max(rows.start), (first + part.len()).min(rows.end));
+                let (first, last) = (first.max(dofs.start), (first + part.len()).min(dofs.end));
                 if first < last {
                     hull = hull.start.min(first)..hull.end.max(last);
                 }
             }
         }
         if hull.is_empty() {
-            return rows.start..rows.start;
+            return dofs.start..dofs.start;
         }
-        add_columns(&c.mass, &r.all, rows, mass, x);
-        add_columns(&c.mass, &r.all, rows, u, &mut end.u[rows.clone()]);
-        add_columns(&c.mass, &r.all, rows, w, &mut end.w[rows.clone()]);
+        add_columns(&c.mass, &r.all, dofs, mass, x);
+        add_columns(&c.mass, &r.all, dofs, u, &mut end.u[dofs.clone()]);
+        add_columns(&c.mass, &r.all, dofs, w, &mut end.w[dofs.clone()]);
         hull
     }
 
     /// Subtracts `Σ z_j G_j` in a range of DOFs.
     #[inline]
-    fn subtract_reactions(&self, z: &[f64], rows: &Range<usize>, out: &mut [f64]) {
+    fn subtract_reactions(&self, z: &[f64], dofs: &Range<usize>, out: &mut [f64]) {
         let gradient = self.rows.gradient();
         for (j, &z) in z.iter().enumerate() {
             if z == 0.0 {
                 continue;
             }
             for (&k, g) in gradient.cols(j).iter().zip(gradient.values(j)) {
-                if rows.contains(&k) {
-                    out[k - rows.start] -= z * g;
+                if dofs.contains(&k) {
+                    out[k - dofs.start] -= z * g;
                 }
             }
         }
@@ -212,27 +212,27 @@ struct Backward<'a> {
     jump_ranges: Vec<Range<usize>>,
     products: [Vec<f64>; 3],
     force: Vec<f64>,
-    totals: Totals,
+    totals: EndSums,
 }
 
 impl Backward<'_> {
     /// Acceleration, position and velocity at the end.
     #[inline]
-    fn advance_rows<const WITH_JUMPS: bool>(&mut self, rows: Range<usize>) {
+    fn advance_rows<const WITH_JUMPS: bool>(&mut self, dofs: Range<usize>) {
         let (start, end, predictor) = (&self.engine.start, &mut self.end, &self.predictor);
-        let count = rows.len();
-        let q = &self.inputs.q[rows.clone()][..count];
-        let v = &self.inputs.v[rows.clone()][..count];
+        let count = dofs.len();
+        let q = &self.inputs.q[dofs.clone()][..count];
+        let v = &self.inputs.v[dofs.clone()][..count];
         let (a, x) = (
-            &start.a[rows.clone()][..count],
-            &start.v_dot[rows.clone()][..count],
+            &start.a[dofs.clone()][..count],
+            &start.v_dot[dofs.clone()][..count],
         );
-        let x_end = &end.v_dot[rows.clone()][..count];
-        let a_end = &mut end.a[rows.clone()][..count];
-        let q_end = &mut end.q[rows.clone()][..count];
-        let v_end = &mut end.v[rows.clone()][..count];
+        let x_end = &end.v_dot[dofs.clone()][..count];
+        let a_end = &mut end.a[dofs.clone()][..count];
+        let q_end = &mut end.q[dofs.clone()][..count];
+        let v_end = &mut end.v[dofs.clone()][..count];
         let (u, w) = if WITH_JUMPS {
-            (&end.u[rows.clone()][..count], &end.w[rows][..count])
+            (&end.u[dofs.clone()][..count], &end.w[dofs][..count])
         } else {
             (&[][..], &[][..])
         };
@@ -248,13 +248,13 @@ impl Backward<'_> {
         }
     }
 
-    /// The part of `rows` in which corrections or jumps, or those of neighbours, may be nonzero.
-    fn jump_part(&self, rows: &Range<usize>) -> Range<usize> {
+    /// The part of `dofs` in which corrections or jumps, or those of neighbours, may be nonzero.
+    fn jump_part(&self, dofs: &Range<usize>) -> Range<usize> {
         let (reach, n) = (self.engine.streaming.reach, self.end.v_dot.len());
         let latest = self.jump_ranges.iter().rev().take(4 + 2 * reach / PIECE);
-        latest.fold(rows.end..rows.start, |all, range| {
+        latest.fold(dofs.end..dofs.start, |all, range| {
             let near = widened(range, reach, n);
-            let (first, last) = (near.start.max(rows.start), near.end.min(rows.end));
+            let (first, last) = (near.start.max(dofs.start), near.end.min(dofs.end));
             if first < last {
                 all.start.min(first)..all.end.max(last)
             } else {
@@ -268,7 +268,7 @@ impl BackwardPass for Backward<'_> {
     #[inline]
     fn substitute(&mut self, sweep: &mut Sweep<'_>, stage: usize) {
         let (start, inputs, end) = (&self.engine.start, &self.inputs, &mut self.end);
-        let soon = [
+        let prefetched = [
             inputs.q,
             inputs.v,
             &start.a,
@@ -277,18 +277,18 @@ impl BackwardPass for Backward<'_> {
             &end.v,
             &end.a,
         ];
-        sweep.outward(stage, &mut end.v_dot, &soon);
+        sweep.outward(stage, &mut end.v_dot, &prefetched);
     }
 
     #[inline]
-    fn advance(&mut self, rows: Range<usize>) {
+    fn advance(&mut self, dofs: Range<usize>) {
         let hull = if self.has_impulses {
-            self.engine.add_column_range(&rows, &mut self.end)
+            self.engine.add_column_range(&dofs, &mut self.end)
         } else {
-            rows.start..rows.start
+            dofs.start..dofs.start
         };
-        self.advance_rows::<false>(rows.start..hull.start);
-        self.advance_rows::<false>(hull.end..rows.end);
+        self.advance_rows::<false>(dofs.start..hull.start);
+        self.advance_rows::<false>(hull.end..dofs.end);
         if !hull.is_empty() {
             self.advance_rows::<true>(hull.clone());
             self.jump_ranges.push(hull);
@@ -296,12 +296,12 @@ impl BackwardPass for Backward<'_> {
         let end = &self.end;
         self.totals
             .fingerprint
-            .take_all(&end.q[rows.clone()], &end.v[rows]);
+            .take_all(&end.q[dofs.clone()], &end.v[dofs]);
     }
 
     #[inline]
-    fn certify(&mut self, rows: Range<usize>) {
-        let jump_ranges = self.jump_part(&rows);
+    fn certify(&mut self, dofs: Range<usize>) {
+        let jump_ranges = self.jump_part(&dofs);
         let Self {
             engine,
             inputs,
@@ -310,7 +310,7 @@ impl BackwardPass for Backward<'_> {
             totals,
             ..
         } = self;
-        let count = rows.len();
+        let count = dofs.len();
         let [first, second, extra] = products;
         let (mx, mv) = (&mut first[..count], &mut second[..count]);
         let mass = &engine.tangent.mass;
@@ -332,28 +332,28 @@ impl BackwardPass for Backward<'_> {
                 totals.sums.include_finite(sum);
             }
         }
-        mass.rows_times(rows.clone(), (0, &end.v_dot), mx);
-        engine.subtract_reactions(&engine.trial.lambda, &rows, mx);
-        mass.rows_times(rows.clone(), (0, &end.v), mv);
+        mass.rows_times(dofs.clone(), (0, &end.v_dot), mx);
+        engine.subtract_reactions(&engine.trial.lambda, &dofs, mx);
+        mass.rows_times(dofs.clone(), (0, &end.v), mv);
         let at = full_window(inputs.end, &end.q, &end.v);
         let force = &mut self.force[..count];
-        inputs.local.force_rows(at, rows.clone(), force);
+        inputs.local.force_rows(at, dofs.clone(), force);
         let slices = Slices {
             mx,
             mv,
             force,
-            v: &end.v[rows.clone()],
+            v: &end.v[dofs.clone()],
         };
         if engine.streaming.subtracts_round_off {
             let floor = &mut extra[..count];
             let stiffness = &engine.tangent.stiffness;
-            stiffness.rows_times_absolute(rows.clone(), (0, &end.q), floor);
-            let of = (&*floor, &weights[rows.clone()]);
+            stiffness.rows_times_absolute(dofs.clone(), (0, &end.q), floor);
+            let of = (&*floor, &weights[dofs.clone()]);
             totals.sums.include_above::<false>(&slices, of, inputs.h);
         }
-        let even = Weights::of(&engine.streaming.weight_runs, weights, &rows);
-        totals.sums.include::<false>(&slices, even, inputs.h);
-        totals.sums.potential += inputs.local.potential_rows(at, rows);
+        let weights = Weights::of(&engine.streaming.weight_runs, weights, &dofs);
+        totals.sums.include::<false>(&slices, weights, inputs.h);
+        totals.sums.potential += inputs.local.potential_rows(at, dofs);
     }
 }
 
@@ -381,8 +381,8 @@ impl Predictor {
     pub(super) fn motion(&self, v: f64, a: f64, a_end: f64) -> (f64, f64) {
         let (h, c) = (self.h, &self.coefficients);
         (
-            h * v + h * h * c.double_mean(a, a_end),
-            v + h * c.mean(a, a_end),
+            h * v + h * h * c.newmark_position(a, a_end),
+            v + h * c.newmark_velocity(a, a_end),
         )
     }
 

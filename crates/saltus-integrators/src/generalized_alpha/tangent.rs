@@ -6,7 +6,7 @@ use saltus_linear::{MatrixSink, SquareMatrix};
 /// Curvature of constraints below this fraction of the mass is left out of a correction.
 const NEGLIGIBLE: f64 = 1e-12;
 
-/// Derivatives along the motion of the step, with the tangent of the retraction in them.
+/// Derivatives of the three balances with respect to `ξ` and `v`; those with respect to `ξ` include the tangent of the retraction.
 #[derive(Debug)]
 pub(super) struct Tangent {
     pub(super) mass: SquareMatrix, // M
@@ -19,10 +19,10 @@ pub(super) struct Tangent {
     pub(super) correction: SquareMatrix, // Gₚ = D(M U − Gᵀν)
     pub(super) jump: SquareMatrix,       // Gᵥ = D(M W − GᵀΛ)
     pub(super) retraction_tangent: SquareMatrix, // T of the retraction
-    pub(super) is_flat: bool,
-    pub(super) damped: bool,
-    pub(super) stiff: bool,
-    pub(super) has_jump_tangent: bool,       // Gᵥ ≠ 0
+    pub(super) is_flat: bool,            // q ⊕ ξ = q + ξ, T = 1
+    pub(super) damped: bool,             // C ≠ 0
+    pub(super) stiff: bool,              // K ≠ 0
+    pub(super) has_jump_tangent: bool,   // Gᵥ ≠ 0
     pub(super) has_correction_tangent: bool, // Gₚ ≠ 0
 }
 

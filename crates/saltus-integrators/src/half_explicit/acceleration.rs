@@ -2,7 +2,7 @@
 
 use super::HalfExplicit;
 use crate::integrator::{StepError, StepReport};
-use crate::kit::{Active, Duration, Row, Stage};
+use crate::kit::{Active, Duration, EvaluationPoint, Row};
 use saltus_linear::axpy;
 use saltus_system::{State, System};
 
@@ -27,8 +27,8 @@ impl HalfExplicit {
         }
         step.end.retract(system, &step.start, &step.xi, end);
         step.end.v.copy_from_slice(&self.v1);
-        step.end.place_dynamics(system, super::NAME)?;
-        step.end.place_rows(system);
+        step.end.evaluate_dynamics(system, super::NAME)?;
+        step.end.evaluate_rows(system);
         self.a1.copy_from_slice(&step.end.force);
         step.end.mass.solve(&mut self.a1);
         if self.closes(&self.step.end) {
@@ -65,7 +65,7 @@ impl HalfExplicit {
             ..
         } = self;
         let free: &[f64] = if at_start { a0 } else { a1 };
-        let stage: &Stage = if at_start { &step.start } else { &step.end };
+        let stage: &EvaluationPoint = if at_start { &step.start } else { &step.end };
         let bias = |row: Row| stage.bias(row);
         let stages = (stage, stage);
         let duration = Duration::Force;
@@ -87,13 +87,13 @@ impl HalfExplicit {
         }
         step.reactions.add(problem, 0.5 * h);
         step.reactions
-            .prove_forces(problem, stage, (free, full), 0.5 * h);
+            .include_force_residuals(problem, stage, (free, full), 0.5 * h);
         Ok(())
     }
 }
 
 /// The contacts that are closed at `stage` and do not open: in a step of `h` \[s\] their gap stays below `epsilon` \[m\].
-fn activate_touching(active: &mut Active, stage: &Stage, epsilon: f64, h: f64) {
+fn activate_touching(active: &mut Active, stage: &EvaluationPoint, epsilon: f64, h: f64) {
     active.clear();
     let set = &stage.contacts;
     active.extend(

@@ -30,8 +30,8 @@ pub use options::{ButcherTableau, HalfExplicitOptions, Method};
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{Integrator, StepError, StepReport};
 use crate::kit::{
-    Active, CorridorScheme, Duration, Row, Stage, Step, StepProblem, integrator, refuse_friction,
-    restitution,
+    Active, Duration, EvaluationPoint, KitScheme, Row, Step, StepProblem, integrator,
+    refuse_friction, restitution,
 };
 use crate::scheme::OptionsError;
 use runge_kutta::RungeKutta;
@@ -46,7 +46,7 @@ struct HalfExplicit {
     step: Step,
     problem: StepProblem,
     /// Where the directions are predicted.
-    predicted: Stage,
+    predicted: EvaluationPoint,
     active: Active,
     a0: Vec<f64>,       // M⁻¹ f at the start (nv)
     a1: Vec<f64>,       // at the end (nv)
@@ -71,7 +71,7 @@ pub(crate) fn build(options: &HalfExplicitOptions) -> Result<Box<dyn Integrator>
     Ok(integrator::<HalfExplicit>(options))
 }
 
-impl CorridorScheme for HalfExplicit {
+impl KitScheme for HalfExplicit {
     const NAME: &'static str = NAME;
     type Options = HalfExplicitOptions;
 
@@ -106,7 +106,7 @@ impl CorridorScheme for HalfExplicit {
         let report = step.initial_report(system, h);
         let active = Vec::with_capacity(step.start.contacts.len());
         let scheme = Self {
-            predicted: Stage::new(system),
+            predicted: EvaluationPoint::new(system),
             problem: StepProblem::default(),
             active,
             a0,
@@ -174,7 +174,7 @@ impl CorridorScheme for HalfExplicit {
 
 impl HalfExplicit {
     /// The contacts of the step that are closed at `stage`.
-    fn activate_closed(active: &mut Active, stage: &Stage, epsilon: f64) {
+    fn activate_closed(active: &mut Active, stage: &EvaluationPoint, epsilon: f64) {
         let gaps = stage.contacts.gap.iter().enumerate();
         active.clear();
         active.extend(gaps.filter(|(_, gap)| **gap <= epsilon).map(|(i, _)| i));
@@ -182,7 +182,7 @@ impl HalfExplicit {
 
     /// Whether a contact hits in the step: it is open at the start and closed at `stage`, or the motion begins with it closed and
     /// approaching.
-    fn closes(&self, stage: &Stage) -> bool {
+    fn closes(&self, stage: &EvaluationPoint) -> bool {
         let (start, epsilon) = (&self.step.start, self.step.epsilon);
         let set = &start.contacts;
         let fastest = max_abs(&start.v);
@@ -264,6 +264,6 @@ impl HalfExplicit {
 }
 
 /// The offset of the rows of a problem at velocity level: their own rate.
-fn rate(stage: &Stage) -> impl Fn(Row) -> f64 + '_ {
+fn rate(stage: &EvaluationPoint) -> impl Fn(Row) -> f64 + '_ {
     |row| stage.rate(row)
 }

@@ -3,7 +3,7 @@
 use super::HalfExplicit;
 use super::tableaux::Tableau;
 use crate::integrator::{StepError, StepReport};
-use crate::kit::{Duration, Stage, TangentRate, combine};
+use crate::kit::{Duration, EvaluationPoint, TangentRate, combine};
 use saltus_linear::{Dense, axpy};
 use saltus_system::{State, System};
 
@@ -11,7 +11,7 @@ use saltus_system::{State, System};
 #[derive(Debug)]
 pub(super) struct RungeKutta {
     tableau: Tableau,
-    stages: Vec<Stage>,
+    stages: Vec<EvaluationPoint>,
     free: Dense,     // M⁻¹ f of each stage (stages × nv)
     full: Dense,     // the same with reactions (stages × nv)
     velocity: Dense, // rate of the tangent ξ: T(ξ)⁻¹ v (stages × nv)
@@ -22,7 +22,7 @@ impl RungeKutta {
     pub(super) fn new(system: &dyn System, tableau: Tableau) -> Self {
         let (s, nv) = (tableau.stages(), system.dims().nv);
         Self {
-            stages: (1..s).map(|_| Stage::new(system)).collect(),
+            stages: (1..s).map(|_| EvaluationPoint::new(system)).collect(),
             free: Dense::zeros(s, nv),
             full: Dense::zeros(s, nv),
             velocity: Dense::zeros(s, nv),
@@ -70,8 +70,8 @@ impl HalfExplicit {
         self.free_velocity(rk, state, last, h);
         let step = &mut self.step;
         step.end.v.copy_from_slice(&self.v_free);
-        step.end.place(system, super::NAME)?;
-        step.end.place_laws(system);
+        step.end.evaluate(system, super::NAME)?;
+        step.end.evaluate_laws(system);
         if self.closes(&self.step.end) {
             combine(&rk.free, rk.tableau.row(last), h, &mut self.v_free);
             axpy(1.0, &state.v, &mut self.v_free);
@@ -144,8 +144,8 @@ impl HalfExplicit {
             state.t + h * rk.tableau.c(l + 1),
         );
         next.v.copy_from_slice(v_free);
-        next.place(system, super::NAME)?;
-        next.place_laws(system);
+        next.evaluate(system, super::NAME)?;
+        next.evaluate_laws(system);
         let weight = h * rk.tableau.row(l)[l];
         let forces = before.last().unwrap_or(&step.start);
         let time = Duration::Time(weight);

@@ -84,8 +84,8 @@ impl HalfExplicit {
         predicted.take_contacts(&step.start);
         predicted.retract(system, &step.start, &step.xi, step.start.t + h);
         predicted.v.copy_from_slice(&self.v_free);
-        predicted.place_rows(system);
-        predicted.place_laws(system);
+        predicted.evaluate_rows(system);
+        predicted.evaluate_laws(system);
     }
 
     /// Velocity of the first stage: the laws of the active contacts in the predicted directions (eqs. 65, 69, 70).
@@ -129,9 +129,9 @@ impl HalfExplicit {
         }
         step.end.retract(system, &step.start, &step.xi, end);
         step.end.v.copy_from_slice(&self.v1);
-        step.end.place_dynamics(system, super::NAME)?;
-        step.end.place_rows(system);
-        step.end.place_laws(system);
+        step.end.evaluate_dynamics(system, super::NAME)?;
+        step.end.evaluate_rows(system);
+        step.end.evaluate_laws(system);
         self.a1.copy_from_slice(&step.end.force);
         step.end.mass.solve(&mut self.a1);
         for i in 0..self.v_free.len() {

@@ -7,7 +7,9 @@
 use super::NAME;
 use super::options::HigherOrderOptions;
 use crate::integrator::StepError;
-use crate::kit::{Duration, MomentumScale, Row, Stage, Step, StepProblem, Works, restitution};
+use crate::kit::{
+    Duration, EvaluationPoint, MomentumScale, Row, Step, StepProblem, Works, restitution,
+};
 use saltus_linear::{SquareMatrix, axpy, dot, max_abs};
 use saltus_system::{Point, System};
 
@@ -15,7 +17,7 @@ use saltus_system::{Point, System};
 #[derive(Debug)]
 pub(super) struct Bracket {
     /// The middle, where everything is evaluated.
-    pub(super) middle: Stage,
+    pub(super) middle: EvaluationPoint,
     stiffness: SquareMatrix,
     damping: SquareMatrix,
     iteration: SquareMatrix,
@@ -44,7 +46,7 @@ impl Bracket {
         let matrix = || SquareMatrix::new(nv);
         let zeros = || vec![0.0; nv];
         Self {
-            middle: Stage::new(system),
+            middle: EvaluationPoint::new(system),
             stiffness: matrix(),
             damping: matrix(),
             iteration: matrix(),
@@ -65,14 +67,14 @@ impl Bracket {
         system: &dyn System,
         (step, problem): (&mut Step, &mut StepProblem),
         scale: &MomentumScale,
-        (at, active): (&mut Stage, &[usize]),
+        (at, active): (&mut EvaluationPoint, &[usize]),
         eta: f64,
         options: &HigherOrderOptions,
     ) -> Result<BracketTotals, StepError> {
         self.v.copy_from_slice(&at.v);
         let mut iterations = 0;
         loop {
-            self.place(system, at, eta)?;
+            self.evaluate(system, at, eta)?;
             if iterations > 0 && self.is_solved(problem, scale, at, options.tolerance) {
                 break;
             }
@@ -86,7 +88,12 @@ impl Bracket {
     }
 
     /// Everything at the middle that belongs to the present `v⁺`, and the residual.
-    fn place(&mut self, system: &dyn System, at: &Stage, eta: f64) -> Result<(), StepError> {
+    fn evaluate(
+        &mut self,
+        system: &dyn System,
+        at: &EvaluationPoint,
+        eta: f64,
+    ) -> Result<(), StepError> {
         let middle = &mut self.middle;
         for i in 0..self.v.len() {
             middle.v[i] = 0.5 * (at.v[i] + self.v[i]);
@@ -94,7 +101,7 @@ impl Bracket {
             self.work[i] = self.v[i] - at.v[i];
         }
         middle.retract(system, at, &self.xi, at.t + 0.5 * eta);
-        middle.place(system, NAME)?;
+        middle.evaluate(system, NAME)?;
         middle.evaluate_force(system)?;
         middle.mass.apply(&self.work, &mut self.residual);
         axpy(-eta, &middle.force, &mut self.residual);
@@ -105,7 +112,7 @@ impl Bracket {
         &mut self,
         problem: &StepProblem,
         scale: &MomentumScale,
-        at: &Stage,
+        at: &EvaluationPoint,
         tolerance: f64,
     ) -> bool {
         self.work.copy_from_slice(&self.residual);
@@ -130,7 +137,7 @@ impl Bracket {
         &mut self,
         system: &dyn System,
         (step, problem): (&mut Step, &mut StepProblem),
-        (at, active): (&Stage, &[usize]),
+        (at, active): (&EvaluationPoint, &[usize]),
         eta: f64,
     ) -> Result<(), StepError> {
         let middle = &self.middle;
@@ -182,13 +189,14 @@ impl Bracket {
         &mut self,
         system: &dyn System,
         (step, problem): (&mut Step, &mut StepProblem),
-        (at, active): (&mut Stage, &[usize]),
+        (at, active): (&mut EvaluationPoint, &[usize]),
         eta: f64,
         iterations: u32,
     ) -> BracketTotals {
         let middle = &mut self.middle;
         step.reactions.add(problem, 1.0);
-        step.reactions.prove(problem, middle, &self.v);
+        step.reactions
+            .include_law_residuals(problem, middle, &self.v);
         step.reactions
             .include_momentum_residual(max_abs(&self.work));
         problem.respond_without_constraints(&mut step.jump);

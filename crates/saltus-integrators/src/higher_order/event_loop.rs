@@ -10,7 +10,8 @@ use super::stages::{Piece, Stages, noise, note_opening, pressed, speed_noise};
 use crate::certificate::Entry;
 use crate::integrator::{ContactState, Event, EventKind, StepError, StepReport};
 use crate::kit::{
-    MomentumScale, Row, Stage, Step, StepProblem, Works, energy_at, normal_event, not_finite,
+    EvaluationPoint, MomentumScale, Row, Step, StepProblem, Works, energy_at, normal_event,
+    not_finite,
 };
 use saltus_linear::{axpy, max_abs};
 use saltus_system::{ContactId, State, System};
@@ -42,7 +43,7 @@ pub(super) struct EventLoop {
     bracket: Bracket,
     projection: Projection,
     /// Where the rest of the step begins.
-    at: Stage,
+    at: EvaluationPoint,
     /// The last attempt, and the longest one without an event.
     trial: Piece,
     lower: Piece,
@@ -98,7 +99,7 @@ impl EventLoop {
             problem: StepProblem::default(),
             bracket: Bracket::new(system),
             projection: Projection::default(),
-            at: Stage::new(system),
+            at: EvaluationPoint::new(system),
             trial: Piece::new(system),
             lower: Piece::new(system),
             closed: list(),
@@ -160,7 +161,7 @@ impl EventLoop {
         at.t = start.t;
         at.q.copy_from_slice(&start.q);
         at.v.copy_from_slice(&start.v);
-        at.place(system, NAME)?;
+        at.evaluate(system, NAME)?;
         self.stages.take_contacts(start);
         self.trial.take_contacts(start);
         self.lower.take_contacts(start);
@@ -321,7 +322,7 @@ impl EventLoop {
             ..
         } = self;
         let end = &mut trial.end;
-        end.place_mass(system, NAME)?;
+        end.factor_mass(system, NAME)?;
         pressed(system, (step, problem), end, closed, (free, force))?;
         for (row, force_of_row) in problem.impulses() {
             if let Row::Normal(contact, r) = row {
@@ -382,7 +383,7 @@ impl EventLoop {
         }
         piece.end.t = self.at.t + h;
         std::mem::swap(&mut self.at, &mut piece.end);
-        self.at.place_mass(system, NAME)?;
+        self.at.factor_mass(system, NAME)?;
         self.projection
             .apply(system, &self.step, &mut self.at, &self.closed)
     }
@@ -417,7 +418,7 @@ impl EventLoop {
         totals.redundant = totals.redundant.max(self.problem.redundant);
         self.counts.events += 1;
         self.counts.widest = self.counts.widest.max(eta);
-        self.at.place(system, NAME)?;
+        self.at.evaluate(system, NAME)?;
 
         self.was_closed.clone_from(&self.closed);
         self.velocity.clone_from(&self.bracket.after);

@@ -2,7 +2,7 @@
 
 use super::stages::{Piece, Stages, noise, note_opening};
 use crate::integrator::StepError;
-use crate::kit::{Duration, Row, Stage, Step, StepProblem};
+use crate::kit::{Duration, EvaluationPoint, Row, Step, StepProblem};
 use saltus_system::System;
 
 /// One step of length `h` from `at` with the contacts `closed`; `free` is overwritten.
@@ -11,15 +11,15 @@ pub(super) fn solve(
     step: &mut Step,
     problem: &mut StepProblem,
     stages: &mut Stages,
-    (at, closed): (&Stage, &[usize]),
+    (at, closed): (&EvaluationPoint, &[usize]),
     h: f64,
     (piece, free): (&mut Piece, &mut Vec<f64>),
 ) -> Result<(), StepError> {
     stages.open(piece);
     for i in 0..stages.nodes.len() {
         let share = h * stages.tableau.b()[i];
-        stages.place_velocity(system, at, i, h)?;
-        stages.place_position(system, at, i, h)?;
+        stages.evaluate_velocity(system, at, i, h)?;
+        stages.evaluate_position(system, at, i, h)?;
         let (node, a) = (&mut stages.nodes[i], stages.acceleration.row_mut(i));
         a.copy_from_slice(&node.force);
         node.mass.solve(a);
@@ -37,7 +37,7 @@ pub(super) fn solve(
         problem.solve(system, reactions, node, node.t)?;
         free.copy_from_slice(a);
         problem.respond(a);
-        reactions.prove_forces(problem, node, (free, a), share.abs());
+        reactions.include_force_residuals(problem, node, (free, a), share.abs());
         piece.redundant = piece.redundant.max(problem.redundant);
         for (row, force) in problem.impulses() {
             piece.add(node, row, force, share);

@@ -12,7 +12,7 @@ use super::NAME;
 use super::options::HigherOrderOptions;
 use super::stages::{Piece, Stages, noise, note_opening};
 use crate::integrator::StepError;
-use crate::kit::{MomentumScale, Row, Stage, Step};
+use crate::kit::{EvaluationPoint, MomentumScale, Row, Step};
 use crate::one_step::OneStep;
 use crate::round_off;
 use saltus_linear::{RowCollector, Shifted, SquareMatrix, axpy, max_abs};
@@ -34,7 +34,7 @@ pub(super) struct Implicit {
     iteration: SquareMatrix,     // J of all stages (s nv × s nv)
     /// Step length that the factored matrix of a time-invariant system without contacts belongs to.
     factored_for: f64,
-    /// Stage and row of each multiplier: bilateral rows of all stages first.
+    /// EvaluationPoint and row of each multiplier: bilateral rows of all stages first.
     list: Vec<(usize, Row)>,
     /// Directions of the forces, and derivatives of the accelerations of the rows (multipliers × s nv).
     forces: RowCollector,
@@ -86,7 +86,7 @@ impl Implicit {
         system: &dyn System,
         step: &Step,
         (stages, scale, guess): (&mut Stages, &mut MomentumScale, &[f64]),
-        (at, closed): (&mut Stage, &[usize]),
+        (at, closed): (&mut EvaluationPoint, &[usize]),
         (h, options): (f64, &HigherOrderOptions),
         piece: &mut Piece,
     ) -> Result<u32, StepError> {
@@ -97,10 +97,10 @@ impl Implicit {
         loop {
             stages.tangent_change = 0.0;
             for i in 0..stages.nodes.len() {
-                stages.place_velocity(system, at, i, h)?;
+                stages.evaluate_velocity(system, at, i, h)?;
             }
             for i in 0..stages.nodes.len() {
-                stages.place_position(system, at, i, h)?;
+                stages.evaluate_position(system, at, i, h)?;
             }
             if iterations == 0 {
                 for stage in &stages.nodes {
@@ -129,7 +129,7 @@ impl Implicit {
         Ok(iterations)
     }
 
-    fn list_rows(&mut self, step: &Step, stages: &Stages, at: &Stage, closed: &[usize]) {
+    fn list_rows(&mut self, step: &Step, stages: &Stages, at: &EvaluationPoint, closed: &[usize]) {
         self.list.clear();
         let s = stages.nodes.len();
         for i in 0..s {
@@ -154,7 +154,7 @@ impl Implicit {
         &mut self,
         system: &dyn System,
         (stages, guess): (&mut Stages, &[f64]),
-        at: &mut Stage,
+        at: &mut EvaluationPoint,
     ) -> Result<(), StepError> {
         at.evaluate_force(system)?;
         self.free.copy_from_slice(&at.force);
@@ -496,7 +496,7 @@ impl Implicit {
         let ng = step.dims.ng * stages.nodes.len();
         let name = |&(i, row): &(usize, Row)| match row {
             Row::Normal(contact, _) => names.contact(stages.nodes[i].contacts.id[contact]),
-            Row::Bilateral(r) | Row::Friction(r) | Row::Tangent(r, _) => {
+            Row::Bilateral(r) | Row::JointFriction(r) | Row::Tangent(r, _) => {
                 names.bilateral.get(r).cloned().unwrap_or_default()
             }
         };

@@ -3,7 +3,7 @@
 use super::NAME;
 use super::stages::speed_noise;
 use crate::integrator::StepError;
-use crate::kit::{Row, Stage, Step};
+use crate::kit::{EvaluationPoint, Row, Step};
 use crate::one_step::OneStep;
 use saltus_linear::max_abs;
 use saltus_system::System;
@@ -27,7 +27,7 @@ impl Projection {
         &mut self,
         system: &dyn System,
         step: &Step,
-        at: &mut Stage,
+        at: &mut EvaluationPoint,
         closed: &[usize],
     ) -> Result<(), StepError> {
         self.rows.clear();
@@ -46,7 +46,7 @@ impl Projection {
         &mut self,
         system: &dyn System,
         step: &Step,
-        at: &mut Stage,
+        at: &mut EvaluationPoint,
     ) -> Result<(), StepError> {
         let round_off = 4.0 * f64::EPSILON * max_abs(&at.q);
         let mut before = f64::INFINITY;
@@ -57,7 +57,7 @@ impl Projection {
             let value = |gap: &[f64], row: Row| match row {
                 Row::Bilateral(i) => gap[i],
                 Row::Normal(i, _) => gaps[i],
-                Row::Tangent(..) | Row::Friction(_) => 0.0,
+                Row::Tangent(..) | Row::JointFriction(_) => 0.0,
             };
             let worst = self.rows.iter().map(|row| value(&self.gap, *row).abs());
             let worst = worst.fold(0.0, f64::max);
@@ -76,7 +76,7 @@ impl Projection {
             let m = self.rows.len();
             self.one_step.add_response(0..m, &self.z, &mut self.xi);
             system.retract(&mut at.q, &self.xi);
-            at.place(system, NAME)?;
+            at.evaluate(system, NAME)?;
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ impl Projection {
         &mut self,
         system: &dyn System,
         step: &Step,
-        at: &mut Stage,
+        at: &mut EvaluationPoint,
     ) -> Result<(), StepError> {
         let moves = |row: &Row| {
             let noise = 1e-2 * speed_noise(step, at, *row);
@@ -104,14 +104,14 @@ impl Projection {
         Ok(())
     }
 
-    fn condense(&mut self, at: &Stage) {
+    fn condense(&mut self, at: &EvaluationPoint) {
         let rows = &self.rows;
         let of = |i: usize| at.row(rows[i]);
         self.one_step
             .condense(rows.len(), at.v.len(), &at.mass, &of, &of);
     }
 
-    fn solve(&mut self, system: &dyn System, at: &Stage) -> Result<(), StepError> {
+    fn solve(&mut self, system: &dyn System, at: &EvaluationPoint) -> Result<(), StepError> {
         let m = self.rows.len();
         self.z.clear();
         self.z.resize(m, 0.0);
@@ -123,7 +123,7 @@ impl Projection {
         let name = |row: &Row| match row {
             Row::Bilateral(i) => names.bilateral.get(*i).cloned().unwrap_or_default(),
             Row::Normal(i, _) => names.contact(at.contacts.id[*i]),
-            Row::Tangent(..) | Row::Friction(_) => String::new(),
+            Row::Tangent(..) | Row::JointFriction(_) => String::new(),
         };
         let rows: Vec<String> = self.rows.iter().map(name).collect();
         let (worst, _) = self.one_step.worst(m, &self.z);

@@ -3,7 +3,7 @@
 use super::NAME;
 use super::tableaux::Tableau;
 use crate::integrator::StepError;
-use crate::kit::{Duration, Row, Stage, Step, StepProblem, TangentRate, Works, combine};
+use crate::kit::{Duration, EvaluationPoint, Row, Step, StepProblem, TangentRate, Works, combine};
 use saltus_linear::{Dense, axpy, dot, max_abs};
 use saltus_system::System;
 
@@ -11,7 +11,7 @@ use saltus_system::System;
 #[derive(Debug)]
 pub(super) struct Piece {
     /// Its end, with rows and contacts.
-    pub(super) end: Stage,
+    pub(super) end: EvaluationPoint,
     /// Tangent from its start to its end (nv).
     pub(super) xi: Vec<f64>,
     pub(super) bilateral: Vec<f64>, // impulses [N·s] (ng)
@@ -29,7 +29,7 @@ impl Piece {
     pub(super) fn new(system: &dyn System) -> Self {
         let dims = system.dims();
         Self {
-            end: Stage::new(system),
+            end: EvaluationPoint::new(system),
             xi: vec![0.0; dims.nv],
             bilateral: vec![0.0; dims.ng],
             row: Vec::new(),
@@ -41,7 +41,7 @@ impl Piece {
     }
 
     /// Takes over the contacts of a step.
-    pub(super) fn take_contacts(&mut self, of: &Stage) {
+    pub(super) fn take_contacts(&mut self, of: &EvaluationPoint) {
         self.end.take_contacts(of);
         self.row.reserve(of.contacts.rate.len());
         self.opening.reserve(of.contacts.len());
@@ -59,12 +59,12 @@ impl Piece {
     }
 
     /// A row has the force `force` over the time `weight` \[s\] at `stage`.
-    pub(super) fn add(&mut self, stage: &Stage, row: Row, force: f64, weight: f64) {
+    pub(super) fn add(&mut self, stage: &EvaluationPoint, row: Row, force: f64, weight: f64) {
         let impulse = weight * force;
         match row {
             Row::Bilateral(i) => self.bilateral[i] += impulse,
             Row::Normal(_, i) | Row::Tangent(_, i) => self.row[i] += impulse,
-            Row::Friction(_) => {}
+            Row::JointFriction(_) => {}
         }
         self.works.add(stage, row, impulse, &stage.v);
     }
@@ -86,7 +86,7 @@ pub(super) fn note_opening(
 #[derive(Debug)]
 pub(super) struct Stages {
     pub(super) tableau: Tableau,
-    pub(super) nodes: Vec<Stage>,
+    pub(super) nodes: Vec<EvaluationPoint>,
     /// `v̇` of each stage (s × nv).
     pub(super) acceleration: Dense,
     /// Rate of the tangent ξ of each stage: `T(ξ)⁻¹ v` (s × nv).
@@ -103,7 +103,7 @@ impl Stages {
     pub(super) fn new(system: &dyn System, tableau: Tableau) -> Self {
         let (s, nv) = (tableau.stages(), system.dims().nv);
         Self {
-            nodes: (0..s).map(|_| Stage::new(system)).collect(),
+            nodes: (0..s).map(|_| EvaluationPoint::new(system)).collect(),
             acceleration: Dense::zeros(s, nv),
             rate: Dense::zeros(s, nv),
             xi: Dense::zeros(s, nv),
@@ -115,17 +115,17 @@ impl Stages {
     }
 
     /// Takes over the contacts of a step.
-    pub(super) fn take_contacts(&mut self, of: &Stage) {
+    pub(super) fn take_contacts(&mut self, of: &EvaluationPoint) {
         for node in &mut self.nodes {
             node.take_contacts(of);
         }
     }
 
     /// Velocity of stage `i` from the accelerations, and the rate of its tangent.
-    pub(super) fn place_velocity(
+    pub(super) fn evaluate_velocity(
         &mut self,
         system: &dyn System,
-        at: &Stage,
+        at: &EvaluationPoint,
         i: usize,
         h: f64,
     ) -> Result<(), StepError> {
@@ -142,10 +142,10 @@ impl Stages {
     }
 
     /// Position of stage `i` from the rates of the tangent, with mass, rows, force and bias there.
-    pub(super) fn place_position(
+    pub(super) fn evaluate_position(
         &mut self,
         system: &dyn System,
-        at: &Stage,
+        at: &EvaluationPoint,
         i: usize,
         h: f64,
     ) -> Result<(), StepError> {
@@ -158,14 +158,14 @@ impl Stages {
         }
         let node = &mut self.nodes[i];
         node.retract(system, at, &self.work, at.t + h * self.tableau.c(i));
-        node.place(system, NAME)?;
+        node.evaluate(system, NAME)?;
         node.evaluate_force(system)?;
         node.evaluate_bias(system);
         Ok(())
     }
 
     /// Every stage has the velocity of the start.
-    pub(super) fn start_velocities(&mut self, at: &Stage) {
+    pub(super) fn start_velocities(&mut self, at: &EvaluationPoint) {
         for i in 0..self.nodes.len() {
             self.rate.row_mut(i).copy_from_slice(&at.v);
         }
@@ -177,13 +177,19 @@ impl Stages {
     }
 
     /// The end of the piece of length `h` that starts at `at`; its stages are solved and its reactions noted.
-    pub(super) fn close(&mut self, system: &dyn System, at: &Stage, h: f64, piece: &mut Piece) {
+    pub(super) fn close(
+        &mut self,
+        system: &dyn System,
+        at: &EvaluationPoint,
+        h: f64,
+        piece: &mut Piece,
+    ) {
         let b = self.tableau.b();
         combine(&self.rate, b, h, &mut piece.xi);
         piece.end.retract(system, at, &piece.xi, at.t + h);
         combine(&self.acceleration, b, h, &mut piece.end.v);
         axpy(1.0, &at.v, &mut piece.end.v);
-        piece.end.place_rows(system);
+        piece.end.evaluate_rows(system);
         if system.is_conservative() {
             return;
         }
@@ -198,14 +204,14 @@ impl Stages {
 const QUIET: f64 = 1e-11;
 
 /// What of the acceleration of a contact counts as nothing; `free` are the accelerations without reactions.
-pub(super) fn noise(stage: &Stage, row: usize, free: &[f64]) -> f64 {
+pub(super) fn noise(stage: &EvaluationPoint, row: usize, free: &[f64]) -> f64 {
     let values = stage.contacts.directions.values(row);
     let size: f64 = values.iter().map(|w| w.abs()).sum();
     QUIET * size * max_abs(free)
 }
 
 /// The speed of a row that counts as nothing.
-pub(super) fn speed_noise(step: &Step, stage: &Stage, row: Row) -> f64 {
+pub(super) fn speed_noise(step: &Step, stage: &EvaluationPoint, row: Row) -> f64 {
     let (matrix, i) = stage.row(row);
     let size: f64 = matrix.values(i).iter().map(|w| w.abs()).sum();
     let speed = max_abs(&stage.v).max(max_abs(&step.start.v));
@@ -217,7 +223,7 @@ pub(super) fn speed_noise(step: &Step, stage: &Stage, row: Row) -> f64 {
 pub(super) fn pressed(
     system: &dyn System,
     (step, problem): (&mut Step, &mut StepProblem),
-    at: &mut Stage,
+    at: &mut EvaluationPoint,
     closed: &[usize],
     (free, full): (&mut Vec<f64>, &mut Vec<f64>),
 ) -> Result<(), StepError> {

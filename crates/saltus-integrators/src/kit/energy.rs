@@ -2,7 +2,7 @@
 
 use super::failure::velocity_name;
 use super::problem::StepProblem;
-use super::{Row, Stage};
+use super::{EvaluationPoint, Row};
 use crate::integrator::{Energy, StepError};
 use saltus_linear::{SquareMatrix, dot};
 use saltus_system::{Names, System};
@@ -26,16 +26,16 @@ pub(crate) struct Works {
     pub(crate) external: f64,
     /// Of constraints and contacts.
     pub(crate) contact: f64,
-    /// The part of that which what moves by itself does.
+    /// The part of it done by prescribed motions.
     pub(crate) moving: f64,
 }
 
 impl Works {
-    /// Adds the work of the impulse `p` [N·s] on a row of `stage` that acts at the velocity `v`.
-    pub(crate) fn add(&mut self, stage: &Stage, row: Row, p: f64, v: &[f64]) {
-        let (matrix, i) = stage.row(row);
+    /// Adds the work of the impulse `p` [N·s] on a row of `point` that acts at the velocity `v`.
+    pub(crate) fn add(&mut self, point: &EvaluationPoint, row: Row, p: f64, v: &[f64]) {
+        let (matrix, i) = point.row(row);
         self.contact += p * matrix.dot(i, v);
-        self.moving -= p * stage.rate(row);
+        self.moving -= p * point.rate(row);
     }
 
     /// Adds other works.
@@ -46,9 +46,15 @@ impl Works {
     }
 
     /// Adds the work of `weight` times the impulses (or forces) of a solved problem.
-    pub(crate) fn add_all(&mut self, problem: &StepProblem, stage: &Stage, v: &[f64], weight: f64) {
+    pub(crate) fn add_all(
+        &mut self,
+        problem: &StepProblem,
+        point: &EvaluationPoint,
+        v: &[f64],
+        weight: f64,
+    ) {
         for (row, p) in problem.impulses() {
-            self.add(stage, row, weight * p, v);
+            self.add(point, row, weight * p, v);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A point of evaluation: inertia and forces there, constraint rows, contacts.
+//! A point of evaluation: mass and forces there, constraint rows, contacts.
 
 use super::failure::{Location, first_not_finite, velocity_name};
 use super::{MomentumScale, Row};
@@ -6,9 +6,9 @@ use crate::integrator::StepError;
 use saltus_linear::{RowCollector, SparseRows, SquareMatrix};
 use saltus_system::{ContactSet, DynamicsParts, MassKind, Point, System};
 
-/// Where a step evaluates the system.
+/// A point `(t, q, v)` at which a step evaluates the system, and the values there.
 #[derive(Debug)]
-pub(crate) struct Stage {
+pub(crate) struct EvaluationPoint {
     pub(crate) t: f64,
     pub(crate) q: Vec<f64>,        // (nq)
     pub(crate) v: Vec<f64>,        // (nv)
@@ -31,9 +31,9 @@ pub(crate) struct Stage {
     mass_is_factored: bool,
 }
 
-impl Stage {
-    /// What moves by itself sets a motion off, also one at rest until now: constraints, and contacts that their own motion may close
-    /// in a step of `h` \[s\].
+impl EvaluationPoint {
+    /// Includes in the momentum scale what prescribed rates `∂g/∂t` cause, also in a system at rest: those of bilateral constraints,
+    /// and of contacts that they may close in a step of `h` \[s\].
     pub(crate) fn include_rates(&self, scale: &mut MomentumScale, h: f64) {
         let rows = self.jacobian.rows();
         for (i, rate) in self.rate.iter().enumerate() {
@@ -42,7 +42,7 @@ impl Stage {
         scale.include_contacts(&self.contacts, h);
     }
 
-    /// A stage for `system`.
+    /// A point for `system`.
     pub(crate) fn new(system: &dyn System) -> Self {
         let dims = system.dims();
         let elements = system.joint_friction();
@@ -68,19 +68,19 @@ impl Stage {
         }
     }
 
-    /// Evaluates mass, constraint rows and contacts at `(t, q)`, which are in the stage already.
-    pub(crate) fn place(
+    /// Evaluates mass, constraint rows and contacts at `(t, q)`, which are in the point already.
+    pub(crate) fn evaluate(
         &mut self,
         system: &dyn System,
         scheme: &'static str,
     ) -> Result<(), StepError> {
-        self.place_mass(system, scheme)?;
-        self.place_rows(system);
+        self.factor_mass(system, scheme)?;
+        self.evaluate_rows(system);
         Ok(())
     }
 
     /// Mass alone, factored.
-    pub(crate) fn place_mass(
+    pub(crate) fn factor_mass(
         &mut self,
         system: &dyn System,
         scheme: &'static str,
@@ -90,7 +90,7 @@ impl Stage {
     }
 
     /// Mass, factored, and `f` at `(t, q, v)`, with what they share evaluated once.
-    pub(crate) fn place_dynamics(
+    pub(crate) fn evaluate_dynamics(
         &mut self,
         system: &dyn System,
         scheme: &'static str,
@@ -144,16 +144,16 @@ impl Stage {
     }
 
     /// Constraint rows and contacts alone.
-    pub(crate) fn place_rows(&mut self, system: &dyn System) {
+    pub(crate) fn evaluate_rows(&mut self, system: &dyn System) {
         let (t, q) = (self.t, std::mem::take(&mut self.q));
-        self.place_constraints(system, t, &q);
-        self.place_joints(system, t, &q);
+        self.evaluate_constraints(system, t, &q);
+        self.evaluate_joint_friction(system, t, &q);
         self.q = q;
-        self.place_contacts(system);
+        self.evaluate_contacts(system);
     }
 
     /// `G` and `∂g/∂t` of the bilateral constraints at `(t, q)`.
-    pub(crate) fn place_constraints(&mut self, system: &dyn System, t: f64, q: &[f64]) {
+    pub(crate) fn evaluate_constraints(&mut self, system: &dyn System, t: f64, q: &[f64]) {
         let ng = self.rate.len();
         if ng > 0 {
             self.jacobian.clear();
@@ -164,7 +164,7 @@ impl Stage {
     }
 
     /// Rows of the friction in joints at `(t, q)`.
-    pub(crate) fn place_joints(&mut self, system: &dyn System, t: f64, q: &[f64]) {
+    pub(crate) fn evaluate_joint_friction(&mut self, system: &dyn System, t: f64, q: &[f64]) {
         let rows = self.friction_rate.len();
         if rows > 0 {
             self.friction.clear();
@@ -174,30 +174,34 @@ impl Stage {
         }
     }
 
-    /// The contacts at `(t, q)` of the stage.
-    pub(crate) fn place_contacts(&mut self, system: &dyn System) {
+    /// The contacts at `(t, q)` of the point.
+    pub(crate) fn evaluate_contacts(&mut self, system: &dyn System) {
         system.evaluate_contacts(self.t, &self.q, &mut self.contacts);
         self.contact_bias.resize(self.contacts.rate.len(), 0.0);
     }
 
-    /// Constraint rows and contacts alone; those of the bilateral constraints are taken from another stage that has them for the same
+    /// Constraint rows and contacts alone; those of the bilateral constraints are taken from another point that has them for the same
     /// time and position.
-    pub(crate) fn place_rows_with(&mut self, system: &dyn System, constraints: Option<&mut Self>) {
+    pub(crate) fn evaluate_rows_with(
+        &mut self,
+        system: &dyn System,
+        constraints: Option<&mut Self>,
+    ) {
         let Some(of) = constraints else {
-            return self.place_rows(system);
+            return self.evaluate_rows(system);
         };
         if !self.rate.is_empty() {
             std::mem::swap(&mut self.jacobian, &mut of.jacobian);
             std::mem::swap(&mut self.rate, &mut of.rate);
         }
         let (t, q) = (self.t, std::mem::take(&mut self.q));
-        self.place_joints(system, t, &q);
+        self.evaluate_joint_friction(system, t, &q);
         self.q = q;
-        self.place_contacts(system);
+        self.evaluate_contacts(system);
     }
 
     /// Numbers of the contact laws and of the friction in joints at `(t, q, v)`.
-    pub(crate) fn place_laws(&mut self, system: &dyn System) {
+    pub(crate) fn evaluate_laws(&mut self, system: &dyn System) {
         let at = Point {
             t: self.t,
             q: &self.q,
@@ -248,19 +252,19 @@ impl Stage {
         system.contact_bias(at, &self.contacts, &mut self.contact_bias);
     }
 
-    /// Takes over the contacts of another stage, to be evaluated here.
+    /// Takes over the contacts of another point, to be evaluated here.
     pub(crate) fn take_contacts(&mut self, of: &Self) {
         of.give_contacts(&mut self.contacts);
     }
 
-    /// Gives the contacts of this stage to a set that is evaluated elsewhere. One that has them keeps them.
+    /// Gives the contacts of this point to a set that is evaluated elsewhere. One that has them keeps them.
     pub(crate) fn give_contacts(&self, set: &mut ContactSet) {
         if !self.contacts_stay || set.len() != self.contacts.len() {
             set.clone_from(&self.contacts);
         }
     }
 
-    /// Moves to `q ⊕ ξ` of another stage at time `t`.
+    /// Moves to `q ⊕ ξ` of another point at time `t`.
     pub(crate) fn retract(&mut self, system: &dyn System, from: &Self, xi: &[f64], t: f64) {
         self.t = t;
         self.q.copy_from_slice(&from.q);
@@ -272,7 +276,7 @@ impl Stage {
     pub(crate) fn row(&self, row: Row) -> (&SparseRows, usize) {
         match row {
             Row::Bilateral(i) => (self.jacobian.rows(), i),
-            Row::Friction(i) => (self.friction.rows(), i),
+            Row::JointFriction(i) => (self.friction.rows(), i),
             Row::Normal(_, i) | Row::Tangent(_, i) => (&self.contacts.directions, i),
         }
     }
@@ -282,7 +286,7 @@ impl Stage {
     pub(crate) fn rate(&self, row: Row) -> f64 {
         match row {
             Row::Bilateral(i) => self.rate[i],
-            Row::Friction(i) => self.friction_rate[i],
+            Row::JointFriction(i) => self.friction_rate[i],
             Row::Normal(_, i) | Row::Tangent(_, i) => self.contacts.rate[i],
         }
     }
@@ -292,7 +296,7 @@ impl Stage {
     pub(crate) fn bias(&self, row: Row) -> f64 {
         match row {
             Row::Bilateral(i) => self.bilateral_bias[i],
-            Row::Friction(_) => 0.0,
+            Row::JointFriction(_) => 0.0,
             Row::Normal(_, i) | Row::Tangent(_, i) => self.contact_bias[i],
         }
     }

@@ -1,6 +1,6 @@
 //! Errors of steps that were not solved: names of coordinates, constraints and contacts, and the contact problem.
 
-use super::{Row, Stage, StepProblem};
+use super::{EvaluationPoint, Row, StepProblem};
 use crate::integrator::{FailedContactProblem, StepError};
 use crate::one_step::OneStep;
 use saltus_complementarity::ContactOutcome;
@@ -59,7 +59,7 @@ pub(crate) fn row_name(
     let name = |of: Location| of.name(names, contacts);
     match row {
         Row::Bilateral(i) => format!("rate of {}", name(Location::Bilateral(i))),
-        Row::Friction(mut i) => {
+        Row::JointFriction(mut i) => {
             for (k, element) in joints.iter().enumerate() {
                 let rows = usize::from(element.tangents);
                 if i < rows {
@@ -126,7 +126,7 @@ impl StepProblem {
     pub(super) fn failure(
         &self,
         system: &dyn System,
-        rows: &Stage,
+        rows: &EvaluationPoint,
         outcome: ContactOutcome,
     ) -> StepError {
         let (one_step, bilateral, before_contacts, blocks) = self.parts();

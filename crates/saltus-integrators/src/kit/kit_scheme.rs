@@ -1,4 +1,4 @@
-//! A scheme on the corridor as an [`Integrator`]: the methods that are the same for all such schemes.
+//! A scheme built on the kit as an [`Integrator`]: the methods that are the same for all such schemes.
 
 use super::Step;
 use crate::certificate::Guarantees;
@@ -6,8 +6,8 @@ use crate::integrator::{Counts, Event, Integrator, Reactions, StepError, StepRep
 use saltus_system::{State, System};
 use std::fmt::Debug;
 
-/// A scheme on the corridor: the workspace of its steps, and what is its own.
-pub(crate) trait CorridorScheme: Debug + Send + Sized + 'static {
+/// A scheme built on the kit: the workspace of its steps, and what is its own.
+pub(crate) trait KitScheme: Debug + Send + Sized + 'static {
     /// The kebab-case name.
     const NAME: &'static str;
     /// Parameters, in range.
@@ -46,7 +46,7 @@ pub(crate) trait CorridorScheme: Debug + Send + Sized + 'static {
         end: f64,
     ) -> Result<StepReport, StepError>;
 
-    /// The step of the corridor.
+    /// The step of the kit.
     fn step(&self) -> &Step;
 
     /// The same, to be written.
@@ -78,7 +78,7 @@ pub(crate) trait CorridorScheme: Debug + Send + Sized + 'static {
         false
     }
 
-    /// Appends the hidden variables of the scheme beyond those of the corridor.
+    /// Appends the hidden variables of the scheme beyond those of the kit.
     fn save(&self, memory: &mut Vec<f64>) {
         let _ = memory;
     }
@@ -90,19 +90,19 @@ pub(crate) trait CorridorScheme: Debug + Send + Sized + 'static {
 }
 
 /// The integrator of a scheme with these parameters, which are in range.
-pub(crate) fn integrator<S: CorridorScheme>(options: &S::Options) -> Box<dyn Integrator> {
-    Box::new(OnCorridor::<S>::new(options.clone()))
+pub(crate) fn integrator<S: KitScheme>(options: &S::Options) -> Box<dyn Integrator> {
+    Box::new(KitIntegrator::<S>::new(options.clone()))
 }
 
 /// The integrator of a scheme.
 #[derive(Debug)]
-pub(crate) struct OnCorridor<S: CorridorScheme> {
+pub(crate) struct KitIntegrator<S: KitScheme> {
     options: S::Options,
     /// `None` before `prepare`.
     scheme: Option<S>,
 }
 
-impl<S: CorridorScheme> OnCorridor<S> {
+impl<S: KitScheme> KitIntegrator<S> {
     /// With these parameters, which are in range.
     pub(crate) fn new(options: S::Options) -> Self {
         Self {
@@ -112,7 +112,7 @@ impl<S: CorridorScheme> OnCorridor<S> {
     }
 }
 
-impl<S: CorridorScheme> Integrator for OnCorridor<S> {
+impl<S: KitScheme> Integrator for KitIntegrator<S> {
     fn name(&self) -> &'static str {
         S::NAME
     }

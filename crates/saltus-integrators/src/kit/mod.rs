@@ -1,14 +1,15 @@
-//! The corridor that schemes walk: points of evaluation, the rows of constraints and contacts there, the contact
+//! The kit from which steps are built: points of evaluation, the rows of constraints and contacts there, the contact
 //! problem of a step, and the certificate of its end. A scheme adds its equations.
 //!
-//! A step reads: [`Step::begin`] (contacts of the step, the start as a [`Stage`]); further stages where the scheme evaluates;
+//! A step reads: [`Step::begin`] (contacts of the step, the start as an [`EvaluationPoint`]); further points where the scheme evaluates the system;
 //! [`StepProblem::pose`] with the active contacts, [`StepProblem::solve`], [`StepProblem::respond`]; [`Step::finish`].
 
 mod certify;
-mod corridor;
 mod energy;
+mod evaluation_point;
 mod events;
 mod failure;
+mod kit_scheme;
 mod lagged_events;
 mod problem;
 mod projection;
@@ -16,7 +17,6 @@ mod reactions;
 mod row;
 mod runge_kutta;
 mod stability;
-mod stage;
 mod start;
 mod step;
 mod step_events;
@@ -27,20 +27,20 @@ mod turned;
 pub(crate) use certify::{
     certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law,
 };
-pub(crate) use corridor::{CorridorScheme, OnCorridor, integrator};
 pub(crate) use energy::{Works, check_kinetic, energy_not_finite, energy_of};
+pub(crate) use evaluation_point::{EvaluationPoint, check_force, check_gaps};
 pub(crate) use events::{ContactHistory, contact_event, normal_event, rests};
 pub(crate) use failure::{
     Location, PULLED, cure_of_contacts, first_not_finite, row_name, velocity_name,
 };
+pub(crate) use kit_scheme::{KitIntegrator, KitScheme, integrator};
 pub(crate) use lagged_events::{LaggedEvents, LaggedStep};
-pub(crate) use problem::{Active, Duration, Proof, StepProblem, worse};
+pub(crate) use problem::{Active, Duration, LawResiduals, StepProblem, worse};
 pub(crate) use projection::{Gap, Projection, Unprojected};
 pub(crate) use reactions::{StepReactions, restitution};
 pub(crate) use row::Row;
 pub(crate) use runge_kutta::{TangentRate, combine};
 pub(crate) use stability::{Mode, largest_step};
-pub(crate) use stage::{Stage, check_force, check_gaps};
 pub(crate) use start::{augment_force, augment_matrix, length_scale};
 pub(crate) use step::{Step, energy_at, id_as_numbers, id_from_numbers, not_finite};
 pub(crate) use step_events::{RowVelocities, StepEvents};

@@ -1,7 +1,7 @@
 //! The contact problem of a step: impulses on the rows of constraints, joints and contacts with which velocities satisfy their laws.
 
 use super::reactions::StepReactions;
-use super::{Convergence, Location, Row, Stage};
+use super::{Convergence, EvaluationPoint, Location, Row};
 use crate::integrator::StepError;
 use crate::one_step::OneStep;
 use saltus_complementarity::{Block, BlockState};
@@ -94,7 +94,7 @@ impl StepProblem {
         &mut self,
         system: &dyn System,
         reactions: &StepReactions,
-        (forces, rows): (&Stage, &Stage),
+        (forces, rows): (&EvaluationPoint, &EvaluationPoint),
         active: &[usize],
         duration: Duration,
         v_free: &[f64],
@@ -110,7 +110,7 @@ impl StepProblem {
         &mut self,
         system: &dyn System,
         reactions: &StepReactions,
-        (matrix, forces, rows): (&SquareMatrix, &Stage, &Stage),
+        (matrix, forces, rows): (&SquareMatrix, &EvaluationPoint, &EvaluationPoint),
         active: &[usize],
         duration: Duration,
         v_free: &[f64],
@@ -129,7 +129,7 @@ impl StepProblem {
         &mut self,
         system: &dyn System,
         reactions: &StepReactions,
-        (matrix, forces, rows): (&SquareMatrix, &Stage, &Stage),
+        (matrix, forces, rows): (&SquareMatrix, &EvaluationPoint, &EvaluationPoint),
         active: &[usize],
         duration: Duration,
         v_free: &[f64],
@@ -168,7 +168,7 @@ impl StepProblem {
     /// Residual of the laws of the problem at velocities `v` over the velocity that counts as zero along each row.
     pub(crate) fn law_residual(
         &mut self,
-        rows: &Stage,
+        rows: &EvaluationPoint,
         v: &[f64],
         nothing: impl Fn(&SparseRows, usize) -> f64,
     ) -> Convergence {
@@ -191,7 +191,7 @@ impl StepProblem {
     pub(super) fn location(&self, k: usize) -> Location {
         match self.rows[self.first[k]] {
             Row::Bilateral(i) => Location::Bilateral(i),
-            Row::Friction(_) => Location::Joint(k - self.bilateral),
+            Row::JointFriction(_) => Location::Joint(k - self.bilateral),
             Row::Normal(i, _) | Row::Tangent(i, _) => Location::Contact(i),
         }
     }
@@ -201,7 +201,7 @@ impl StepProblem {
         &mut self,
         system: &dyn System,
         reactions: &StepReactions,
-        rows: &Stage,
+        rows: &EvaluationPoint,
         active: &[usize],
         duration: Duration,
     ) {
@@ -219,7 +219,7 @@ impl StepProblem {
         let mut row = 0;
         for (k, element) in system.joint_friction().iter().enumerate() {
             let count = usize::from(element.tangents);
-            let slip = (row..row + count).map(Row::Friction);
+            let slip = (row..row + count).map(Row::JointFriction);
             let block = joint_block(*element, rows.joint_coefficient(k), duration);
             self.push(FRICTION_ID | k as u64, block, slip);
             row += count;
@@ -242,7 +242,7 @@ impl StepProblem {
         &mut self,
         system: &dyn System,
         reactions: &StepReactions,
-        rows: &Stage,
+        rows: &EvaluationPoint,
         duration: Duration,
     ) {
         if !reactions.has_friction {
@@ -277,7 +277,7 @@ impl StepProblem {
         &mut self,
         system: &dyn System,
         reactions: &mut StepReactions,
-        rows: &Stage,
+        rows: &EvaluationPoint,
         t: f64,
     ) -> Result<(), StepError> {
         self.redundant = 0;
@@ -312,7 +312,7 @@ impl StepProblem {
     }
 
     /// Gives contacts that have begun to slip their dynamic coefficient; whether there were any.
-    fn let_go(&mut self, reactions: &mut StepReactions, rows: &Stage) -> bool {
+    fn let_go(&mut self, reactions: &mut StepReactions, rows: &EvaluationPoint) -> bool {
         let mut any = false;
         for k in self.before_contacts..self.blocks.len() {
             let i = self.contact(k);
@@ -333,14 +333,14 @@ impl StepProblem {
     fn contact(&self, k: usize) -> usize {
         match self.rows[self.first[k]] {
             Row::Normal(contact, _) | Row::Tangent(contact, _) => contact,
-            Row::Bilateral(_) | Row::Friction(_) => 0,
+            Row::Bilateral(_) | Row::JointFriction(_) => 0,
         }
     }
 
     fn check_coefficients(
         &self,
         system: &dyn System,
-        rows: &Stage,
+        rows: &EvaluationPoint,
         t: f64,
     ) -> Result<(), StepError> {
         for k in self.before_contacts..self.blocks.len() {
@@ -390,8 +390,8 @@ impl StepProblem {
     }
 
     /// Residuals of the laws of the problem at velocities `v`, recomputed from `v` and the impulses.
-    pub(crate) fn examine(&mut self, rows: &Stage, v: &[f64]) -> Proof {
-        let mut proof = Proof::default();
+    pub(crate) fn law_residuals(&mut self, rows: &EvaluationPoint, v: &[f64]) -> LawResiduals {
+        let mut residuals = LawResiduals::default();
         for (i, w) in self.w[..self.rows.len()].iter_mut().enumerate() {
             let (matrix, row) = rows.row(self.rows[i]);
             *w = matrix.dot(row, v) + self.offset[i];
@@ -400,7 +400,7 @@ impl StepProblem {
             let (_, block) = self.blocks[k];
             let own = self.first[k]..self.first[k] + block.rows();
             let law = self.one_step.block_residual_at(k, &self.w[own.clone()]);
-            proof.law = worse(proof.law, law);
+            residuals.law = worse(residuals.law, law);
             let (radius, from) = match block {
                 Block::Coulomb { mu, .. } => (mu * self.z[own.start], own.start + 1),
                 Block::JointCoulomb {
@@ -422,19 +422,19 @@ impl StepProblem {
                 slip = slip.hypot(self.w[i]);
                 power += self.w[i] * self.z[i];
             }
-            proof.cone = worse(proof.cone, force - radius);
-            proof.work = worse(proof.work, power);
+            residuals.cone = worse(residuals.cone, force - radius);
+            residuals.work = worse(residuals.work, power);
             if self.states.get(k) == Some(&BlockState::Stick) {
-                proof.stick = worse(proof.stick, slip);
+                residuals.stick = worse(residuals.stick, slip);
             }
         }
-        proof
+        residuals
     }
 
     /// Largest component of `M (v − v_free) − B z`; `work` is overwritten.
     pub(crate) fn momentum_residual(
         &self,
-        forces: &Stage,
+        forces: &EvaluationPoint,
         (v_free, v): (&[f64], &[f64]),
         work: &mut [f64],
         momentum: &mut [f64],
@@ -487,7 +487,7 @@ fn joint_block(element: JointFriction, size: f64, duration: Duration) -> Block {
 
 /// Residuals of the laws of a problem, in velocities and impulses.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Proof {
+pub(crate) struct LawResiduals {
     /// Natural map of all laws [m/s].
     pub(crate) law: f64,
     /// Distance of reactions from their cones [N·s].
@@ -498,7 +498,7 @@ pub(crate) struct Proof {
     pub(crate) work: f64,
 }
 
-impl Proof {
+impl LawResiduals {
     /// Takes the larger of both in every entry.
     pub(crate) fn include(&mut self, other: Self) {
         self.law = worse(self.law, other.law);

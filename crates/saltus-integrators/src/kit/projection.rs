@@ -8,7 +8,7 @@
 //! `A ξ = Gᵀ τ`, `0 ≤ gap ⟂ τ ≥ 0`: `ξ` solves the problem linearised at the last iterate. Where that is slow, on strongly curved
 //! constraints, the curvature `D(Gᵀ τ)` is taken off the metric, which makes it Newton's method.
 
-use super::{Row, Stage};
+use super::{EvaluationPoint, Row};
 use crate::one_step::OneStep;
 use crate::round_off::ROUND_OFF;
 use saltus_linear::{Shifted, SparseRows, SquareMatrix, max_abs};
@@ -96,7 +96,7 @@ impl Projection {
         system: &dyn System,
         metric: &SquareMatrix,
         start: &[f64],
-        at: &mut Stage,
+        at: &mut EvaluationPoint,
         law: impl Fn(usize) -> Gap,
         (before, after): (f64, f64),
     ) -> Result<u32, Unprojected> {
@@ -105,7 +105,7 @@ impl Projection {
         self.xi.fill(0.0);
         let (mut violation, mut is_settled) = (f64::INFINITY, true);
         for iteration in 0..=LIMIT {
-            at.place_rows(system);
+            at.evaluate_rows(system);
             system.g(at.t, &at.q, &mut self.gap);
             let last = violation;
             violation = self.violation(at);
@@ -143,7 +143,7 @@ impl Projection {
             .any(|(row, tau)| matches!(row, Row::Normal(contact, _) if *contact == i) && *tau > 0.0)
     }
 
-    fn list(&mut self, system: &dyn System, at: &Stage, law: impl Fn(usize) -> Gap) {
+    fn list(&mut self, system: &dyn System, at: &EvaluationPoint, law: impl Fn(usize) -> Gap) {
         self.rows.clear();
         let bilateral = 0..self.gap.len();
         let position = |i: &usize| system.constraint_kind(*i) == ConstraintKind::Position;
@@ -161,16 +161,16 @@ impl Projection {
         self.tau.resize(self.rows.len(), 0.0);
     }
 
-    fn value(&self, at: &Stage, k: usize) -> f64 {
+    fn value(&self, at: &EvaluationPoint, k: usize) -> f64 {
         match self.rows[k] {
             Row::Bilateral(i) => self.gap[i],
             Row::Normal(i, _) => at.contacts.gap[i],
-            Row::Tangent(..) | Row::Friction(_) => 0.0,
+            Row::Tangent(..) | Row::JointFriction(_) => 0.0,
         }
     }
 
     /// Largest violation \[m\]; contacts that were moved onto their obstacle must touch it.
-    fn violation(&self, at: &Stage) -> f64 {
+    fn violation(&self, at: &EvaluationPoint) -> f64 {
         let mut worst = 0.0_f64;
         for k in 0..self.rows.len() {
             let value = self.value(at, k);
@@ -187,7 +187,7 @@ impl Projection {
     }
 
     /// Round-off of a violation \[m\].
-    fn round_off(&self, at: &Stage) -> f64 {
+    fn round_off(&self, at: &EvaluationPoint) -> f64 {
         let largest = max_abs(&at.q);
         let mut worst = 0.0_f64;
         for row in &self.rows {
@@ -200,14 +200,19 @@ impl Projection {
     }
 
     /// `work ← ξ` of the problem linearised at `at`, in the metric; whether it was solved.
-    fn correct(&mut self, metric: &SquareMatrix, at: &Stage) -> bool {
+    fn correct(&mut self, metric: &SquareMatrix, at: &EvaluationPoint) -> bool {
         self.base.fill(0.0);
         condense(&mut self.one_step, &self.rows, metric, at);
         self.solve(at)
     }
 
     /// The same with the curvature of the constraints.
-    fn correct_curved(&mut self, system: &dyn System, metric: &SquareMatrix, at: &Stage) -> bool {
+    fn correct_curved(
+        &mut self,
+        system: &dyn System,
+        metric: &SquareMatrix,
+        at: &EvaluationPoint,
+    ) -> bool {
         self.bilateral.fill(0.0);
         self.multipliers.clear();
         self.multipliers.resize(at.contacts.rate.len(), 0.0);
@@ -215,7 +220,7 @@ impl Projection {
             match row {
                 Row::Bilateral(i) => self.bilateral[*i] = *tau,
                 Row::Normal(_, row) => self.multipliers[*row] = *tau,
-                Row::Tangent(..) | Row::Friction(_) => {}
+                Row::Tangent(..) | Row::JointFriction(_) => {}
             }
         }
         self.curvature.clear();
@@ -246,7 +251,7 @@ impl Projection {
     }
 
     /// `work ← base + J⁻¹ Gᵀ τ` with `0 ≤ gap + G (work − ξ) ⟂ τ ≥ 0`, for the condensed rows.
-    fn solve(&mut self, at: &Stage) -> bool {
+    fn solve(&mut self, at: &EvaluationPoint) -> bool {
         let m = self.rows.len();
         for k in 0..m {
             let (directions, i) = at.row(self.rows[k]);
@@ -260,7 +265,7 @@ impl Projection {
     }
 }
 
-fn condense(one_step: &mut OneStep, rows: &[Row], matrix: &SquareMatrix, at: &Stage) {
+fn condense(one_step: &mut OneStep, rows: &[Row], matrix: &SquareMatrix, at: &EvaluationPoint) {
     let row = |k: usize| -> (&SparseRows, usize) { at.row(rows[k]) };
     one_step.condense(rows.len(), matrix.size(), matrix, &row, &row);
 }

@@ -1,7 +1,7 @@
 //! The reactions of a step, row by row: impulses, laws and states of contacts and joints, and their residuals.
 
-use super::problem::{Proof, StepProblem, worse};
-use super::{Row, Stage};
+use super::problem::{LawResiduals, StepProblem, worse};
+use super::{EvaluationPoint, Row};
 use crate::integrator::ContactState;
 use saltus_complementarity::Block;
 use saltus_linear::{SparseRows, max_abs};
@@ -24,7 +24,7 @@ pub(crate) struct StepReactions {
     pub(crate) friction: Vec<f64>,  // [N·s] (rows of friction in joints)
     pub(crate) normal: Vec<f64>,    // [N·s] (contacts)
     pub(crate) row: Vec<f64>,       // [N·s] (rows of the set)
-    pub(super) proof: Proof,
+    pub(super) law_residuals: LawResiduals,
     /// Residual of the balance of momentum [N·s].
     pub(super) dynamics: f64,
     scratch: Vec<f64>,  // (nv)
@@ -47,7 +47,7 @@ impl StepReactions {
             friction: vec![0.0; slips],
             normal: Vec::new(),
             row: Vec::new(),
-            proof: Proof::default(),
+            law_residuals: LawResiduals::default(),
             dynamics: 0.0,
             scratch: vec![0.0; dims.nv],
             momentum: vec![0.0; dims.nv],
@@ -55,7 +55,7 @@ impl StepReactions {
     }
 
     /// No impulses yet in a step that begins at `start`.
-    pub(super) fn begin(&mut self, start: &Stage) {
+    pub(super) fn begin(&mut self, start: &EvaluationPoint) {
         let set = &start.contacts;
         let (n, rows) = (set.len(), set.rate.len());
         self.sticking.resize(n, false);
@@ -65,7 +65,7 @@ impl StepReactions {
         self.has_friction =
             !self.friction_state.is_empty() || (0..n).any(|i| self.rows_of(set, i) > 1);
         self.clear();
-        self.proof = Proof::default();
+        self.law_residuals = LawResiduals::default();
         self.dynamics = 0.0;
         if self.has_friction {
             let fastest = max_abs(&start.v);
@@ -86,7 +86,7 @@ impl StepReactions {
     /// Finds the contacts that stick at the `start`; `nothing` is the slip along a row of the directions that counts as none \[m/s\].
     pub(crate) fn find_sticking(
         &mut self,
-        start: &Stage,
+        start: &EvaluationPoint,
         nothing: impl Fn(&SparseRows, usize) -> f64,
     ) {
         let directions = &start.contacts.directions;
@@ -113,7 +113,7 @@ impl StepReactions {
             take(Row::Bilateral(i), *p);
         }
         for (i, p) in self.friction.iter().enumerate() {
-            take(Row::Friction(i), *p);
+            take(Row::JointFriction(i), *p);
         }
         for &i in active {
             let first = set.first_row[i];
@@ -124,7 +124,13 @@ impl StepReactions {
     }
 
     /// Adds `factor` times the momentum that the impulses give along the rows of `law`; of the contacts, `active` carry any.
-    pub(crate) fn push(&self, law: &Stage, active: &[usize], factor: f64, momentum: &mut [f64]) {
+    pub(crate) fn push(
+        &self,
+        law: &EvaluationPoint,
+        active: &[usize],
+        factor: f64,
+        momentum: &mut [f64],
+    ) {
         self.each(&law.contacts, active, |row, p| {
             if p != 0.0 {
                 let (matrix, i) = law.row(row);
@@ -134,7 +140,7 @@ impl StepReactions {
     }
 
     /// Work of the impulses along the rows of `law` at the velocity `v` \[J\]; of the contacts, `active` carry any.
-    pub(crate) fn work(&self, law: &Stage, active: &[usize], v: &[f64]) -> f64 {
+    pub(crate) fn work(&self, law: &EvaluationPoint, active: &[usize], v: &[f64]) -> f64 {
         let mut sum = 0.0;
         self.each(&law.contacts, active, |row, p| {
             if p != 0.0 {
@@ -176,7 +182,7 @@ impl StepReactions {
     pub(crate) fn take(
         &mut self,
         problem: &mut StepProblem,
-        (forces, rows): (&Stage, &Stage),
+        (forces, rows): (&EvaluationPoint, &EvaluationPoint),
         (v_free, v): (&[f64], &[f64]),
         weight: f64,
     ) {
@@ -184,34 +190,40 @@ impl StepReactions {
             return;
         }
         self.add(problem, weight);
-        self.prove(problem, rows, v);
+        self.include_law_residuals(problem, rows, v);
         let residual =
             problem.momentum_residual(forces, (v_free, v), &mut self.scratch, &mut self.momentum);
         self.include_momentum_residual(residual);
     }
 
     /// Adds the residuals of a solved problem in forces and accelerations, over a time `h` \[s\], at the acceleration `a = a_free + M⁻¹ B z`.
-    pub(crate) fn prove_forces(
+    pub(crate) fn include_force_residuals(
         &mut self,
         problem: &mut StepProblem,
-        stage: &Stage,
+        point: &EvaluationPoint,
         (a_free, a): (&[f64], &[f64]),
         h: f64,
     ) {
-        self.proof.include(problem.examine(stage, a).over(h));
+        self.law_residuals
+            .include(problem.law_residuals(point, a).over(h));
         let residual =
-            problem.momentum_residual(stage, (a_free, a), &mut self.scratch, &mut self.momentum);
+            problem.momentum_residual(point, (a_free, a), &mut self.scratch, &mut self.momentum);
         self.include_momentum_residual(h * residual);
     }
 
     /// Adds the residuals of the laws of a solved problem at `v`, with directions `rows`.
-    pub(crate) fn prove(&mut self, problem: &mut StepProblem, rows: &Stage, v: &[f64]) {
-        self.proof.include(problem.examine(rows, v));
+    pub(crate) fn include_law_residuals(
+        &mut self,
+        problem: &mut StepProblem,
+        rows: &EvaluationPoint,
+        v: &[f64],
+    ) {
+        self.law_residuals.include(problem.law_residuals(rows, v));
     }
 
     /// Adds residuals computed elsewhere.
-    pub(crate) fn include(&mut self, proof: Proof) {
-        self.proof.include(proof);
+    pub(crate) fn include(&mut self, law_residuals: LawResiduals) {
+        self.law_residuals.include(law_residuals);
     }
 
     /// Adds a residual of the balance of momentum [N·s]; the largest is kept.
@@ -225,7 +237,7 @@ impl StepReactions {
             let p = weight * p;
             match row {
                 Row::Bilateral(i) => self.bilateral[i] += p,
-                Row::Friction(i) => self.friction[i] += p,
+                Row::JointFriction(i) => self.friction[i] += p,
                 Row::Normal(i, row) => {
                     self.normal[i] += p;
                     self.row[row] += p;
@@ -237,10 +249,10 @@ impl StepReactions {
 }
 
 /// Bound on the velocity of a row of the set: the sum of the magnitudes of its terms.
-pub(super) fn speed(stage: &Stage, row: usize) -> f64 {
-    let directions = &stage.contacts.directions;
+pub(super) fn speed(point: &EvaluationPoint, row: usize) -> f64 {
+    let directions = &point.contacts.directions;
     let terms = directions.cols(row).iter().zip(directions.values(row));
-    terms.map(|(&j, w)| (w * stage.v[j]).abs()).sum()
+    terms.map(|(&j, w)| (w * point.v[j]).abs()).sum()
 }
 
 /// `e` of a row: normal or tangential restitution, 0 of other rows.
@@ -248,6 +260,6 @@ pub(crate) fn restitution(set: &ContactSet, row: Row) -> f64 {
     match row {
         Row::Normal(i, _) => set.law[i].e_n,
         Row::Tangent(i, _) => set.law[i].e_t,
-        Row::Bilateral(_) | Row::Friction(_) => 0.0,
+        Row::Bilateral(_) | Row::JointFriction(_) => 0.0,
     }
 }

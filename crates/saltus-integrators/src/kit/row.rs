@@ -6,7 +6,7 @@ pub(crate) enum Row {
     /// Bilateral constraint.
     Bilateral(usize),
     /// Row of the friction in joints.
-    Friction(usize),
+    JointFriction(usize),
     /// Contact, and its row of the contact set: the normal.
     Normal(usize, usize),
     /// Contact, and its row of the contact set: a tangent.

@@ -1,4 +1,4 @@
-//! Workspace of every scheme on the corridor: start and end of the step, impulses and velocities of every row, energy, events,
+//! Workspace of every scheme built on the kit: start and end of the step, impulses and velocities of every row, energy, events,
 //! and how a step begins and ends.
 
 use super::certify::{certify_bilateral, certify_coordinates, certify_gaps, certify_impact_law};
@@ -7,7 +7,7 @@ use super::events::{ContactHistory, StepEnds, initial_states};
 use super::failure::{first_not_finite, velocity_name};
 use super::reactions::StepReactions;
 use super::start::length_scale;
-use super::{Row, Stage, check_gaps};
+use super::{EvaluationPoint, Row, check_gaps};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{ContactState, Energy, Event, Reactions, StepError, StepReport};
 use saltus_linear::{dot, max_abs};
@@ -21,9 +21,9 @@ pub(crate) struct Step {
     pub(crate) is_flat: bool,
     pub(crate) contacts_are_fixed: bool,
     /// Start of the step, evaluated by [`begin`](Self::begin).
-    pub(crate) start: Box<Stage>,
+    pub(crate) start: Box<EvaluationPoint>,
     /// End of the step: the scheme sets its time and position, and its velocity, which is that of an older step until then.
-    pub(crate) end: Box<Stage>,
+    pub(crate) end: Box<EvaluationPoint>,
     /// Gap below which a contact counts as closed \[m\].
     pub(crate) epsilon: f64,
     pub(crate) reactions: StepReactions,
@@ -45,7 +45,7 @@ pub(crate) struct Step {
     pub(crate) energy: Energy,
     /// Work of the forces without a potential \[J\], where the scheme computes it more accurately than by the mean of both ends.
     pub(crate) work_external: Option<f64>,
-    /// Work of the reactions, and of what moves by itself, where the scheme computes them at the points where they act \[J\].
+    /// Work of the reactions, and of prescribed motions, where the scheme computes them at the points where they act \[J\].
     pub(crate) work_contact: Option<f64>,
     pub(crate) work_moving: Option<f64>,
     /// Energy \[J\] that the discretisation adds, where a formula is known.
@@ -97,8 +97,8 @@ impl Step {
             dims,
             is_flat: system.is_flat(),
             contacts_are_fixed: system.contacts_are_fixed(),
-            start: Box::new(Stage::new(system)),
-            end: Box::new(Stage::new(system)),
+            start: Box::new(EvaluationPoint::new(system)),
+            end: Box::new(EvaluationPoint::new(system)),
             epsilon: 0.0,
             reactions: StepReactions::new(system),
             xi: zeros(dims.nv),
@@ -132,7 +132,7 @@ impl Step {
         let is_new = self.take_start(state);
         let start = &mut self.start;
         if is_new {
-            start.place_mass(system, self.scheme)?;
+            start.factor_mass(system, self.scheme)?;
             self.energy = energy_at(system, start);
         }
         start.evaluate_force(system)?;
@@ -189,9 +189,9 @@ impl Step {
             system.detect(state.t, &state.q, reach, &mut start.contacts);
         }
         if is_new || !self.contacts_are_fixed {
-            start.place_rows(system);
+            start.evaluate_rows(system);
         }
-        start.place_laws(system);
+        start.evaluate_laws(system);
         self.end.take_contacts(&self.start);
         self.reactions.begin(&self.start);
         let set = &self.start.contacts;
@@ -274,7 +274,7 @@ impl Step {
             contact.unwrap_or_else(|| self.work_of_reactions()),
         );
         let mut certificate = Certificate::EMPTY;
-        self.end.place_laws(system);
+        self.end.evaluate_laws(system);
         self.certify(system, &mut certificate);
         if let Some(is_impact) = is_impact {
             self.note_events(is_impact);
@@ -293,7 +293,7 @@ impl Step {
     ) -> Result<StepReport, StepError> {
         let energy = self.energy_at_end(system)?;
         let mut certificate = Certificate::EMPTY;
-        self.end.place_laws(system);
+        self.end.evaluate_laws(system);
         self.certify(system, &mut certificate);
         Ok(self.conclude(state, energy, works, (iterations, redundant), certificate))
     }
@@ -382,7 +382,7 @@ impl Step {
         certify_bilateral(&self.bilateral_gap, &self.bilateral_velocity, certificate);
         certify_coordinates(system, &end.q, certificate);
         for i in 0..self.friction_slip.len() {
-            self.friction_slip[i] = end.velocity(Row::Friction(i), &end.v);
+            self.friction_slip[i] = end.velocity(Row::JointFriction(i), &end.v);
         }
         let (set, earlier, v) = (&end.contacts, &self.start.contacts, &self.start.v);
         let arrival = if self.has_arrival { &self.arrival } else { v };
@@ -415,14 +415,14 @@ impl Step {
             }
         };
         certify_impact_law(set, normal, &self.gap_velocity, before, certificate);
-        let proof = &self.reactions.proof;
+        let residuals = &self.reactions.law_residuals;
         if !set.is_empty() || !self.friction_slip.is_empty() {
-            certificate.set(Entry::ComplementarityVelocity, proof.law);
+            certificate.set(Entry::ComplementarityVelocity, residuals.law);
         }
         if self.reactions.has_friction {
-            certificate.set(Entry::Cone, proof.cone);
-            certificate.set(Entry::StickVelocity, proof.stick);
-            certificate.set(Entry::FrictionWork, proof.work);
+            certificate.set(Entry::Cone, residuals.cone);
+            certificate.set(Entry::StickVelocity, residuals.stick);
+            certificate.set(Entry::FrictionWork, residuals.work);
         }
     }
 
@@ -437,7 +437,7 @@ impl Step {
             sum += work(Row::Bilateral(i), *p);
         }
         for (i, p) in self.reactions.friction.iter().enumerate() {
-            sum += work(Row::Friction(i), *p);
+            sum += work(Row::JointFriction(i), *p);
         }
         for (row, p) in self.reactions.row.iter().enumerate() {
             if *p != 0.0 {
@@ -450,7 +450,7 @@ impl Step {
     /// Impacts, and changes between open, stick and slip since the last step.
     fn note_events(&mut self, is_impact: bool) {
         let (start, end, reactions) = (&self.start, &self.end, &self.reactions);
-        let velocity = |stage: &Stage, row: usize, v: &[f64]| {
+        let velocity = |stage: &EvaluationPoint, row: usize, v: &[f64]| {
             stage.contacts.directions.dot(row, v) + stage.contacts.rate[row]
         };
         let at_start = |row: usize| velocity(start, row, &start.v);
@@ -535,7 +535,7 @@ impl Step {
         );
     }
 
-    /// The hidden variables of the corridor.
+    /// The hidden variables of the kit.
     pub(crate) fn save(&self, memory: &mut Vec<f64>) {
         memory.clear();
         memory.push(self.epsilon);
@@ -553,7 +553,7 @@ impl Step {
 }
 
 /// Energy of the state of a stage, whose mass is known.
-pub(crate) fn energy_at(system: &dyn System, at: &Stage) -> Energy {
+pub(crate) fn energy_at(system: &dyn System, at: &EvaluationPoint) -> Energy {
     Energy {
         kinetic: 0.5 * at.mass.form(&at.v, &at.v),
         potential: system.potential_energy(at.t, &at.q),
@@ -561,7 +561,7 @@ pub(crate) fn energy_at(system: &dyn System, at: &Stage) -> Energy {
 }
 
 /// The first velocity of a stage that is not finite.
-pub(crate) fn not_finite(system: &dyn System, at: &Stage) -> StepError {
+pub(crate) fn not_finite(system: &dyn System, at: &EvaluationPoint) -> StepError {
     StepError::NotFinite {
         quantity: "the velocity",
         place: velocity_name(&system.names(), first_not_finite(&at.v).unwrap_or(0)),

@@ -1,4 +1,4 @@
-//! Events of the schemes whose step is not on the corridor: told from the reactions at the end of the step.
+//! Events of the schemes that are not built on the kit: told from the reactions at the end of the step.
 
 use super::events::{ContactHistory, StepEnds};
 use crate::integrator::{Event, Reactions};

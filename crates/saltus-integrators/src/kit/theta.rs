@@ -7,7 +7,7 @@
 //!
 //! Where `e` is, and how forces at both ends are weighted otherwise, says [`Evaluation`].
 
-use super::{Stage, check_force};
+use super::{EvaluationPoint, check_force};
 use crate::integrator::StepError;
 use crate::moreau_jean::Evaluation;
 use crate::round_off;
@@ -136,7 +136,7 @@ impl ThetaDynamics {
         &mut self,
         system: &dyn System,
         rule: &ThetaRule,
-        start: &mut Stage,
+        start: &mut EvaluationPoint,
         scheme: &'static str,
     ) -> Result<(), StepError> {
         match rule.evaluation {
@@ -144,7 +144,7 @@ impl ThetaDynamics {
             Evaluation::WeightedForces => start.evaluate_force(system),
             Evaluation::WeightedAccelerations => {
                 start.evaluate_force(system)?;
-                start.place_mass(system, scheme)?;
+                start.factor_mass(system, scheme)?;
                 self.acceleration.copy_from_slice(&start.force);
                 start.mass.solve(&mut self.acceleration);
                 Ok(())
@@ -166,7 +166,7 @@ impl ThetaDynamics {
         &mut self,
         system: &dyn System,
         rule: &ThetaRule,
-        start: &Stage,
+        start: &EvaluationPoint,
         v: &[f64],
         with_tangents: bool,
     ) -> Result<(), StepError> {
@@ -261,7 +261,7 @@ impl ThetaDynamics {
         &mut self,
         system: &dyn System,
         rule: &ThetaRule,
-        start: &Stage,
+        start: &EvaluationPoint,
         curvature: Option<&dyn Fn(&mut Shifted<'_>)>,
     ) -> Result<(), LinearError> {
         let reusable = self.is_linear && curvature.is_none();
@@ -334,7 +334,12 @@ impl ThetaDynamics {
     }
 
     /// Work of the forces without a potential over the step \[J\], with the weights that they have in it.
-    pub(crate) fn work(&mut self, system: &dyn System, rule: &ThetaRule, start: &mut Stage) -> f64 {
+    pub(crate) fn work(
+        &mut self,
+        system: &dyn System,
+        rule: &ThetaRule,
+        start: &mut EvaluationPoint,
+    ) -> f64 {
         if system.is_conservative() {
             return 0.0;
         }

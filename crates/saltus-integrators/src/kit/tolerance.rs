@@ -84,7 +84,7 @@ impl MomentumScale {
         }
     }
 
-    /// A row that moves by itself at `rate` \[m/s\] sets a motion off, also one at rest until now.
+    /// Includes the momentum that a row with the prescribed rate `∂g/∂t` \[m/s\] gives to a system, also to one at rest until now.
     pub(crate) fn include_rate(&mut self, cols: &[usize], values: &[f64], rate: f64) {
         if rate != 0.0 {
             let reach = row_reach(&self.weights, cols, values);

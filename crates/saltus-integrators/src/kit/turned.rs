@@ -1,7 +1,7 @@
 //! Rows of constraints, joints and contacts with their derivative by the unknown velocity: where directions are taken at a position that
 //! this velocity moves, `D(A(q) v + rate(q))` belongs to the rows of a linearised step.
 
-use super::{Row, Stage};
+use super::{EvaluationPoint, Row};
 use saltus_linear::{RowCollector, RowScaled, Shifted, SparseRows};
 use saltus_system::{ContactSet, System};
 
@@ -34,10 +34,10 @@ impl Turns {
 impl TurnedRows {
     /// A row: that of `law` where it does not turn.
     #[inline]
-    pub(crate) fn row<'a>(&'a self, law: &'a Stage, row: Row) -> (&'a SparseRows, usize) {
+    pub(crate) fn row<'a>(&'a self, law: &'a EvaluationPoint, row: Row) -> (&'a SparseRows, usize) {
         match row {
             Row::Bilateral(i) if self.turns.bilateral => (self.bilateral.rows(), i),
-            Row::Friction(i) if self.turns.joints => (self.joints.rows(), i),
+            Row::JointFriction(i) if self.turns.joints => (self.joints.rows(), i),
             Row::Normal(_, i) | Row::Tangent(_, i) if self.turns.contacts => {
                 (self.contacts.rows(), i)
             }

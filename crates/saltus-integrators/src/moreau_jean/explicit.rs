@@ -14,7 +14,7 @@ use super::options::MoreauJeanOptions;
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{StepError, StepReport};
 use crate::kit::{
-    Active, CorridorScheme, Duration, Row, Stage, Step, StepProblem, largest_step, restitution,
+    Active, Duration, EvaluationPoint, KitScheme, Row, Step, StepProblem, largest_step, restitution,
 };
 use saltus_system::{State, System};
 use schemars::JsonSchema;
@@ -50,7 +50,7 @@ pub(super) struct ExplicitMoreauJean {
     stable_step: Option<f64>,
 }
 
-impl CorridorScheme for ExplicitMoreauJean {
+impl KitScheme for ExplicitMoreauJean {
     const NAME: &'static str = NAME;
     type Options = MoreauJeanOptions;
 
@@ -149,25 +149,25 @@ impl ExplicitMoreauJean {
         }
         step.end.retract(system, &step.start, &step.xi, end);
         step.end.v.copy_from_slice(v_start);
-        let smooth: &Stage = if *variant == Explicit::Symplectic {
-            step.end.place_dynamics(system, NAME)?;
+        let smooth: &EvaluationPoint = if *variant == Explicit::Symplectic {
+            step.end.evaluate_dynamics(system, NAME)?;
             &step.end
         } else {
-            step.end.place_mass(system, NAME)?;
+            step.end.factor_mass(system, NAME)?;
             &step.start
         };
         v_free.copy_from_slice(&smooth.force);
         smooth.mass.solve_scaled(h, v_free);
         saltus_linear::axpy(1.0, v_start, v_free);
-        step.end.place_rows(system);
-        step.end.place_laws(system);
+        step.end.evaluate_rows(system);
+        step.end.evaluate_laws(system);
 
-        let rows: &Stage = if *variant == Explicit::Start {
+        let rows: &EvaluationPoint = if *variant == Explicit::Start {
             &step.start
         } else {
             &step.end
         };
-        let before: &Stage = if *variant == Explicit::Literal {
+        let before: &EvaluationPoint = if *variant == Explicit::Literal {
             &step.start
         } else {
             rows
@@ -192,7 +192,7 @@ impl ExplicitMoreauJean {
         problem.solve(system, &mut step.reactions, rows, rows.t)?;
         step.end.v.copy_from_slice(v_free);
         problem.respond(&mut step.end.v);
-        let rows: &Stage = if *variant == Explicit::Start {
+        let rows: &EvaluationPoint = if *variant == Explicit::Start {
             &step.start
         } else {
             &step.end

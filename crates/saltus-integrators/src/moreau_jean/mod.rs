@@ -30,7 +30,7 @@ pub use options::{Bilateral as BilateralPoint, Evaluation, Forecast, MoreauJeanO
 
 use crate::certificate::Guarantees;
 use crate::integrator::{Event, Integrator, Reactions, StepError, StepReport};
-use crate::kit::{CorridorScheme, OnCorridor, integrator, reactions, unprepared};
+use crate::kit::{KitIntegrator, KitScheme, integrator, reactions, unprepared};
 use crate::scheme::OptionsError;
 use large::LargeLinear;
 use saltus_linear::{LinearError, SquareMatrix};
@@ -62,7 +62,7 @@ pub struct MoreauJean {
 #[derive(Debug)]
 enum Path {
     Unprepared,
-    Theta(Box<OnCorridor<ThetaScheme>>),
+    Theta(Box<KitIntegrator<ThetaScheme>>),
     Large(Box<LargeLinear>),
 }
 
@@ -116,7 +116,7 @@ impl Integrator for MoreauJean {
         self.path = if LargeLinear::applies(&options, system, state) {
             Path::Large(Box::new(LargeLinear::new(options)))
         } else {
-            Path::Theta(Box::new(OnCorridor::new(options)))
+            Path::Theta(Box::new(KitIntegrator::new(options)))
         };
         match self.path_mut() {
             Some(path) => path.prepare(system, state, h),

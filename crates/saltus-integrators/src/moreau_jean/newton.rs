@@ -5,8 +5,8 @@ use super::singular;
 use super::theta::{ThetaScheme, regularise};
 use crate::integrator::StepError;
 use crate::kit::{
-    Convergence, Duration, Location, Row, Stage, ThetaRule, Turns, augment_force, first_not_finite,
-    restitution, worse,
+    Convergence, Duration, EvaluationPoint, Location, Row, ThetaRule, Turns, augment_force,
+    first_not_finite, restitution, worse,
 };
 use crate::round_off;
 use saltus_linear::{Shifted, SparseRows, axpy};
@@ -28,9 +28,9 @@ struct Residual {
 #[derive(Debug, Clone, Copy)]
 struct Before<'a> {
     /// Directions.
-    at: &'a Stage,
+    at: &'a EvaluationPoint,
     /// Rates of the walls: those at the start of the step.
-    rates: &'a Stage,
+    rates: &'a EvaluationPoint,
     /// Velocity.
     v: &'a [f64],
     /// Whether bilateral constraints hold on the mean velocity of the step.
@@ -41,7 +41,7 @@ impl<'a> Before<'a> {
     fn new(
         options: &MoreauJeanOptions,
         structure: Structure,
-        (start, law): (&'a Stage, &'a Stage),
+        (start, law): (&'a EvaluationPoint, &'a EvaluationPoint),
         on_mean: bool,
     ) -> Self {
         let own =
@@ -59,11 +59,11 @@ impl<'a> Before<'a> {
     }
 
     /// What the law of a row has beside `A v`, with the rows of `law`.
-    fn constant(self, law: &Stage, row: Row) -> f64 {
+    fn constant(self, law: &EvaluationPoint, row: Row) -> f64 {
         let rate = law.rate(row);
         match row {
             Row::Bilateral(_) if self.on_mean => rate + law.velocity(row, self.v),
-            Row::Bilateral(_) | Row::Friction(_) => rate,
+            Row::Bilateral(_) | Row::JointFriction(_) => rate,
             Row::Normal(..) | Row::Tangent(..) => {
                 let e = restitution(&law.contacts, row);
                 if e == 0.0 {
@@ -92,7 +92,7 @@ impl ThetaScheme {
         loop {
             let (dynamics, start) = (&mut self.dynamics, &self.step.start);
             dynamics.evaluate(system, rule, start, &self.v, iterations == 0)?;
-            self.place_laws(options, system, rule);
+            self.evaluate_laws(options, system, rule);
             self.begin_scale(rule.h);
             let mut residual = self.residual(options, system, rule.h);
             if residual.worst.ratio > 1.0 && iterations >= CHECK_ROUND_OFF_AFTER && !measured {
@@ -135,7 +135,12 @@ impl ThetaScheme {
     }
 
     /// Puts the laws where they are for the present velocity.
-    fn place_laws(&mut self, options: &MoreauJeanOptions, system: &dyn System, rule: &ThetaRule) {
+    fn evaluate_laws(
+        &mut self,
+        options: &MoreauJeanOptions,
+        system: &dyn System,
+        rule: &ThetaRule,
+    ) {
         if self.active.list.is_empty() && !self.step.has_joints() {
             return;
         }
@@ -154,21 +159,21 @@ impl ThetaScheme {
             }
             q.copy_from_slice(&start.q);
             system.retract(q, &self.work);
-            law.place_constraints(system, t, q);
+            law.evaluate_constraints(system, t, q);
         }
-        law.place_joints(system, dynamics.t, &dynamics.q);
+        law.evaluate_joint_friction(system, dynamics.t, &dynamics.q);
         if !self.active.list.is_empty() && options.forecast != Forecast::Predicted {
-            law.place_contacts(system);
+            law.evaluate_contacts(system);
             let (times, q) = ((dynamics.t, rule.end), &dynamics.q);
             let rate = &start.contacts.rate;
             self.active
                 .use_rates_at_end(system, &mut law.contacts, times, q, rate);
         }
-        law.place_laws(system);
+        law.evaluate_laws(system);
     }
 
-    /// A motion at rest without forces until now takes its scale from the first forces, from the first velocities that constraints
-    /// prescribe, and from what moves by itself.
+    /// A motion at rest without forces until now takes its scale from the first forces, and from the velocities that
+    /// constraints and contacts prescribe.
     fn begin_scale(&mut self, h: f64) {
         let (scale, law) = (&mut self.scale, &self.law);
         let at_rest = scale.scale == 0.0;

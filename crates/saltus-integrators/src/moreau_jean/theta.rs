@@ -6,8 +6,8 @@ use super::{NAME, singular};
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{StepError, StepReport};
 use crate::kit::{
-    CorridorScheme, MomentumScale, Proof, Row, Stage, Step, StepProblem, ThetaDynamics, ThetaRule,
-    TurnedRows, augment_force, augment_matrix,
+    EvaluationPoint, KitScheme, LawResiduals, MomentumScale, Row, Step, StepProblem, ThetaDynamics,
+    ThetaRule, TurnedRows, augment_force, augment_matrix,
 };
 use crate::one_step::OneStep;
 use saltus_linear::{LinearError, SparseRows, SquareMatrix, max_abs};
@@ -25,7 +25,7 @@ pub(super) struct ThetaScheme {
     pub(super) impulse_scale: f64,
     pub(super) active: ActiveContacts,
     /// Where the laws of the step are: constraints at its end or middle, joints and contacts where the dynamics is evaluated.
-    pub(super) law: Stage,
+    pub(super) law: EvaluationPoint,
     pub(super) turned: TurnedRows,
     /// Whether bilateral constraints hold on the mean velocity of the step, and whether they may in the next one.
     pub(super) on_mean: bool,
@@ -52,7 +52,7 @@ pub(super) struct ThetaScheme {
     pub(super) redundant: u32,
 }
 
-impl CorridorScheme for ThetaScheme {
+impl KitScheme for ThetaScheme {
     const NAME: &'static str = NAME;
     type Options = MoreauJeanOptions;
 
@@ -91,7 +91,7 @@ impl CorridorScheme for ThetaScheme {
             scale: MomentumScale::default(),
             impulse_scale: 0.0,
             active: ActiveContacts::default(),
-            law: Stage::new(system),
+            law: EvaluationPoint::new(system),
             turned: TurnedRows::default(),
             on_mean: false,
             may_be_on_mean: false,
@@ -205,7 +205,7 @@ impl ThetaScheme {
         self.scale = MomentumScale::new(&step.start.mass);
         step.start.evaluate_force(system)?;
         if options.evaluation == Evaluation::WeightedAccelerations {
-            step.start.place_mass(system, NAME)?;
+            step.start.factor_mass(system, NAME)?;
         }
         self.predict_first(system, h)?;
         let start = &self.step.start;
@@ -397,12 +397,12 @@ impl ThetaScheme {
         step.reactions
             .include_momentum_residual(max_abs(&self.balance));
         if self.is_posed {
-            step.reactions.prove(problem, law, &self.v);
+            step.reactions.include_law_residuals(problem, law, &self.v);
             problem.respond_by_contacts(&mut step.jump);
         } else {
-            step.reactions.include(Proof {
+            step.reactions.include(LawResiduals {
                 law: self.prediction_residual,
-                ..Proof::default()
+                ..LawResiduals::default()
             });
         }
         step.work_external = Some(dynamics.work(system, rule, &mut step.start));
@@ -414,7 +414,7 @@ impl ThetaScheme {
         step.end.v.copy_from_slice(&self.v);
         step.end.evaluate_mass(system);
         let constraints = if self.on_mean { None } else { Some(law) };
-        step.end.place_rows_with(system, constraints);
+        step.end.evaluate_rows_with(system, constraints);
         step.end.mass.apply(&self.v, &mut self.work);
         self.scale.include(&self.work, &dynamics.force, rule.h);
         let impulse = rule.h * self.scale.largest(&dynamics.force);
@@ -463,7 +463,7 @@ impl ThetaScheme {
 /// nothing on the constraint manifold.
 pub(super) fn regularise(
     matrix: &mut SquareMatrix,
-    rows: &Stage,
+    rows: &EvaluationPoint,
     ng: usize,
     weights: &[f64],
     source: LinearError,

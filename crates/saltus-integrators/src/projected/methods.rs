@@ -54,7 +54,7 @@ impl ProjectedMoreauJean {
             self.active.sort_unstable();
         }
         self.set_displacement();
-        self.prove();
+        self.include_law_residuals();
         std::mem::swap(&mut self.law, &mut self.step.end);
         self.finish(system, state, rule, iterations)
     }
@@ -92,7 +92,7 @@ impl ProjectedMoreauJean {
         if !self.active.is_empty() {
             iterations += self.newton(system, rule, options, Laws::Fixed)?;
         }
-        self.prove();
+        self.include_law_residuals();
         std::mem::swap(&mut self.law, &mut self.step.end);
         self.finish(system, state, rule, iterations)
     }
@@ -139,7 +139,7 @@ impl ProjectedMoreauJean {
         self.linearisations += taken;
         iterations += taken;
         self.set_displacement();
-        self.prove();
+        self.include_law_residuals();
         self.finish(system, state, rule, iterations)
     }
 
@@ -171,9 +171,9 @@ impl ProjectedMoreauJean {
     }
 
     /// How well laws and momentum hold, while the laws are where they were solved.
-    fn prove(&mut self) {
+    fn include_law_residuals(&mut self) {
         let reactions = &mut self.step.reactions;
-        reactions.prove(&mut self.problem, &self.law, &self.v);
+        reactions.include_law_residuals(&mut self.problem, &self.law, &self.v);
         reactions.include_momentum_residual(self.dynamics);
     }
 
@@ -195,7 +195,7 @@ impl ProjectedMoreauJean {
         problem.respond_without_constraints(&mut step.jump);
         step.work_external = Some(smooth.work(system, rule, &mut step.start));
         step.end.v.copy_from_slice(v);
-        step.end.place_mass(system, NAME)?;
+        step.end.factor_mass(system, NAME)?;
         let mut report = step.finish(system, state, true, iterations, problem.redundant)?;
         report.remedies = self.remedies;
         Ok(report)

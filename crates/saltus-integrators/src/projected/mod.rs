@@ -29,8 +29,8 @@ pub use options::{Lifted, Metric, ProjectedMoreauJeanOptions, ProjectionMethod};
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{Counts, Integrator, StepError, StepReport};
 use crate::kit::{
-    Active, CorridorScheme, MomentumScale, Projection, Stage, Step, StepProblem, ThetaDynamics,
-    ThetaRule, TurnedRows, integrator, refuse_friction,
+    Active, EvaluationPoint, KitScheme, MomentumScale, Projection, Step, StepProblem,
+    ThetaDynamics, ThetaRule, TurnedRows, integrator, refuse_friction,
 };
 use crate::scheme::OptionsError;
 use saltus_linear::{MatrixSink, SquareMatrix};
@@ -48,7 +48,7 @@ struct ProjectedMoreauJean {
     structure: Structure,
     scale: MomentumScale,
     /// Where the laws of the step are.
-    law: Stage,
+    law: EvaluationPoint,
     active: Active,
     /// Contacts that carried an impulse in the present pass and stay closed in it.
     closed: Vec<bool>,
@@ -92,7 +92,7 @@ pub(crate) fn build(
     Ok(integrator::<ProjectedMoreauJean>(options))
 }
 
-impl CorridorScheme for ProjectedMoreauJean {
+impl KitScheme for ProjectedMoreauJean {
     const NAME: &'static str = NAME;
     type Options = ProjectedMoreauJeanOptions;
 
@@ -139,7 +139,7 @@ impl CorridorScheme for ProjectedMoreauJean {
             smooth: ThetaDynamics::new(system),
             structure: system.structure(),
             scale: MomentumScale::new(&step.start.mass),
-            law: Stage::new(system),
+            law: EvaluationPoint::new(system),
             active: Vec::with_capacity(step.start.contacts.len()),
             closed: Vec::new(),
             earlier: Vec::new(),

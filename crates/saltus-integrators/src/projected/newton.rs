@@ -2,7 +2,7 @@
 
 use super::{NAME, ProjectedMoreauJean, ProjectedMoreauJeanOptions};
 use crate::integrator::StepError;
-use crate::kit::{Duration, Gap, Row, Stage, ThetaRule, Turns, Unprojected, restitution};
+use crate::kit::{Duration, EvaluationPoint, Gap, Row, ThetaRule, Turns, Unprojected, restitution};
 use saltus_linear::{Shifted, SparseRows, axpy, max_abs};
 use saltus_system::System;
 
@@ -39,7 +39,7 @@ impl ProjectedMoreauJean {
         loop {
             self.smooth
                 .evaluate(system, rule, &self.step.start, &self.v, corrections == 0)?;
-            let taken = self.place_laws(system, rule, laws)?;
+            let taken = self.evaluate_laws(system, rule, laws)?;
             self.linearisations += taken;
             linearisations += taken;
             if corrections > 0 {
@@ -82,7 +82,7 @@ impl ProjectedMoreauJean {
     }
 
     /// Puts the laws where they are for the present velocity.
-    fn place_laws(
+    fn evaluate_laws(
         &mut self,
         system: &dyn System,
         rule: &ThetaRule,
@@ -97,7 +97,7 @@ impl ProjectedMoreauJean {
                 let (law, smooth) = (&mut self.law, &self.smooth);
                 let rates = &mut self.rates;
                 law.retract(system, &self.step.start, &smooth.xi, rule.end);
-                law.place_rows(system);
+                law.evaluate_rows(system);
                 if rule.at_theta_point() {
                     rates.clear();
                     rates.extend_from_slice(&law.contacts.rate);
@@ -112,7 +112,7 @@ impl ProjectedMoreauJean {
                 linearisations = self.project_active(system)?;
             }
         }
-        self.law.place_laws(system);
+        self.law.evaluate_laws(system);
         let contacts_at_theta = laws == Laws::Extrapolated && rule.at_theta_point();
         let (t, q) = if contacts_at_theta {
             (self.smooth.t, &self.smooth.q)
@@ -311,7 +311,7 @@ impl ProjectedMoreauJean {
 }
 
 /// `u_k` of a row along the directions of a stage: the speed of a wall is that at the start of the step.
-fn before(at: &Stage, start: &Stage, row: Row) -> f64 {
+fn before(at: &EvaluationPoint, start: &EvaluationPoint, row: Row) -> f64 {
     let (matrix, i) = at.row(row);
     matrix.dot(i, &start.v) + start.rate(row)
 }

@@ -1,13 +1,13 @@
-//! Obstacles that move by themselves.
+//! Obstacles whose motion is prescribed.
 
 use super::SchatzmanPaoli;
-use crate::kit::{Row, Stage};
+use crate::kit::{EvaluationPoint, Row};
 use saltus_linear::is_zero;
 use saltus_system::{ContactSet, System};
 
 impl SchatzmanPaoli {
-    /// What rows move by themselves on average over the step before and over this one, and the work of the impulses on that, which act
-    /// between the two.
+    /// Means of the rates `∂g/∂t` over the step before and over this one, and the work of the impulses at them, which act between the
+    /// two steps.
     pub(super) fn mean_rates(&mut self, system: &dyn System) {
         let Self {
             step,
@@ -18,7 +18,7 @@ impl SchatzmanPaoli {
             ..
         } = self;
         let (start, end) = (&step.start, &step.end);
-        let moves = |stage: &Stage| {
+        let moves = |stage: &EvaluationPoint| {
             !is_zero(&stage.contacts.rate)
                 || (0..step.dims.ng).any(|i| stage.rate(Row::Bilateral(i)) != 0.0)
         };
@@ -30,7 +30,7 @@ impl SchatzmanPaoli {
         work.fill(0.0);
         law.take_contacts(start);
         law.retract(system, start, work, start.t - *h_k);
-        law.place_rows(system);
+        law.evaluate_rows(system);
         let means = |row: Row| {
             let now = start.rate(row);
             [0.5 * (law.rate(row) + now), 0.5 * (now + end.rate(row))]

@@ -3,7 +3,8 @@
 use super::NAME;
 use crate::integrator::StepError;
 use crate::kit::{
-    Duration, Mode, Row, Stage, Step, StepProblem, StepReactions, TangentRate, Works, combine,
+    Duration, EvaluationPoint, Mode, Row, Step, StepProblem, StepReactions, TangentRate, Works,
+    combine,
 };
 use saltus_linear::{Dense, axpy, dot};
 use saltus_system::System;
@@ -52,7 +53,7 @@ const GROWTH: f64 = 1.0 + 1e-4;
 /// The stages of a step.
 #[derive(Debug)]
 pub(super) struct Flow {
-    stage: Stage,
+    stage: EvaluationPoint,
     acceleration: Dense, // v̇ of each stage (stages × nv)
     rate: Dense,         // of the tangent ξ: T(ξ)⁻¹ v (stages × nv)
     tangent: TangentRate,
@@ -69,7 +70,7 @@ impl Flow {
         let nv = system.dims().nv;
         let zeros = || vec![0.0; nv];
         Self {
-            stage: Stage::new(system),
+            stage: EvaluationPoint::new(system),
             acceleration: Dense::zeros(STAGES, nv),
             rate: Dense::zeros(STAGES, nv),
             tangent: TangentRate::new(nv),
@@ -101,8 +102,8 @@ impl Flow {
             let weights = &A[l][..l.min(STAGES - 1)];
             combine(&self.acceleration, weights, h, &mut stage.v);
             axpy(1.0, &step.start.v, &mut stage.v);
-            stage.place(system, NAME)?;
-            stage.place_laws(system);
+            stage.evaluate(system, NAME)?;
+            stage.evaluate_laws(system);
             let reactions = &mut step.reactions;
             let out = &mut self.free;
             accelerations(system, reactions, (problem, closed), (stage, out), h * B[l])?;
@@ -133,12 +134,12 @@ impl Flow {
 }
 
 /// `v̇` at a placed stage with forces on constraints and on the contacts `closed`: `0 ≤ λ ⟂ g̈ ≥ 0`. Adds `weight` times the forces to
-/// the impulses of the step, and their proof; `M⁻¹ f` is left in the place of the force.
+/// the impulses of the step, with the residuals of its laws; `M⁻¹ f` overwrites the force.
 pub(super) fn accelerations(
     system: &dyn System,
     reactions: &mut StepReactions,
     (problem, closed): (&mut StepProblem, &[usize]),
-    (stage, out): (&mut Stage, &mut [f64]),
+    (stage, out): (&mut EvaluationPoint, &mut [f64]),
     weight: f64,
 ) -> Result<(), StepError> {
     stage.evaluate_force(system)?;
@@ -162,7 +163,7 @@ pub(super) fn accelerations(
     problem.respond(out);
     if weight != 0.0 {
         reactions.add(problem, weight);
-        reactions.prove_forces(problem, stage, (&stage.force, out), weight.abs());
+        reactions.include_force_residuals(problem, stage, (&stage.force, out), weight.abs());
     }
     Ok(())
 }

@@ -56,7 +56,7 @@ impl Splitting {
     ) -> Result<bool, StepError> {
         let end = &mut self.step.end;
         end.v.copy_from_slice(&self.flow.v);
-        end.place_laws(system);
+        end.evaluate_laws(system);
         self.hit.clear();
         self.closing.clear();
         let mut hits = false;

@@ -27,8 +27,7 @@ pub use options::{SplittingContact, SplittingOptions};
 use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{Counts, Integrator, StepError, StepReport};
 use crate::kit::{
-    Active, CorridorScheme, MomentumScale, Step, StepProblem, integrator, largest_step,
-    refuse_friction,
+    Active, KitScheme, MomentumScale, Step, StepProblem, integrator, largest_step, refuse_friction,
 };
 use crate::scheme::OptionsError;
 use flow::Flow;
@@ -82,7 +81,7 @@ pub(crate) fn build(options: &SplittingOptions) -> Result<Box<dyn Integrator>, O
     Ok(integrator::<Splitting>(options))
 }
 
-impl CorridorScheme for Splitting {
+impl KitScheme for Splitting {
     const NAME: &'static str = NAME;
     type Options = SplittingOptions;
 
@@ -143,7 +142,7 @@ impl CorridorScheme for Splitting {
         // Start and end take turns: both have the buffers of accelerations from the beginning.
         let step = &mut scheme.step;
         step.end.retract(system, &step.start, &step.xi, state.t);
-        step.end.place_rows(system);
+        step.end.evaluate_rows(system);
         step.start.evaluate_bias(system);
         step.end.evaluate_bias(system);
         scheme.measure(state);
@@ -240,7 +239,7 @@ impl Splitting {
             .run(system, &mut self.step, &mut self.problem, &self.active, h)?;
         let step = &mut self.step;
         step.end.retract(system, &step.start, &step.xi, end);
-        step.end.place(system, NAME)
+        step.end.evaluate(system, NAME)
     }
 
     /// Impacts, and the end of the step.

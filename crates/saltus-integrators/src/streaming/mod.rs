@@ -16,5 +16,5 @@ pub(crate) use fingerprint::Fingerprint;
 pub(crate) use passes::{
     BackwardPass, ForwardPass, StepInputs, backward_pass, energy_of_rows, full_window,
 };
-pub(crate) use rows::{PIECE, reach_of, room, widened};
+pub(crate) use rows::{PIECE, buffer_size, reach_of, widened};
 pub(crate) use sums::{Slices, Sums, Weights};

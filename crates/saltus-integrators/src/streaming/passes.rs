@@ -30,8 +30,8 @@ pub(crate) struct ForwardPass<'a> {
     /// Columns that gather what forces alone do along the rows of `list`.
     pub(crate) columns: &'a Schur,
     pub(crate) list: &'a [usize],
-    /// Vectors that are needed soon.
-    pub(crate) soon: &'a [&'a [f64]],
+    /// Vectors to be prefetched into the cache.
+    pub(crate) prefetched: &'a [&'a [f64]],
 }
 
 impl ForwardPass<'_> {
@@ -55,7 +55,7 @@ impl ForwardPass<'_> {
                 evaluate(rows.clone(), wide, force);
                 dot_columns(self.columns, self.list, &rows, force, sums);
             }
-            sweep.inward(stage, self.factor, x, self.soon);
+            sweep.inward(stage, self.factor, x, self.prefetched);
         }
         seen
     }
@@ -99,14 +99,14 @@ pub(crate) fn energy_of_rows(
     mass: &SquareMatrix,
     reach: usize,
     (runs, weights): (&Runs, &[f64]),
-    room: &mut [f64],
+    buffer: &mut [f64],
 ) -> Energy {
     let mut sums = Sums::default();
     let mut completed = CompletedRows::new(inputs.v.len(), reach);
     for stage in (0..sweep.stages()).rev() {
         let ranges = sweep.rows(stage);
         for rows in completed.spread(&ranges).flat_map(|rows| runs.parts(rows)) {
-            let mv = &mut room[..rows.len()];
+            let mv = &mut buffer[..rows.len()];
             mass.rows_times(rows.clone(), (0, inputs.v), mv);
             let slices = Slices {
                 mx: mv,

@@ -9,7 +9,7 @@ pub(crate) const PIECE: usize = 1024;
 
 /// Entries of a buffer for what is made of some rows and their neighbours: the last stage of a forward pass has rows of both
 /// sides.
-pub(crate) fn room(reach: usize) -> usize {
+pub(crate) fn buffer_size(reach: usize) -> usize {
     2 * PIECE + 1 + 2 * reach
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct Slices<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Weights<'a> {
     /// One for all.
-    Even(f64),
+    Uniform(f64),
     /// One for each.
     Each(&'a [f64]),
 }
@@ -57,7 +57,7 @@ impl<'a> Weights<'a> {
     #[inline]
     pub(crate) fn of(runs: &Runs, weights: &'a [f64], rows: &Range<usize>) -> Self {
         match runs.constant(weights, rows) {
-            Some(weight) => Self::Even(weight),
+            Some(weight) => Self::Uniform(weight),
             None => Self::Each(&weights[rows.clone()]),
         }
     }
@@ -69,7 +69,7 @@ pub(crate) struct Sums {
     largest: [f64; LANES],
     weighted: [f64; LANES],
     sum: [f64; LANES],
-    push: [f64; LANES],
+    load: [f64; LANES],
     momentum: [f64; LANES],
     square: [f64; LANES],
     /// Largest component of the residual over `√Mᵢᵢ` above its round-off, where that is asked for.
@@ -94,29 +94,29 @@ impl Sums {
             Weights::Each(weights) => {
                 let t = self;
                 by_lanes!((mx, mv, force, weights, v), k, {
-                    let push = if IMPULSES { h * force[k] } else { force[k] };
-                    let residual = (mx[k] - push).abs();
+                    let load = if IMPULSES { h * force[k] } else { force[k] };
+                    let residual = (mx[k] - load).abs();
                     let weighted = weights[k] * residual;
                     t.largest[k] = larger(residual, t.largest[k]);
                     t.weighted[k] = larger(weighted, t.weighted[k]);
                     t.sum[k] += weighted;
                     t.square[k] += mv[k] * v[k];
-                    let push = weights[k] * push.abs();
-                    t.push[k] = larger(push, t.push[k]);
-                    let impulse = if IMPULSES { push } else { h * push };
+                    let load = weights[k] * load.abs();
+                    t.load[k] = larger(load, t.load[k]);
+                    let impulse = if IMPULSES { load } else { h * load };
                     t.momentum[k] = larger(weights[k] * mv[k].abs() + impulse, t.momentum[k]);
                 });
             }
-            Weights::Even(weight) => {
+            Weights::Uniform(weight) => {
                 let mut t = Self::default();
                 by_lanes!((mx, mv, force, v), k, {
-                    let push = if IMPULSES { h * force[k] } else { force[k] };
-                    let residual = (mx[k] - push).abs();
+                    let load = if IMPULSES { h * force[k] } else { force[k] };
+                    let residual = (mx[k] - load).abs();
                     t.largest[k] = larger(residual, t.largest[k]);
                     t.sum[k] += residual;
                     t.square[k] += mv[k] * v[k];
-                    t.push[k] = larger(push.abs(), t.push[k]);
-                    let impulse = if IMPULSES { push } else { h * push };
+                    t.load[k] = larger(load.abs(), t.load[k]);
+                    let impulse = if IMPULSES { load } else { h * load };
                     t.momentum[k] = larger(mv[k].abs() + impulse.abs(), t.momentum[k]);
                 });
                 for k in 0..LANES {
@@ -124,7 +124,7 @@ impl Sums {
                     self.weighted[k] = larger(weight * t.largest[k], self.weighted[k]);
                     self.sum[k] += weight * t.sum[k];
                     self.square[k] += t.square[k];
-                    self.push[k] = larger(weight * t.push[k], self.push[k]);
+                    self.load[k] = larger(weight * t.load[k], self.load[k]);
                     self.momentum[k] = larger(weight * t.momentum[k], self.momentum[k]);
                 }
             }
@@ -175,8 +175,8 @@ impl Sums {
     }
 
     /// `max |p|ᵢ / √Mᵢᵢ`.
-    pub(crate) fn push(&self) -> f64 {
-        largest(&self.push)
+    pub(crate) fn load(&self) -> f64 {
+        largest(&self.load)
     }
 
     /// `max (|M v|ᵢ + h |f|ᵢ) / √Mᵢᵢ`.

@@ -90,7 +90,7 @@ impl Contacts for Mass {
 
 impl System for Mass {}
 
-/// Works of a run \[J\]: of contacts, and of what moves by itself.
+/// Works of a run \[J\]: of contacts, and of prescribed motions.
 #[derive(Default)]
 struct Run {
     state: State,

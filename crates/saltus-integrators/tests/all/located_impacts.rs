@@ -1,9 +1,9 @@
 //! Impacts located inside the step: what holds in every step of many motions.
 
 use saltus_integrators::{
-    Entry, EventKind, Impacts, Inactive, Integrator, LinearSolve, Located, NonsmoothFormulation,
-    NonsmoothGeneralizedAlpha, NonsmoothGeneralizedAlphaOptions, NonsmoothHhtOptions, Scheme,
-    StepReport,
+    Entry, EventKind, Impacts, Inactive, Integrator, LinearSolve, LocationCounts,
+    NonsmoothFormulation, NonsmoothGeneralizedAlpha, NonsmoothGeneralizedAlphaOptions,
+    NonsmoothHhtOptions, Scheme, StepReport,
 };
 use saltus_system::{State, System};
 use saltus_zoo::{
@@ -39,7 +39,7 @@ impl Random {
 /// What a run showed.
 #[derive(Debug, Clone, Copy)]
 struct Audit {
-    counts: Located,
+    counts: LocationCounts,
     gap: f64,
     /// Largest gain of energy in an impact, and over a step, relative to the energy of the motion.
     impact: f64,
@@ -52,7 +52,7 @@ fn audit(system: &dyn System, rho: f64, start: &State, h: f64, steps: u32) -> Au
     let first = scheme.prepare(system, &state, h).unwrap();
     let (mut before, mut most) = (first.energy.total(), first.energy.kinetic);
     let mut found = Audit {
-        counts: Located::default(),
+        counts: LocationCounts::default(),
         gap: f64::INFINITY,
         impact: 0.0,
         step: 0.0,

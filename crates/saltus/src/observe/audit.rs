@@ -31,7 +31,7 @@ pub struct EnergyAudit {
     /// At the end.
     #[serde(with = "energy")]
     pub last: Energy,
-    /// Largest gain of total energy in a step beyond the work of all forces without a potential and of what moves by itself,
+    /// Largest gain of total energy in a step beyond the work of all forces without a potential and of prescribed motions,
     /// `max(ΔE − W_ext − W_mov)`, at least 0. Impacts with `e ≤ 1` do not gain energy; what a potential that depends on time
     /// brings in counts as a gain.
     pub max_gain: f64,
@@ -52,7 +52,7 @@ pub struct EnergyAudit {
     /// Sum of the work of contact impulses and bilateral reactions.
     #[serde(with = "crate::exact")]
     pub work_contact: f64,
-    /// The part of it that walls, supports and other constraints do because they move by themselves, `−Σ P ∂g/∂t` with the rates at
+    /// The part of it that walls, supports and other constraints with a prescribed motion do, `−Σ P ∂g/∂t` with the rates at
     /// the ends of the steps.
     #[serde(with = "crate::exact")]
     pub work_moving: f64,
@@ -68,7 +68,7 @@ impl EnergyAudit {
         self.last.total() - self.initial.total() - self.work_external - self.work_contact
     }
 
-    /// Work of contacts and constraints but for what moves by itself: impacts and friction take it.
+    /// Work of contacts and constraints but for prescribed motions: impacts and friction take it.
     #[must_use]
     pub fn dissipated(&self) -> f64 {
         self.work_contact - self.work_moving
@@ -224,11 +224,11 @@ pub struct Audit {
     wall: Duration,
     #[serde(skip)]
     impact: bool,
-    /// Rates of what moves by itself.
+    /// Rates of prescribed motions.
     #[serde(skip)]
     moving: MovingRates,
     columns: ImpactColumns,
-    /// Whether a contact that moves by itself has carried an impulse since the last impact began.
+    /// Whether a contact with a prescribed motion has carried an impulse since the last impact began.
     wall_moves: bool,
     /// Steps since the last impact.
     quiet: Option<u64>,
@@ -432,7 +432,7 @@ impl Audit {
     }
 }
 
-/// Whether a contact that moves by itself carries an impulse.
+/// Whether a contact with a prescribed motion carries an impulse.
 fn moves_by_itself(reactions: &Reactions<'_>) -> bool {
     let set = reactions.contacts;
     let mut contacts = set.first_row.iter().zip(reactions.impulse);

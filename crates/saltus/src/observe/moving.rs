@@ -1,4 +1,4 @@
-//! Work of contacts and constraints that move by themselves.
+//! Work of contacts and constraints with a prescribed motion.
 
 use saltus_integrators::Reactions;
 use saltus_system::ContactId;
@@ -33,7 +33,7 @@ impl MovingRates {
         }
     }
 
-    /// Work of what moves by itself over the step after the one kept \[J\]: as the scheme knows it, else impulses times the mean of
+    /// Work of prescribed motions over the step after the one kept \[J\]: as the scheme knows it, else impulses times the mean of
     /// the rates at both ends.
     pub(crate) fn work(&self, reactions: &Reactions<'_>) -> f64 {
         if let Some(work) = reactions.work_moving {

@@ -11,7 +11,7 @@ pub(crate) fn figure(outcome: &Outcome) -> Figure {
     let entries = [
         ("At the start", energy.initial.total()),
         ("+ external work", energy.work_external),
-        ("+ work of what moves by itself", energy.work_moving),
+        ("+ work of prescribed motions", energy.work_moving),
         (
             "+ work of contacts and constraints otherwise",
             energy.dissipated(),

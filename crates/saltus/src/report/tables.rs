@@ -73,14 +73,14 @@ pub(crate) fn key_numbers(outcome: &Outcome) -> String {
         ("At the end", joules(energy.last.total())),
         ("External work", joules(energy.work_external)),
         ("Work of reactions", joules(energy.work_contact)),
-        ("of it by what moves by itself", joules(energy.work_moving)),
+        ("of it by prescribed motions", joules(energy.work_moving)),
         ("By the scheme itself", joules(energy.numerical())),
         ("Largest gain", joules(energy.max_gain)),
     ];
     format!(
         "<div class=\"keys\">{}{}{}</div>\
          <p class=\"note\">External work is that of forces without a potential, damping included. The largest gain is that of the \
-         total energy in a step beyond external work and the work of what moves by itself; what a potential that depends on \
+         total energy in a step beyond external work and the work of prescribed motions; what a potential that depends on \
          time brings in counts as gain.</p>",
         key_group("Run", &run),
         key_group("Contacts", &contacts),

@@ -1,4 +1,4 @@
-//! Energy books of what moves by itself.
+//! Energy books of prescribed motions.
 
 use crate::run::close;
 use saltus::Simulation;
@@ -41,7 +41,7 @@ step = 1e-3
 until = 1.5
 "#;
 
-/// Work of forces, of reactions, of what moves by itself, and what the scheme makes of it.
+/// Work of forces, of reactions, of prescribed motions, and what the scheme makes of it.
 fn books(text: &str, scheme: &str) -> [f64; 4] {
     let scheme = Override::set(format!("simulation.scheme={scheme}"));
     let model = Model::parse(

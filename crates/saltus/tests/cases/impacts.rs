@@ -242,7 +242,7 @@ until = 0.4
     }
 }
 
-/// A constraint drives a mass: all its work is that of what moves by itself, to second order in the step.
+/// A constraint drives a mass: all its work is that of prescribed motions, to second order in the step.
 #[test]
 fn what_drives_a_mass_does_all_its_work() {
     for scheme in [

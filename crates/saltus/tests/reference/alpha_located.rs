@@ -6,7 +6,7 @@ use crate::rocking::{Angle, Rocking};
 use crate::run::count;
 use saltus::analysis::order;
 use saltus_integrators::{
-    Event, EventKind, Impacts, Integrator, Located, NonsmoothGeneralizedAlpha,
+    Event, EventKind, Impacts, Integrator, LocationCounts, NonsmoothGeneralizedAlpha,
     NonsmoothGeneralizedAlphaOptions, StepReport,
 };
 use saltus_system::{State, System};
@@ -29,7 +29,7 @@ pub fn located(rho: f64) -> NonsmoothGeneralizedAlphaOptions {
 pub struct Run {
     pub state: State,
     pub events: Vec<Event>,
-    pub counts: Located,
+    pub counts: LocationCounts,
     /// Impulse over the last step [N·s].
     pub impulse: Vec<f64>,
     /// Non-impulsive force at the end of the last step [N].

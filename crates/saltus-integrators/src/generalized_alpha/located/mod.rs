@@ -29,50 +29,50 @@ const NEGLIGIBLE_REMAINDER: f64 = 1e-14;
 
 /// Counts of impacts located inside steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Located {
+pub struct LocationCounts {
     /// Instants at which velocities jumped.
     pub impacts: u64,
     /// Rebounds that were made plastic because of a too short flight.
     pub plastic: u64,
     /// Steps whose remainder was solved as one piece without rebounds, because of too many impacts or one that could not be located.
     pub fallbacks: u64,
-    /// Contacts with `e > 0` that closed in such a remainder: their rebounds, and the energy of these, are lost.
+    /// Contacts with `e > 0` that closed in such a remainder, whose rebounds are lost with their energy.
     pub dropped: u64,
     /// Steps at whose end the filter variables were interpolated.
-    pub renewals: u64,
+    pub filter_interpolations: u64,
     /// Steps and pieces of steps that were solved, rejected ones included.
     pub solves: u64,
 }
 
-impl Located {
+impl LocationCounts {
     fn add(&mut self, other: Self) {
         self.impacts += other.impacts;
         self.plastic += other.plastic;
         self.fallbacks += other.fallbacks;
         self.dropped += other.dropped;
-        self.renewals += other.renewals;
+        self.filter_interpolations += other.filter_interpolations;
         self.solves += other.solves;
     }
 }
 
-/// Buffers, and the state of the current step.
+/// Impacts, pieces and events of the current step, and the buffers of impacts.
 #[derive(Debug)]
-pub(in crate::generalized_alpha) struct Search {
+pub(in crate::generalized_alpha) struct LocatedStep {
     /// Events of the step.
     pub(in crate::generalized_alpha) events: Vec<Event>,
-    /// Counts of the current step, of the last accepted one, and of all.
-    now: Located,
-    last: Located,
-    pub(in crate::generalized_alpha) total: Located,
+    /// Counts of the current step, of the last accepted one, and of the run.
+    current: LocationCounts,
+    last: LocationCounts,
+    pub(in crate::generalized_alpha) total: LocationCounts,
     /// Copy of the start of the step, for a retry.
     origin: Start,
     step_start_saved: bool,
-    /// Whether the coefficients in use are those of a piece, and the coefficients of the scheme.
+    /// Whether the coefficients in use are those of a piece; the coefficients of the scheme meanwhile.
     is_piece: bool,
     scheme_coefficients: Coefficients,
     /// `v̇`, `λ` and non-conservative force at the start of a step at whose end the filters are interpolated.
     start_values: [Vec<f64>; 3],
-    /// Contacts of the impact with `ġ⁻ < 0`, and the restitution of all (m).
+    /// Contacts of the impact with `ġ⁻ < 0`, and the coefficients of restitution in it (m).
     impacting: Vec<bool>,
     restitution: Vec<f64>,
     /// Rates of the rows after an impact (m).
@@ -84,16 +84,16 @@ pub(in crate::generalized_alpha) struct Search {
     v: Vec<f64>,
     /// Pieces of the step, for interpolation.
     pieces: Vec<Interpolant>,
-    used: usize,
+    used_pieces: usize,
 }
 
-impl Default for Search {
+impl Default for LocatedStep {
     fn default() -> Self {
         Self {
             events: Vec::new(),
-            now: Located::default(),
-            last: Located::default(),
-            total: Located::default(),
+            current: LocationCounts::default(),
+            last: LocationCounts::default(),
+            total: LocationCounts::default(),
             origin: Start::default(),
             step_start_saved: false,
             is_piece: false,
@@ -106,12 +106,12 @@ impl Default for Search {
             impulse: Vec::new(),
             v: Vec::new(),
             pieces: Vec::new(),
-            used: 0,
+            used_pieces: 0,
         }
     }
 }
 
-impl Search {
+impl LocatedStep {
     /// Sizes the buffers for `m` rows and `n` velocities.
     pub(in crate::generalized_alpha) fn resize(&mut self, m: usize, n: usize) {
         for list in [&mut self.restitution, &mut self.after, &mut self.impulse] {
@@ -141,17 +141,17 @@ impl Search {
     pub(in crate::generalized_alpha) fn begin(&mut self) {
         self.events.clear();
         self.step_start_saved = false;
-        self.used = 0;
-        let solves = self.now.solves;
-        self.now = Located {
+        self.used_pieces = 0;
+        let solves = self.current.solves;
+        self.current = LocationCounts {
             solves,
-            ..Located::default()
+            ..LocationCounts::default()
         };
     }
 
     /// The step was accepted.
     pub(in crate::generalized_alpha) fn accept(&mut self) {
-        self.last = std::mem::take(&mut self.now);
+        self.last = std::mem::take(&mut self.current);
         self.total.add(self.last);
     }
 
@@ -161,7 +161,7 @@ impl Search {
         whole: &'a Interpolant,
         fraction: f64,
     ) -> (&'a Interpolant, f64) {
-        let pieces = &self.pieces[..self.used];
+        let pieces = &self.pieces[..self.used_pieces];
         let length: f64 = pieces.iter().map(|p| p.h).sum();
         let mut left = fraction * length;
         for (k, piece) in pieces.iter().enumerate() {
@@ -177,11 +177,11 @@ impl Search {
     }
 }
 
-/// How the remainder of a step is solved.
+/// How the remainder of a step continues.
 enum Next {
     /// As one piece, which is in `trial`.
     Whole,
-    /// By this part of it, which is in `trial` and ends with an impact.
+    /// By a piece of this fraction of it, which is in `trial` and ends with an impact.
     Impact(f64),
     /// As one piece, with all contacts and without rebounds.
     WithoutRebounds,
@@ -193,7 +193,7 @@ const COUNTS: [&str; 6] = [
     "plastic_rebounds",
     "fallbacks",
     "dropped_rebounds",
-    "renewed_memories",
+    "filter_interpolations",
     "solves",
 ];
 
@@ -203,7 +203,7 @@ impl Engine {
         if self.settings.location.is_none() {
             return Counts::default();
         }
-        let l = &self.search.last;
+        let l = &self.located.last;
         Counts {
             names: &COUNTS,
             values: [
@@ -211,7 +211,7 @@ impl Engine {
                 l.plastic,
                 l.fallbacks,
                 l.dropped,
-                l.renewals,
+                l.filter_interpolations,
                 l.solves,
             ],
         }
@@ -219,19 +219,19 @@ impl Engine {
 
     /// Whether the current step is a piece of one with an impact.
     pub(in crate::generalized_alpha) fn is_piece(&self) -> bool {
-        self.search.is_piece
+        self.located.is_piece
     }
 
-    /// Solves a step and the impacts inside it, and makes its end the start; `sum` is the report of earlier parts of it.
+    /// Solves a step and the impacts inside it, and makes its end the start; `earlier` is the report of earlier substeps.
     pub(in crate::generalized_alpha) fn advance_located(
         &mut self,
         system: &dyn System,
         h: f64,
         end: f64,
-        sum: Option<StepReport>,
+        earlier: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
         self.reference_step = Some(h);
-        let outcome = self.advance_between_impacts(system, h, end, sum);
+        let outcome = self.advance_between_impacts(system, h, end, earlier);
         self.reference_step = None;
         self.use_scheme_coefficients();
         let mut report = outcome?;
@@ -245,17 +245,17 @@ impl Engine {
         system: &dyn System,
         h: f64,
         end: f64,
-        sum: Option<StepReport>,
+        earlier: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
         if !self.classify_contacts() {
             if !self.start.is_filtered {
                 self.save_step_start();
                 self.use_piece_coefficients();
             }
-            self.search.now.solves += 1;
+            self.located.current.solves += 1;
             match self.solve(system, h, end) {
                 Ok(()) if self.first_event(h).is_none() => {
-                    return self.accept_whole(system, h, end, sum);
+                    return self.accept_whole(system, h, end, earlier);
                 }
                 Err(error) if !is_unsolved(&error) => return Err(error),
                 _ => {}
@@ -263,7 +263,7 @@ impl Engine {
         }
         self.save_step_start();
         self.use_piece_coefficients();
-        self.split_step(system, h, end, sum)
+        self.split_step(system, h, end, earlier)
     }
 
     /// Accepts a step without impacts.
@@ -272,9 +272,9 @@ impl Engine {
         system: &dyn System,
         h: f64,
         end: f64,
-        sum: Option<StepReport>,
+        earlier: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
-        let (start, start_values) = (&self.start, &mut self.search.start_values);
+        let (start, start_values) = (&self.start, &mut self.located.start_values);
         let renews = !start.is_filtered;
         if renews {
             let lists = [&start.v_dot, &start.lambda, &start.nonconservative_force];
@@ -282,7 +282,7 @@ impl Engine {
                 to.clone_from(from);
             }
         }
-        let report = self.finish(system, h, end, sum)?;
+        let report = self.finish(system, h, end, earlier)?;
         if self.record_openings() {
             self.reset_filters();
         } else if renews {
@@ -297,16 +297,16 @@ impl Engine {
         system: &dyn System,
         h: f64,
         end: f64,
-        mut sum: Option<StepReport>,
+        mut earlier: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
         let Some(ImpactLocation { max_impacts, .. }) = self.settings.location else {
-            return Ok(sum.unwrap_or_else(|| self.empty_report(h)));
+            return Ok(earlier.unwrap_or_else(|| self.empty_report(h)));
         };
         let (mut done, mut impacts, mut is_short) = (0.0, 0, false);
         loop {
             let (mut solved, mut impact_pending) = (true, self.classify_contacts());
             while solved && impacts < max_impacts && impact_pending {
-                (sum, solved) = self.solve_impact(system, sum)?;
+                (earlier, solved) = self.solve_impact(system, earlier)?;
                 impacts += 1;
                 is_short = false;
                 impact_pending = self.classify_contacts();
@@ -326,25 +326,25 @@ impl Engine {
                 Next::Impact(part) => {
                     let t = self.start.t + part * left;
                     done += part * left;
-                    sum = Some(self.accept_piece(system, part * left, t, sum)?);
+                    earlier = Some(self.accept_piece(system, part * left, t, earlier)?);
                 }
                 Next::Whole => {
                     is_short = self.is_short(left);
-                    sum = Some(self.accept_piece(system, left, end, sum)?);
+                    earlier = Some(self.accept_piece(system, left, end, earlier)?);
                     break;
                 }
                 Next::WithoutRebounds => {
-                    sum = Some(self.finish_without_rebounds(system, left, end, sum)?);
+                    earlier = Some(self.finish_without_rebounds(system, left, end, earlier)?);
                     break;
                 }
             }
         }
         if is_short {
             // Accelerations and reactions are those of the start of the piece.
-            (sum, _) = self.solve_impact(system, sum)?;
+            (earlier, _) = self.solve_impact(system, earlier)?;
         }
         self.reset_filters();
-        Ok(sum.unwrap_or_else(|| self.empty_report(h)))
+        Ok(earlier.unwrap_or_else(|| self.empty_report(h)))
     }
 
     /// Solves the remainder `left` of the step to `end` without impacts and decides how it continues; the piece is in `trial`.
@@ -374,14 +374,14 @@ impl Engine {
         system: &dyn System,
         left: f64,
         end: f64,
-        sum: Option<StepReport>,
+        earlier: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
         self.excluded.fill(false);
-        self.search.now.fallbacks += 1;
-        self.search.now.solves += 1;
+        self.located.current.fallbacks += 1;
+        self.located.current.solves += 1;
         self.monitor.count_remedy();
         self.solve(system, left, end)?;
-        let report = self.accept_piece(system, left, end, sum)?;
+        let report = self.accept_piece(system, left, end, earlier)?;
         for j in self.dims.ng..self.rows.len() {
             let p = self.part_impulse[j];
             if self.sets.velocity[j] && !self.start.closed[j] {
@@ -392,7 +392,7 @@ impl Engine {
                 if smooth < 0.0 {
                     self.record_event(EventKind::Impact, j, rates, p);
                     let e = self.rows.set.law[j - self.dims.ng].e_n;
-                    self.search.now.dropped += u64::from(e > 0.0);
+                    self.located.current.dropped += u64::from(e > 0.0);
                 }
                 self.record_event(EventKind::Close, j, [rates[1]; 2], 0.0);
             }
@@ -420,7 +420,7 @@ impl Engine {
 
     /// Classifies the contacts before a streamed step; `false` where it begins with an impact or has no filter history.
     pub(in crate::generalized_alpha) fn begin_located_streaming(&mut self) -> bool {
-        self.search.now.solves += 1;
+        self.located.current.solves += 1;
         self.start.is_filtered && !self.classify_contacts()
     }
 
@@ -490,7 +490,7 @@ impl Engine {
 
     /// Records an event of the contact of row `j` at the time of the start.
     fn record_event(&mut self, kind: EventKind, j: usize, [before, after]: [f64; 2], p: f64) {
-        self.search.events.push(Event {
+        self.located.events.push(Event {
             kind,
             t: self.start.t,
             contact: self.rows.set.id[j - self.dims.ng],

@@ -12,9 +12,9 @@ const SHORT: f64 = 1e-5;
 impl Engine {
     /// Saves the start of the step for a retry, and restarts the filters.
     pub(super) fn save_step_start(&mut self) {
-        if !self.search.step_start_saved {
-            self.search.origin.clone_from(&self.start);
-            self.search.step_start_saved = true;
+        if !self.located.step_start_saved {
+            self.located.origin.clone_from(&self.start);
+            self.located.step_start_saved = true;
         }
         self.reset_filters();
     }
@@ -24,10 +24,10 @@ impl Engine {
         if self.settings.location.is_none() {
             return;
         }
-        if std::mem::take(&mut self.search.step_start_saved) {
-            self.start.clone_from(&self.search.origin);
+        if std::mem::take(&mut self.located.step_start_saved) {
+            self.start.clone_from(&self.located.origin);
         }
-        self.search.begin();
+        self.located.begin();
         self.evaluate_start_rows(system);
         if !self.mass_is_constant() {
             self.tangent.mass.clear();
@@ -46,8 +46,10 @@ impl Engine {
         self.start.closed.fill(false);
         let ng = self.dims.ng;
         self.classify_contacts();
-        self.search.v.copy_from_slice(&self.start.v);
-        self.search.stays_closed.copy_from_slice(&self.start.closed);
+        self.located.v.copy_from_slice(&self.start.v);
+        self.located
+            .stays_closed
+            .copy_from_slice(&self.start.closed);
         self.factor_fixed_mass(ng)?;
         self.solve_consistent_accelerations(system);
         self.store_accelerations();
@@ -60,43 +62,49 @@ impl Engine {
         let start = &mut self.start;
         start.a.copy_from_slice(&start.v_dot);
         start.eta.copy_from_slice(&start.lambda);
-        start.filtered.copy_from_slice(&start.nonconservative_force);
+        start
+            .filtered_force
+            .copy_from_slice(&start.nonconservative_force);
         start.is_filtered = false;
     }
 
     /// Filter variables at the end of a step without filter history: `a = v̇(t + (α_m − α_f) h)`, interpolated between its ends.
     pub(super) fn interpolate_filters(&mut self) {
-        let c = &self.search.scheme_coefficients;
+        let c = &self.located.scheme_coefficients;
         let shift = c.alpha_m - c.alpha_f;
         let start = &mut self.start;
-        let [x, lambda, active] = &self.search.start_values;
+        let [x, lambda, active] = &self.located.start_values;
         for (filtered, exact, start_values) in [
             (&mut start.a, &start.v_dot, x),
             (&mut start.eta, &start.lambda, lambda),
-            (&mut start.filtered, &start.nonconservative_force, active),
+            (
+                &mut start.filtered_force,
+                &start.nonconservative_force,
+                active,
+            ),
         ] {
             for ((f, x), y) in filtered.iter_mut().zip(exact).zip(start_values) {
                 *f = x + shift * (x - y);
             }
         }
         start.is_filtered = true;
-        self.search.now.renewals += 1;
+        self.located.current.filter_interpolations += 1;
     }
 
     /// Coefficients of a piece.
     pub(super) fn use_piece_coefficients(&mut self) {
-        if !self.search.is_piece {
+        if !self.located.is_piece {
             let trapezoid = Coefficients::from_rho(1.0);
-            self.search.scheme_coefficients =
+            self.located.scheme_coefficients =
                 std::mem::replace(&mut self.settings.coefficients, trapezoid);
-            self.search.is_piece = true;
+            self.located.is_piece = true;
         }
     }
 
     /// Coefficients of the scheme.
     pub(super) fn use_scheme_coefficients(&mut self) {
-        if std::mem::take(&mut self.search.is_piece) {
-            self.settings.coefficients = self.search.scheme_coefficients;
+        if std::mem::take(&mut self.located.is_piece) {
+            self.settings.coefficients = self.located.scheme_coefficients;
         }
     }
 
@@ -112,7 +120,7 @@ impl Engine {
         length: f64,
         end: f64,
     ) -> Result<(), StepError> {
-        self.search.now.solves += 1;
+        self.located.current.solves += 1;
         if self.is_short(length) {
             self.extrapolate_taylor(system, length, end);
             return Ok(());
@@ -141,8 +149,8 @@ impl Engine {
             t.v[i] = t.vt[i];
         }
         for (j, lambda) in t.lambda.iter().enumerate() {
-            t.jump_impulse_star[j] = h * lambda;
-            t.nu_star[j] = 0.5 * h * h * lambda;
+            t.jump_impulse_total[j] = h * lambda;
+            t.nu_total[j] = 0.5 * h * h * lambda;
         }
         t.residual.clear();
         system.retract(&mut t.q, &t.xi);
@@ -170,19 +178,19 @@ impl Engine {
         system: &dyn System,
         length: f64,
         end: f64,
-        sum: Option<StepReport>,
+        earlier: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
         // NaN makes `store_interpolant` begin at the start of the piece.
         self.interpolant.h = f64::NAN;
-        let report = self.finish(system, length, end, sum)?;
-        let search = &mut self.search;
-        if search.pieces.len() == search.used {
-            search
+        let report = self.finish(system, length, end, earlier)?;
+        let located = &mut self.located;
+        if located.pieces.len() == located.used_pieces {
+            located
                 .pieces
                 .push(super::super::engine::Interpolant::default());
         }
-        search.pieces[search.used].copy_from(&self.interpolant);
-        search.used += 1;
+        located.pieces[located.used_pieces].copy_from(&self.interpolant);
+        located.used_pieces += 1;
         self.record_openings();
         Ok(report)
     }

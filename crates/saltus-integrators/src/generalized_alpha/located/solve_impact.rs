@@ -19,14 +19,14 @@ impl Engine {
     pub(super) fn solve_impact(
         &mut self,
         system: &dyn System,
-        sum: Option<StepReport>,
+        earlier: Option<StepReport>,
     ) -> Result<(Option<StepReport>, bool), StepError> {
         self.choose_impacting();
         self.factor_fixed_mass(self.dims.ng)?;
         let mut plastic = 0;
         loop {
             if !self.solve_post_impact_velocity() || !self.solve_consistent_accelerations(system) {
-                return Ok((sum, false));
+                return Ok((earlier, false));
             }
             match self.suppress_short_rebounds() {
                 0 => break,
@@ -34,7 +34,7 @@ impl Engine {
             }
         }
         let report = self.accept_impact(system, plastic);
-        let joined = sum.map_or(report, |sum| join(&sum, report));
+        let joined = earlier.map_or(report, |earlier| join(&earlier, report));
         Ok((Some(joined), true))
     }
 
@@ -45,9 +45,9 @@ impl Engine {
             let (gap, rate) = (self.start.gap[j], self.start.velocity[j]);
             let near = self.is_touching(j) || gap <= -rate * SIMULTANEOUS * length;
             let impacting = !self.start.closed[j] && rate < 0.0 && near;
-            self.search.impacting[j] = impacting;
+            self.located.impacting[j] = impacting;
             let e = self.rows.set.law[j - self.dims.ng].e_n;
-            self.search.restitution[j] = if impacting { e } else { 0.0 };
+            self.located.restitution[j] = if impacting { e } else { 0.0 };
         }
     }
 
@@ -55,12 +55,12 @@ impl Engine {
     fn solve_post_impact_velocity(&mut self) -> bool {
         let ng = self.dims.ng;
         let takes_part =
-            |engine: &Self, j: usize| engine.search.impacting[j] || engine.start.closed[j];
+            |engine: &Self, j: usize| engine.located.impacting[j] || engine.start.closed[j];
         self.fixed.list.clear();
         self.fixed.constant.clear();
         for j in 0..self.rows.len() {
             if j < ng || takes_part(self, j) {
-                let before = self.search.restitution[j] * self.start.velocity[j];
+                let before = self.located.restitution[j] * self.start.velocity[j];
                 self.fixed.list.push(j);
                 self.fixed.constant.push(self.start.rate[j] + before);
             }
@@ -69,16 +69,16 @@ impl Engine {
         if !self.solve_constrained(ng) {
             return false;
         }
-        let search = &mut self.search;
-        search.v.copy_from_slice(&self.fixed.x);
-        search.impulse.fill(0.0);
+        let located = &mut self.located;
+        located.v.copy_from_slice(&self.fixed.x);
+        located.impulse.fill(0.0);
         for (&j, p) in self.fixed.list.iter().zip(&self.fixed.z) {
-            search.impulse[j] = *p;
+            located.impulse[j] = *p;
         }
         for j in 0..self.rows.len() {
-            let after = self.rows.gradient().dot(j, &self.search.v) + self.start.rate[j];
-            self.search.after[j] = after;
-            self.search.stays_closed[j] =
+            let after = self.rows.gradient().dot(j, &self.located.v) + self.start.rate[j];
+            self.located.after[j] = after;
+            self.located.stays_closed[j] =
                 j >= ng && takes_part(self, j) && after <= self.rest_speed(j);
         }
         true
@@ -87,12 +87,12 @@ impl Engine {
     /// Accelerations and reactions at the start with the velocities after the impact and the contacts that stay closed.
     pub(super) fn solve_consistent_accelerations(&mut self, system: &dyn System) -> bool {
         let ng = self.dims.ng;
-        let v = std::mem::take(&mut self.search.v);
+        let v = std::mem::take(&mut self.located.v);
         self.evaluate_force_and_bias(system, &v);
-        self.search.v = v;
+        self.located.v = v;
         self.fixed.list.clear();
         self.fixed.list.extend(0..ng);
-        let stays_closed = &self.search.stays_closed;
+        let stays_closed = &self.located.stays_closed;
         let closed = (ng..self.rows.len()).filter(|j| stays_closed[*j]);
         self.fixed.list.extend(closed);
         self.solve_accelerations(ng) && max_abs(&self.fixed.x).is_finite()
@@ -106,16 +106,16 @@ impl Engine {
         let length = self.reference_step.unwrap_or(self.start.length);
         let mut count = 0;
         for j in self.dims.ng..self.rows.len() {
-            let search = &self.search;
-            if !search.impacting[j] || search.stays_closed[j] || search.restitution[j] == 0.0 {
+            let located = &self.located;
+            if !located.impacting[j] || located.stays_closed[j] || located.restitution[j] == 0.0 {
                 continue;
             }
             let closing_acceleration =
                 -(self.rows.gradient().dot(j, &self.fixed.x) + self.rows.bias[j]);
             if closing_acceleration > 0.0
-                && 2.0 * search.after[j] < closing_acceleration * location.shortest_flight * length
+                && 2.0 * located.after[j] < closing_acceleration * location.shortest_flight * length
             {
-                self.search.restitution[j] = 0.0;
+                self.located.restitution[j] = 0.0;
                 count += 1;
             }
         }
@@ -125,24 +125,24 @@ impl Engine {
     /// Makes the state after the impact the start.
     fn accept_impact(&mut self, system: &dyn System, plastic: u64) -> StepReport {
         let certificate = self.certify_impact();
-        let first = self.search.events.len();
-        let has_impact = self.search.impacting[self.dims.ng..].iter().any(|h| *h);
+        let first = self.located.events.len();
+        let has_impact = self.located.impacting[self.dims.ng..].iter().any(|i| *i);
         if has_impact {
-            self.search.now.impacts += 1;
-            self.search.now.plastic += plastic;
+            self.located.current.impacts += 1;
+            self.located.current.plastic += plastic;
             self.record_impact();
         }
-        self.part_impulse.copy_from_slice(&self.search.impulse);
+        self.part_impulse.copy_from_slice(&self.located.impulse);
         for (total, p) in self.impulse.iter_mut().zip(&self.part_impulse) {
             *total += p;
         }
-        self.rows.velocity.copy_from_slice(&self.search.after);
+        self.rows.velocity.copy_from_slice(&self.located.after);
         let work = self.work_of_reactions();
         self.work_moving -= dot(&self.part_impulse, &self.start.rate);
-        let (start, search) = (&mut self.start, &self.search);
-        start.v.copy_from_slice(&search.v);
-        start.velocity.copy_from_slice(&search.after);
-        start.closed.copy_from_slice(&search.stays_closed);
+        let (start, located) = (&mut self.start, &self.located);
+        start.v.copy_from_slice(&located.v);
+        start.velocity.copy_from_slice(&located.after);
+        start.closed.copy_from_slice(&located.stays_closed);
         start.momentum.fill(0.0);
         self.tangent.apply_mass(&start.v, &mut start.momentum);
         let at = Point {
@@ -154,7 +154,7 @@ impl Engine {
         self.store_accelerations();
         self.reset_filters();
         let report = self.report_impact(system, work, certificate);
-        for event in &mut self.search.events[first..] {
+        for event in &mut self.located.events[first..] {
             event.energy = Some(report.energy);
         }
         report
@@ -179,29 +179,29 @@ impl Engine {
     /// Residuals of the equations of the impact.
     fn certify_impact(&mut self) -> Certificate {
         let mut certificate = Certificate::EMPTY;
-        let (start, search) = (&self.start, &self.search);
+        let (start, located) = (&self.start, &self.located);
         let balance = &mut self.trial.work;
         for (b, p) in balance.iter_mut().zip(&start.momentum) {
             *b = -p;
         }
-        self.tangent.apply_mass(&search.v, balance);
-        for (j, p) in search.impulse.iter().enumerate() {
+        self.tangent.apply_mass(&located.v, balance);
+        for (j, p) in located.impulse.iter().enumerate() {
             self.rows.gradient().axpy(j, -p, balance);
         }
         certificate.set(Entry::Dynamics, max_abs(balance));
         let (mut natural, mut law) = (0.0_f64, 0.0_f64);
         for j in self.dims.ng..self.rows.len() {
-            let p = search.impulse[j];
+            let p = located.impulse[j];
             if p > 0.0 {
-                let u = search.after[j] + search.restitution[j] * start.velocity[j];
+                let u = located.after[j] + located.restitution[j] * start.velocity[j];
                 natural = natural.max(u.min(p / self.activation[j]).abs());
                 // The certificate measures Newton's law with the restitution of the contact, also where the rebound was made plastic.
-                let e = if search.impacting[j] {
+                let e = if located.impacting[j] {
                     self.rows.set.law[j - self.dims.ng].e_n
                 } else {
                     0.0
                 };
-                law = law.max((search.after[j] + e * start.velocity[j]).abs());
+                law = law.max((located.after[j] + e * start.velocity[j]).abs());
             }
         }
         if self.rows.contacts() > 0 {
@@ -214,15 +214,15 @@ impl Engine {
     /// Events of every contact that carried an impulse, and of those that close or open.
     fn record_impact(&mut self) {
         for j in self.dims.ng..self.rows.len() {
-            let (p, impacting) = (self.search.impulse[j], self.search.impacting[j]);
-            let rates = [self.start.velocity[j], self.search.after[j]];
+            let (p, impacting) = (self.located.impulse[j], self.located.impacting[j]);
+            let rates = [self.start.velocity[j], self.located.after[j]];
             if p > 0.0 {
                 self.record_event(EventKind::Impact, j, rates, p);
             }
-            let stays_closed = self.search.stays_closed[j];
+            let stays_closed = self.located.stays_closed[j];
             if impacting && stays_closed {
                 let e = self.rows.set.law[j - self.dims.ng].e_n;
-                if self.search.restitution[j] < e {
+                if self.located.restitution[j] < e {
                     self.record_event(EventKind::Accumulation, j, [rates[1]; 2], 0.0);
                 }
                 self.record_event(EventKind::Close, j, [rates[1]; 2], 0.0);

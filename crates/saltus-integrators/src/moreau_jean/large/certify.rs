@@ -13,7 +13,7 @@ use saltus_complementarity::Outcome;
 use saltus_system::{Point, System};
 
 impl LargeLinear {
-    /// A motion at rest without forces until now takes its scale from the first forces, and from what moves by itself.
+    /// A motion at rest without forces until now takes its scale from the first forces, and from prescribed motions.
     pub(super) fn begin_scale(&mut self, h: f64) {
         let (scale, c) = (&mut self.momentum_scale, &self.contact);
         scale.begin(&self.smooth.force, h);

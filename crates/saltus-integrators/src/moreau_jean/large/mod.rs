@@ -19,7 +19,7 @@ use super::theta::ThetaScheme;
 use super::{Evaluation, Forecast, MoreauJeanOptions, NAME, singular};
 use crate::certificate::{Certificate, Entry, Guarantees};
 use crate::integrator::{Energy, Event, Integrator, Reactions, StepError, StepReport};
-use crate::kit::{CorridorScheme, MomentumScale, StepEvents, check_force, length_scale};
+use crate::kit::{KitScheme, MomentumScale, StepEvents, check_force, length_scale};
 use crate::one_step::OneStep;
 use crate::streaming::Fingerprint;
 use saltus_linear::{DENSE_LIMIT, Runs, Schur, SquareMatrix};

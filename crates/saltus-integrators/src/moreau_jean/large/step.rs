@@ -357,7 +357,7 @@ impl LargeLinear {
         let mut certificate = Certificate::EMPTY;
         certificate.set(Entry::Dynamics, sums.residual());
         self.certify_law(&mut certificate);
-        self.impulse_scale = self.impulse_scale.max(sums.push());
+        self.impulse_scale = self.impulse_scale.max(sums.load());
         self.momentum_scale.scale = self.momentum_scale.scale.max(sums.momentum());
         let before = self.energy;
         self.energy = Energy {

@@ -12,7 +12,7 @@ use crate::integrator::{Energy, StepError, StepReport};
 use crate::moreau_jean::{Forecast, Variant};
 use crate::streaming::{
     BackwardPass, Fingerprint, ForwardPass, Slices, StepInputs, Sums, Weights, add_columns,
-    backward_pass, energy_of_rows, full_window, reach_of, room, widened,
+    backward_pass, buffer_size, energy_of_rows, full_window, reach_of, widened,
 };
 use saltus_linear::{Sweep, dot};
 use saltus_system::{State, StreamedDynamics, System, Window};
@@ -49,7 +49,7 @@ impl Buffers {
             &mut self.mv,
             &mut self.floor,
         ] {
-            list.resize(room(reach).max(list.len()), 0.0);
+            list.resize(buffer_size(reach).max(list.len()), 0.0);
         }
     }
 }
@@ -232,7 +232,7 @@ impl LargeLinear {
             factor: inputs.h,
             columns: &self.schur,
             list: &self.contact.active.list,
-            soon: &[inputs.q, inputs.v],
+            prefetched: &[inputs.q, inputs.v],
         };
         let seen = pass.run(
             &mut sweep,
@@ -295,9 +295,15 @@ impl LargeLinear {
         totals
     }
 
-    /// Substitutes the increments of a stage and adds those of the contacts; `soon` as in [`Sweep::outward`].
-    fn substitute(&self, sweep: &mut Sweep<'_>, stage: usize, x: &mut [f64], soon: &[&[f64]]) {
-        sweep.outward(stage, x, soon);
+    /// Substitutes the increments of a stage and adds those of the contacts; `prefetched` as in [`Sweep::outward`].
+    fn substitute(
+        &self,
+        sweep: &mut Sweep<'_>,
+        stage: usize,
+        x: &mut [f64],
+        prefetched: &[&[f64]],
+    ) {
+        sweep.outward(stage, x, prefetched);
         let c = &self.contact;
         for rows in &sweep.rows(stage) {
             let x = &mut x[rows.clone()];
@@ -358,8 +364,9 @@ struct Backward<'a> {
 impl BackwardPass for Backward<'_> {
     #[inline]
     fn substitute(&mut self, sweep: &mut Sweep<'_>, stage: usize) {
-        let soon = [self.inputs.q, self.inputs.v, &self.q_end];
-        self.scheme.substitute(sweep, stage, &mut self.v_end, &soon);
+        let prefetched = [self.inputs.q, self.inputs.v, &self.q_end];
+        self.scheme
+            .substitute(sweep, stage, &mut self.v_end, &prefetched);
     }
 
     #[inline]
