@@ -286,6 +286,17 @@ impl Scheme {
         }
     }
 
+    /// Checks the parameters that must fit the `step` \[s\] of a run.
+    ///
+    /// # Errors
+    /// The first one that does not.
+    pub fn check_step(&self, step: f64) -> Result<(), OptionsError> {
+        match self {
+            Self::AdaptiveMoreauJean(options) => options.check_step(step),
+            _ => Ok(()),
+        }
+    }
+
     /// The integrator.
     ///
     /// # Errors

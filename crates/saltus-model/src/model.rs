@@ -15,7 +15,7 @@ use saltus_document::number::general;
 use saltus_document::set::Override;
 use saltus_document::tree::{Format, Node, Path};
 use saltus_integrators::consistent::Projection;
-use saltus_integrators::{Plan, Scheme, StepError};
+use saltus_integrators::{OptionsError, Plan, Scheme, StepError};
 use saltus_mechanics::flexible::{Assembly, NodeId};
 use saltus_system::{State, System};
 use std::fmt;
@@ -319,7 +319,7 @@ impl Parts {
         errors.iter().for_each(|error| findings.formula(error));
         constants(&definition, &scope, findings);
         friction::check(document, written, &definition, &scope, findings);
-        let plan = plan(document, &scope, findings);
+        let plan = plan(document, &scope, scheme.as_ref(), findings);
         let mut initial = initial::read(document, written, &scope, plan.start, findings);
         let system = match definition.assemble() {
             Ok(system) => system,
@@ -359,7 +359,7 @@ impl Parts {
         }
         let (scope, errors) = definition.survey();
         errors.iter().for_each(|error| findings.formula(error));
-        let plan = plan(document, &scope, findings);
+        let plan = plan(document, &scope, scheme.as_ref(), findings);
         let flexible = flexible::assemble(document, folder, &scope, plan.start, findings)?;
         let mut initial = flexible::initial(&flexible, document, &scope, plan.start, findings);
         let mut start = Start::default();
@@ -427,25 +427,28 @@ fn one_of_two(document: &Document, findings: &mut Findings<'_>) -> Option<Kind> 
 
 /// The scheme with its options, checked by itself.
 fn scheme(document: &Document, findings: &mut Findings<'_>) -> Option<Scheme> {
-    let place = build::path(["simulation", "scheme"]);
     let scheme = document.simulation.scheme.scheme()?;
     match scheme.validate() {
         Ok(()) => Some(scheme),
         Err(error) => {
-            let place = place.key(error.option);
-            let diagnostic = Diagnostic::new(format!(
-                "{place} is {}, expected {}",
-                error.value, error.expected
-            ))
-            .label(format!("expected {}", error.expected));
-            let diagnostic = match error.cure {
-                Some(cure) => diagnostic.help(cure),
-                None => diagnostic,
-            };
-            findings.at(&place, diagnostic);
+            option_error(error, findings);
             None
         }
     }
+}
+
+fn option_error(error: OptionsError, findings: &mut Findings<'_>) {
+    let place = build::path(["simulation", "scheme"]).key(error.option);
+    let diagnostic = Diagnostic::new(format!(
+        "{place} is {}, expected {}",
+        error.value, error.expected
+    ))
+    .label(format!("expected {}", error.expected));
+    let diagnostic = match error.cure {
+        Some(cure) => diagnostic.help(cure),
+        None => diagnostic,
+    };
+    findings.at(&place, diagnostic);
 }
 
 /// Coefficients of contacts and masses that do not depend on the position, which is looked at later.
@@ -485,7 +488,12 @@ fn constants(definition: &Definition, scope: &Scope, findings: &mut Findings<'_>
     }
 }
 
-fn plan(document: &Document, scope: &Scope, findings: &mut Findings<'_>) -> Plan {
+fn plan(
+    document: &Document,
+    scope: &Scope,
+    scheme: Option<&Scheme>,
+    findings: &mut Findings<'_>,
+) -> Plan {
     let at = build::path(["simulation"]);
     let simulation = &document.simulation;
     let mut number =
@@ -524,6 +532,11 @@ fn plan(document: &Document, scope: &Scope, findings: &mut Findings<'_>) -> Plan
         ))
         .label(format!("expected fewer than {MOST_STEPS:.0e} steps"));
         findings.at(&at.key("step"), diagnostic);
+    }
+    if let (Some(scheme), Some(step)) = (scheme, step)
+        && let Err(error) = scheme.check_step(step)
+    {
+        option_error(error, findings);
     }
     plan
 }

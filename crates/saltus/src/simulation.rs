@@ -77,6 +77,13 @@ impl<I: Integrator + 'static> From<Box<I>> for Method {
 }
 
 impl Method {
+    fn scheme(&self) -> Option<Scheme> {
+        match &self.0 {
+            Choice::Scheme(scheme) => Some(scheme.clone()),
+            Choice::Integrator(_) => None,
+        }
+    }
+
     fn build(self) -> Result<Box<dyn Integrator>, OptionsError> {
         match self.0 {
             Choice::Scheme(scheme) => scheme.build(),
@@ -275,6 +282,7 @@ impl<'a> Simulation<'a> {
             what: "the end of the run",
             call: "until",
         })?;
+        let scheme = self.method.scheme();
         let mut integrator = self.method.build()?;
         if let Start::Checkpoint(checkpoint) = &start {
             checkpoint.check(system, &self.identity, self.changed)?;
@@ -286,6 +294,9 @@ impl<'a> Simulation<'a> {
             memory,
             closed,
         } = begin;
+        if let Some(scheme) = scheme {
+            scheme.check_step(plan.step)?;
+        }
         check_size("positions", state.q.len(), system.dims().nq)?;
         check_size("velocities", state.v.len(), system.dims().nv)?;
 

@@ -1,6 +1,6 @@
 //! Parameters of the adaptive Moreau–Jean scheme.
 
-use crate::moreau_jean::{Forecast, MoreauJeanOptions};
+use crate::moreau_jean::{BilateralPoint, Forecast, MoreauJeanOptions};
 use crate::scheme::OptionsError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -88,6 +88,9 @@ pub struct AdaptiveMoreauJeanOptions {
     /// Weight of the end of the step, in (0, 1]. With others than 1/2 adaptive steps do not pay.
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1.0))]
     pub theta: f64,
+    /// Where bilateral constraints hold, at velocity level. With `"end"` curved constraints take energy at first order, which the
+    /// estimate does not see.
+    pub bilateral: BilateralPoint,
     /// When a contact takes part in the impact law of a step.
     pub forecast: Forecast,
     /// Length of the extrapolation in the forecast, in steps, ≥ 0.
@@ -120,6 +123,7 @@ impl Default for AdaptiveMoreauJeanOptions {
             shrink: 0.1,
             growth: 5.0,
             theta: 0.5,
+            bilateral: BilateralPoint::Mean,
             forecast: scheme.forecast,
             gamma: scheme.gamma,
             activation_tolerance: None,
@@ -134,6 +138,7 @@ impl AdaptiveMoreauJeanOptions {
     pub(super) fn scheme(&self) -> MoreauJeanOptions {
         MoreauJeanOptions {
             theta: Some(self.theta),
+            bilateral: self.bilateral,
             forecast: self.forecast,
             gamma: self.gamma,
             activation_tolerance: self.activation_tolerance,
@@ -158,6 +163,22 @@ impl AdaptiveMoreauJeanOptions {
                 .then(|| self.violation_tolerance.unwrap_or(self.atol)),
             ..self.clone()
         }
+    }
+
+    /// Checks the lengths of steps beside the largest one, `step` \[s\] of the run.
+    ///
+    /// # Errors
+    /// The first one that is longer.
+    pub(crate) fn check_step(&self, step: f64) -> Result<(), OptionsError> {
+        for (option, length) in [("h_min", self.h_min), ("first_step", self.first_step)] {
+            if let Some(length) = length
+                && length > step
+            {
+                let expected = format!("at most the step of the run, which is {step}");
+                return Err(OptionsError::new(option, length, &expected));
+            }
+        }
+        Ok(())
     }
 
     /// Checks every parameter.

@@ -1,7 +1,8 @@
 //! The adaptive Moreau–Jean scheme: what a step of two halves tells, rejected attempts, checkpoints.
 
 use saltus_integrators::{
-    AdaptiveMoreauJean, AdaptiveMoreauJeanOptions, Entry, EventKind, Integrator, StepReport,
+    AdaptiveMoreauJean, AdaptiveMoreauJeanOptions, BilateralPoint, Entry, EventKind, Integrator,
+    Scheme, StepReport,
 };
 use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, Kinematics,
@@ -240,6 +241,86 @@ fn options_out_of_range_are_named() {
         ..usual()
     };
     assert_eq!(refused(crossed), "h_min");
+    let longer = |options| {
+        let scheme = Scheme::AdaptiveMoreauJean(options);
+        scheme.validate().unwrap();
+        assert!(scheme.check_step(0.2).is_ok());
+        scheme.check_step(0.05).unwrap_err().option
+    };
+    assert_eq!(
+        longer(AdaptiveMoreauJeanOptions {
+            h_min: Some(0.1),
+            ..usual()
+        }),
+        "h_min"
+    );
+    assert_eq!(
+        longer(AdaptiveMoreauJeanOptions {
+            first_step: Some(0.1),
+            ..usual()
+        }),
+        "first_step"
+    );
+}
+
+/// The angle of a rod after `until` from rest at `theta`, by the classical Runge–Kutta method.
+fn swung(rod: &BouncingPendulum, theta: f64, until: f64) -> f64 {
+    let inertia = rod.inertia + rod.mass * rod.length * rod.length;
+    let torque = rod.mass * rod.gravity * rod.length / inertia;
+    let steps = 20_000;
+    let h = until / f64::from(steps);
+    let f = |[q, w]: [f64; 2]| [w, -torque * q.cos()];
+    let along = |[q, w]: [f64; 2], [a, b]: [f64; 2], h: f64| [q + h * a, w + h * b];
+    let mut x = [theta, 0.0];
+    for _ in 0..steps {
+        let a = f(x);
+        let b = f(along(x, a, 0.5 * h));
+        let c = f(along(x, b, 0.5 * h));
+        let d = f(along(x, c, h));
+        for (y, weight) in [(a, 1.0), (b, 2.0), (c, 2.0), (d, 1.0)] {
+            x = along(x, y, weight * h / 6.0);
+        }
+    }
+    x[0]
+}
+
+/// With curved constraints on the mean velocity the error of positions follows the tolerance as that of a smooth motion does.
+#[test]
+fn the_error_of_a_pendulum_follows_the_tolerance() {
+    let rod = BouncingPendulum {
+        wall: -10.0,
+        ..BouncingPendulum::default()
+    };
+    let (theta, until) = (0.3, 2.0);
+    let exact = rod.at(swung(&rod, theta, until));
+    let slope = |bilateral| {
+        let errors = [1e-4, 1e-5, 1e-6, 1e-7, 1e-8].map(|tol| {
+            let mut scheme = AdaptiveMoreauJean::new(AdaptiveMoreauJeanOptions {
+                rtol: 0.0,
+                atol: tol,
+                bilateral,
+                ..AdaptiveMoreauJeanOptions::default()
+            })
+            .unwrap();
+            let mut state = State::new(0.0, rod.at(theta), vec![0.0; 3]);
+            scheme.prepare(&rod, &state, 0.05).unwrap();
+            run(
+                &mut scheme,
+                &rod,
+                &mut state,
+                (0.05, until),
+                |_, _, _, _| {},
+            );
+            let errors = state.q.iter().zip(&exact).map(|(a, b)| (a - b).abs());
+            errors.fold(0.0, f64::max)
+        });
+        println!("{bilateral:?}: {errors:?}");
+        (errors[0] / errors[4]).log10() / 4.0
+    };
+    let (mean, end) = (slope(BilateralPoint::Mean), slope(BilateralPoint::End));
+    println!("tol^{mean:.2} on the mean, tol^{end:.2} at the end");
+    assert!(mean > 0.6, "{mean}");
+    assert!(end < 0.45, "{end}");
 }
 
 /// A block of 1 kg on a floor, pulled to and fro by 8 sin t N, held by friction up to 5 N: it sticks, slips and sticks again.
