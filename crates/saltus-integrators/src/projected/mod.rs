@@ -11,7 +11,7 @@
 //! `combined`: `G` is taken at `q_{k+1}`; the contacts of the step are found from its end: none at first, then those whose gap at
 //! `q_{k+1}` is not positive join, until there are none, at most as many times as there are contacts. `ggl`: the step without contacts is
 //! projected, and the contacts with `τ > 0` obey the velocity law at `q_{k+1}`, which has no part of their impulses (after Gear, Gupta and
-//! Leimkuhler). `direct`: the Moreau–Jean step, then a projection of the positions.
+//! Leimkuhler); a step that `combined` cannot solve is taken that way. `direct`: the Moreau–Jean step, then a projection of the positions.
 //!
 //! Order 1 across impacts, order 2 on smooth motion for `θ = 1/2`. Bilateral constraints and contacts hold at positions and, but for
 //! `direct`, at velocities, exactly; `direct` lifts positions without their velocities, so that nothing closed comes to rest and energy is
@@ -185,7 +185,16 @@ impl KitScheme for ProjectedMoreauJean {
         };
         self.begin(system, state, &rule)?;
         match options.method {
-            ProjectionMethod::Combined => self.combined(system, state, &rule, options),
+            ProjectionMethod::Combined => match self.combined(system, state, &rule, options) {
+                // Where a contact passes much of a narrow obstacle in a step, its direction at the end of the step may follow the
+                // velocity so closely that nothing solves the laws there; the ones at the end of the step without contacts do not.
+                Err(error) if self.has_other_directions(&error) => {
+                    self.begin(system, state, &rule)?;
+                    self.remedies += 1;
+                    self.ggl(system, state, &rule, options)
+                }
+                result => result,
+            },
             ProjectionMethod::Direct => self.direct(system, state, &rule, options),
             ProjectionMethod::Ggl => self.ggl(system, state, &rule, options),
         }
@@ -232,6 +241,20 @@ impl KitScheme for ProjectedMoreauJean {
         let ids = ids.chunks_exact(2);
         self.earlier
             .extend(ids.map(|id| crate::kit::id_from_numbers([id[0], id[1]])));
+    }
+}
+
+impl ProjectedMoreauJean {
+    /// Whether a step that failed may be taken with the directions of the step without contacts, which knows no friction.
+    fn has_other_directions(&self, error: &StepError) -> bool {
+        let failed = matches!(
+            error,
+            StepError::NotConverged { .. }
+                | StepError::ContactProblem { .. }
+                | StepError::Unprojected { .. }
+        );
+        let contacts = &self.step.start.contacts;
+        failed && !contacts.is_empty() && !self.step.reactions.has_friction
     }
 }
 

@@ -148,20 +148,23 @@ impl ProjectedMoreauJeanOptions {
             return Ok(());
         }
         let usual = Self::default();
+        let tolerance = self.activation_tolerance;
         let given = [
-            ("lifted", self.lifted != usual.lifted),
-            ("hysteresis", self.hysteresis),
-            ("activation_tolerance", self.activation_tolerance.is_some()),
+            ("gamma", self.gamma.to_string(), self.gamma != usual.gamma),
+            ("lifted", "active".to_owned(), self.lifted != usual.lifted),
+            ("hysteresis", "true".to_owned(), self.hysteresis),
+            (
+                "activation_tolerance",
+                tolerance.unwrap_or_default().to_string(),
+                tolerance.is_some(),
+            ),
         ];
-        match given.into_iter().find(|(_, given)| *given) {
+        match given.into_iter().find(|(_, _, given)| *given) {
             None => Ok(()),
-            Some((option, _)) => {
-                let method = format!("{:?}", self.method).to_lowercase();
-                Err(
-                    OptionsError::new("method", method, "\"direct\"").cure(format!(
-                        "`{option}` belongs to the direct method: leave one of the two out"
-                    )),
-                )
+            Some((option, value, _)) => {
+                let beside = "`method = \"direct\"` beside it";
+                let cure = format!("set it, or leave `{option}` out");
+                Err(OptionsError::new(option, value, beside).cure(cure))
             }
         }
     }

@@ -105,6 +105,29 @@ fn a_pin_stays_in_its_ring() {
     }
 }
 
+/// Where the pin passes several clearances in a step its direction at the end of the step follows the velocity; such a step is taken with
+/// another.
+#[test]
+fn a_pin_in_a_narrow_ring_stays_there() {
+    for clearance in [2e-3, 1e-3, 5e-4] {
+        for restitution in [1.0, 0.9, 0.5] {
+            let ring = RingPendulum::new(clearance, restitution);
+            let start = at_rest(ring.horizontal());
+            for n in [250, 500, 1000] {
+                let scheme = projected(ProjectionMethod::Combined);
+                let rows = run(&ring, &scheme, &start, 1.0 / n as f64, n);
+                let taken = rows.iter().filter(|r| r.report.remedies > 0).count();
+                println!(
+                    "clearance {clearance}, e = {restitution}, {n} steps: {taken} with others"
+                );
+                assert!(penetration(&rows) < 1e-12);
+                assert!(worst(&rows, Entry::ImpactLaw) < 1e-9);
+                assert!(worst(&rows, Entry::ComplementarityPosition) < 1e-12);
+            }
+        }
+    }
+}
+
 /// The pin falls into its ring and slides along it, without a rebound: whatever the curvature of the ring, that is one impact.
 #[test]
 fn a_pin_that_slides_along_its_ring_hits_it_once() {
@@ -236,6 +259,28 @@ fn a_joint_of_a_turning_body_does_not_drift() {
         );
         assert!(drift < 1e-12);
     }
+}
+
+#[test]
+fn options_of_the_direct_method_are_named_beside_others() {
+    let usual = ProjectedMoreauJeanOptions::default;
+    let refused = |options: ProjectedMoreauJeanOptions| options.validate().unwrap_err().option;
+    let gamma = ProjectedMoreauJeanOptions {
+        gamma: 1.0,
+        ..usual()
+    };
+    assert_eq!(refused(gamma.clone()), "gamma");
+    let hysteresis = ProjectedMoreauJeanOptions {
+        method: ProjectionMethod::Ggl,
+        hysteresis: true,
+        ..usual()
+    };
+    assert_eq!(refused(hysteresis), "hysteresis");
+    let direct = ProjectedMoreauJeanOptions {
+        method: ProjectionMethod::Direct,
+        ..gamma
+    };
+    assert!(direct.validate().is_ok());
 }
 
 fn splitting(contact: SplittingContact) -> Scheme {
