@@ -210,7 +210,7 @@ impl Prepared {
         self.velocity_problem(system, active, |_, _, _| 0.0)
     }
 
-    /// Newton's law contact by contact, the fastest approach first.
+    /// Newton's law contact by contact, the fastest approach first; approaches too slow for one more end together.
     fn sequence(&mut self, system: &dyn System) -> Result<(), StepError> {
         let slowest = -self.scales.zero_velocity();
         let mut last = 0;
@@ -223,7 +223,7 @@ impl Prepared {
                 .copied()
                 .min_by(|a, b| u(*a).total_cmp(&u(*b)));
             let Some(i) = fastest.filter(|i| u(*i) < slowest) else {
-                return Ok(());
+                return self.end_sequence(system);
             };
             last = i;
             self.newton(system, &[i])?;
@@ -233,6 +233,19 @@ impl Prepared {
             count: LONGEST_SEQUENCE,
             t: self.step.end.t,
         })
+    }
+
+    /// What a sequence of ever slower impacts leaves, by Newton's law on all closed contacts at once.
+    fn end_sequence(&mut self, system: &dyn System) -> Result<(), StepError> {
+        let end = &self.step.end;
+        let approaches = |i: &usize| end.contacts.normal_velocity(*i, &end.v) < 0.0;
+        if !self.closed.iter().any(approaches) {
+            return Ok(());
+        }
+        let active = std::mem::take(&mut self.closed);
+        let result = self.newton(system, &active);
+        self.closed = active;
+        result
     }
 
     /// An event for every contact with an impulse.

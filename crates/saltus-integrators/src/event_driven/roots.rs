@@ -469,7 +469,7 @@ impl Prepared {
                     has_forces = true;
                 }
                 let gamma = self.gap_acceleration_in_arc(i);
-                if self.is_grazing(u, gamma) {
+                if self.is_grazing((gap, u), gamma) {
                     continue;
                 }
             }
@@ -487,10 +487,10 @@ impl Prepared {
             || -u <= self.scales.zero_velocity()
     }
 
-    /// Whether an approach is none: it turns before it counts, or it is round-off of a contact that touches without force.
-    fn is_grazing(&self, u: f64, gamma: f64) -> bool {
+    /// Whether an approach is none: the contact turns before its gap counts, or it is round-off of one that touches without force.
+    fn is_grazing(&self, (gap, u): (f64, f64), gamma: f64) -> bool {
         let zero = self.scales.zero_acceleration();
-        (gamma > zero && u * u < 2.0 * gamma * self.scales.zero_gap())
+        (gamma > zero && u * u < 2.0 * gamma * (self.scales.zero_gap() + gap))
             || (-u <= self.scales.zero_velocity() && gamma >= -zero)
     }
 
