@@ -6,7 +6,10 @@
 //! `w = (A J⁻¹ B) z + A (v − J⁻¹ r₀) + c`, `w = 0` in the bilateral rows and `0 ≤ z ⟂ w ≥ 0` in the others.
 //! `A` equals `Bᵀ` unless the rows turn with the unknown velocity.
 
+mod redundant;
+
 use crate::integrator::FailedProblem;
+use redundant::Redundant;
 use saltus_complementarity::{
     Block, BlockState, ContactData, ContactOutcome, ContactProblem, Mlcp, MlcpSolver, Outcome,
     Tolerance,
@@ -30,8 +33,11 @@ pub(crate) struct OneStep {
     /// Constant part of `w` (m).
     q: Vec<f64>,
     solver: MlcpSolver,
-    /// The same problem with friction.
+    /// The same problem with friction, and how many equalities it begins with.
     problem: ContactProblem,
+    equalities: usize,
+    /// What takes the place of equalities that agree but for a little.
+    redundant: Redundant,
 }
 
 /// Where row `i` of the one-step problem comes from: the matrix and the row in it.
@@ -63,6 +69,15 @@ const SHAPES: [Block; 7] = [
         normals: 0,
     },
 ];
+
+/// Gives a problem whose blocks are known its matrix and constants.
+fn set_data(problem: &mut ContactProblem, delassus: &Dense, q: &[f64]) {
+    let matrix = problem.matrix_mut();
+    if matrix.rows() == delassus.rows() {
+        matrix.as_mut_slice().copy_from_slice(delassus.as_slice());
+    }
+    problem.q_mut().copy_from_slice(q);
+}
 
 fn kind_of(block: Block) -> f64 {
     let found = SHAPES.iter().position(|shape| shape.same_shape(block));
@@ -165,22 +180,31 @@ impl OneStep {
             floor: tolerance * (1.0 + max_abs(&self.q)),
             ..Tolerance::default()
         };
-        self.solver.solve(&problem, z, tolerance)
+        let outcome = self.solver.solve(&problem, z, tolerance);
+        let redundant = &mut self.redundant;
+        if outcome.is_solved() || !redundant.project(&self.delassus, &self.q, equalities) {
+            return outcome;
+        }
+        let problem = Mlcp {
+            equalities,
+            matrix: &redundant.matrix,
+            q: &redundant.q,
+        };
+        let again = self.solver.solve(&problem, z, tolerance);
+        if again.is_solved() { again } else { outcome }
     }
 
     /// Poses the problem with laws, block by block: `(id, block)` in the order of the rows.
     pub(crate) fn pose(&mut self, blocks: impl Iterator<Item = (u64, Block)>) {
         self.problem.begin();
-        for (id, block) in blocks {
+        self.equalities = 0;
+        for (k, (id, block)) in blocks.enumerate() {
+            if block == Block::Equality && self.equalities == k {
+                self.equalities += 1;
+            }
             self.problem.push(id, block);
         }
-        let matrix = self.problem.matrix_mut();
-        if matrix.rows() == self.delassus.rows() {
-            matrix
-                .as_mut_slice()
-                .copy_from_slice(self.delassus.as_slice());
-        }
-        self.problem.q_mut().copy_from_slice(&self.q);
+        set_data(&mut self.problem, &self.delassus, &self.q);
     }
 
     /// Changes the numbers of the law of block `k` of the problem posed.
@@ -219,7 +243,17 @@ impl OneStep {
             floor: ROUND_OFF * (1.0 + max_abs(&self.q)),
             ..Tolerance::default()
         };
-        let outcome = self.problem.solve(tolerance);
+        let mut outcome = self.problem.solve(tolerance);
+        let redundant = &mut self.redundant;
+        if !outcome.is_solved() && redundant.project(&self.delassus, &self.q, self.equalities) {
+            set_data(&mut self.problem, &redundant.matrix, &redundant.q);
+            let again = self.problem.solve(tolerance);
+            if again.is_solved() {
+                outcome = again;
+            } else {
+                set_data(&mut self.problem, &self.delassus, &self.q);
+            }
+        }
         z.copy_from_slice(self.problem.z());
         outcome
     }

@@ -1,7 +1,7 @@
 //! Dry friction in joints and constraints on velocities.
 
 use crate::run::{Ran, close, drift, run};
-use saltus::Simulation;
+use saltus::{Scheme, Simulation, Trajectory};
 use saltus_model::{Format, Model, Override};
 
 const STICK: f64 = 1.0;
@@ -349,4 +349,47 @@ fn constraints_on_velocities_move_velocities_alone() {
     // Nearest in the metric of the mass: v − M⁻¹ Gᵀ (G M⁻¹ Gᵀ)⁻¹ G v with G = (−2, 1), M = diag(2, 1).
     close("v.x", model.initial.v[0], 1.0 - 2.0 / 3.0, 1e-12);
     close("v.y", model.initial.v[1], 2.0 / 3.0, 1e-12);
+}
+
+/// A pendulum whose rod is written twice, by formulas that agree where they hold and nowhere else.
+const TWICE: &str = r#"
+saltus = 1
+system.coordinates = ["x", "y"]
+system.mass = [1, 1]
+system.potential = "9.81*y"
+system.bilateral = [
+  { name = "rod", g = "x^2 + y^2 - 1" },
+  { name = "again", g = "sqrt(x^2 + y^2) - 1" },
+]
+initial.q = { x = "sin(0.9)", y = "-cos(0.9)" }
+simulation.scheme = "moreau-jean"
+simulation.step = 2e-3
+simulation.until = 1
+"#;
+
+/// Every scheme moves the pendulum as if the rod were written once, and both share its force.
+#[test]
+fn constraints_that_say_the_same_share_their_force() {
+    let once = TWICE.replace(r#"  { name = "again", g = "sqrt(x^2 + y^2) - 1" },"#, "");
+    for scheme in Scheme::ALL {
+        let option = format!("simulation.scheme={:?}", scheme.name);
+        let record = |text: &str| {
+            let overrides = [Override::set(option.clone())];
+            let model = Model::parse("model", "model", text.to_owned(), Format::Toml, &overrides)
+                .unwrap_or_else(|errors| panic!("{errors}"));
+            Simulation::new(&*model.system, model.scheme.clone())
+                .start(model.initial.clone())
+                .step(model.plan.step)
+                .until(model.plan.until)
+                .record()
+                .unwrap_or_else(|error| panic!("{}: {error}", scheme.name))
+        };
+        let (one, two) = (record(&once), record(TWICE));
+        let last = |run: &Trajectory, name: &str| run.column(name).unwrap().last().unwrap();
+        for name in ["q.x", "q.y", "v.x", "v.y"] {
+            let (a, b) = (last(&one, name), last(&two, name));
+            println!("{}: {name} {a} {b}", scheme.name);
+            assert!((a - b).abs() < 2e-5, "{}: {name} {a} {b}", scheme.name);
+        }
+    }
 }
