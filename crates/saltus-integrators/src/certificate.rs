@@ -174,6 +174,13 @@ impl Guarantees {
         self
     }
 
+    /// Takes back what was declared of `entry`.
+    #[must_use]
+    pub(crate) fn without(mut self, entry: Entry) -> Self {
+        self.bounds[entry as usize] = None;
+        self
+    }
+
     /// The largest bound that was too large to guarantee anything, if there was one.
     #[must_use]
     pub fn declined(&self) -> Option<f64> {

@@ -1,8 +1,9 @@
 //! The loop around every integrator: step, look, repeat.
 
-use crate::certificate::Guarantees;
+use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{Counts, Event, Integrator, Reactions, StepError, StepReport};
 use crate::kit::{check_gaps, energy_not_finite};
+use crate::moving_potential::MovingPotential;
 use saltus_linear::SquareMatrix;
 use saltus_system::{Names, State, System};
 use std::fmt;
@@ -373,6 +374,12 @@ pub fn drive(
     if let Some(memory) = restore {
         integrator.load(memory);
     }
+    let mut moving_potential = MovingPotential::new(system, state);
+    let guarantees = match moving_potential {
+        None => integrator.guarantees(),
+        // Forces are taken at one time of the step, the potential at both ends.
+        Some(_) => integrator.guarantees().without(Entry::EnergyBalance),
+    };
     let tangents = tangents(&integrator.reactions());
     let joints = system.joint_friction().iter();
     let joint_tangents: Vec<u8> = joints.map(|element| element.tangents).collect();
@@ -381,7 +388,7 @@ pub fn drive(
         scheme: integrator.name(),
         names: &names,
         plan,
-        guarantees: integrator.guarantees(),
+        guarantees,
         has_forces: !integrator.reactions().force.is_empty()
             || !integrator.reactions().bilateral_force.is_empty(),
         tangents: &tangents,
@@ -423,7 +430,7 @@ pub fn drive(
         } else {
             integrator.step(system, state, plan.length(k, steps), plan.time(k + 1))
         };
-        let report = match step {
+        let mut report = match step {
             Ok(report) => report,
             Err(error) => {
                 let limit = integrator.stable_step();
@@ -436,6 +443,9 @@ pub fn drive(
                 break;
             }
         };
+        if let Some(potential) = &mut moving_potential {
+            potential.include(system, state, &mut report);
+        }
         let frame = Frame::of(k + 1, state, &report, &*integrator);
         k += 1;
         growth.include(&report);

@@ -224,6 +224,9 @@ pub struct Reactions<'a> {
     pub friction_state: &'a [ContactState],
     /// Work of contacts and constraints with a prescribed motion over the step \[J\]; `None`: impulses times the mean of the rates at its ends.
     pub work_moving: Option<f64>,
+    /// What impacts and friction did over the step \[J\] (negative where they take), integrated where they act; `None`: impacts as their events
+    /// have it, friction with the mean of the slips at both ends.
+    pub work_dissipated: Option<f64>,
 }
 
 impl<'a> Reactions<'a> {
@@ -247,6 +250,7 @@ impl<'a> Reactions<'a> {
             friction_impulse: &[],
             friction_state: &[],
             work_moving: None,
+            work_dissipated: None,
         }
     }
 }

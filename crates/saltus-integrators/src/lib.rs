@@ -15,6 +15,7 @@ mod higher_order;
 mod integrator;
 mod kit;
 mod moreau_jean;
+mod moving_potential;
 mod one_step;
 mod projected;
 mod round_off;

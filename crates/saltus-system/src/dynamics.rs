@@ -140,8 +140,15 @@ pub trait Dynamics: Kinematics {
         0.0
     }
 
+    /// `∂V/∂t` \[W\] at fixed positions, the power that a potential brings in because it changes by itself (a spring whose foot is
+    /// moved); `None` where the potential does not depend on time.
+    fn potential_rate(&self, t: f64, q: &[f64]) -> Option<f64> {
+        let _ = (t, q);
+        None
+    }
+
     /// The part of the force (nv) whose power changes the total energy: `vᵀ active = d/dt (T + V)`
-    /// along a motion without constraint forces.
+    /// along a motion without constraint forces, less [`potential_rate`](Self::potential_rate).
     ///
     /// With a constant mass and no potential that is all of `f`, which is the default; a system with
     /// a potential, or with a mass that depends on `q`, says what is left.

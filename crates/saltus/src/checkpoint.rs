@@ -45,7 +45,7 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// The format written by this version.
-    pub const FORMAT: u32 = 6;
+    pub const FORMAT: u32 = 7;
 
     /// Time after `steps` steps of `step` from `start` \[s\].
     #[allow(clippy::cast_precision_loss)]

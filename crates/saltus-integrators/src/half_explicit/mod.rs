@@ -213,7 +213,7 @@ impl HalfExplicit {
             v_free,
             rebound,
         );
-        self.solve_at_end(system)?;
+        self.solve_at_end(system, Duration::Instant)?;
         self.problem.respond(&mut self.step.jump);
         self.step.arrive(&self.v_free);
         let end = &self.step.end;
@@ -241,20 +241,25 @@ impl HalfExplicit {
             &self.v_free,
             rate(end),
         );
-        self.solve_at_end(system)?;
+        self.solve_at_end(system, Duration::Time(time))?;
         self.step
             .finish(system, state, false, 0, self.problem.redundant)
     }
 
     /// Solves the problem posed at the end of the step; its velocity is then known.
-    fn solve_at_end(&mut self, system: &dyn System) -> Result<(), StepError> {
+    fn solve_at_end(&mut self, system: &dyn System, duration: Duration) -> Result<(), StepError> {
         let Self {
             step,
             problem,
             v_free,
             ..
         } = self;
-        problem.solve(system, &mut step.reactions, &step.end, step.end.t)?;
+        problem.solve_with_laws(
+            system,
+            &mut step.reactions,
+            &mut step.end,
+            (duration, v_free),
+        )?;
         step.end.v.copy_from_slice(v_free);
         problem.respond(&mut step.end.v);
         let (end, v) = (&step.end, &step.end.v);

@@ -71,6 +71,7 @@ impl HalfExplicit {
         let step = &mut self.step;
         step.end.v.copy_from_slice(&self.v_free);
         step.end.evaluate(system, super::NAME)?;
+        step.end.v.copy_from_slice(&step.start.v);
         step.end.evaluate_laws(system);
         if self.closes(&self.step.end) {
             combine(&rk.free, rk.tableau.row(last), h, &mut self.v_free);
@@ -98,7 +99,7 @@ impl HalfExplicit {
             v_free,
             offset,
         );
-        problem.solve(system, &mut step.reactions, &step.end, step.end.t)?;
+        problem.solve_with_laws(system, &mut step.reactions, &mut step.end, (time, v_free))?;
         step.end.v.copy_from_slice(v_free);
         problem.respond(&mut step.end.v);
         let stages = (forces, &*step.end);
@@ -145,6 +146,7 @@ impl HalfExplicit {
         );
         next.v.copy_from_slice(v_free);
         next.evaluate(system, super::NAME)?;
+        next.v.copy_from_slice(&state.v);
         next.evaluate_laws(system);
         let weight = h * rk.tableau.row(l)[l];
         let forces = before.last().unwrap_or(&step.start);
@@ -160,7 +162,8 @@ impl HalfExplicit {
             v_free,
             offset,
         );
-        problem.solve(system, &mut step.reactions, next, next.t)?;
+        problem.solve_with_laws(system, &mut step.reactions, next, (time, v_free))?;
+        next.v.copy_from_slice(v_free);
         response.fill(0.0);
         problem.respond(response);
         let full = rk.full.row_mut(l);

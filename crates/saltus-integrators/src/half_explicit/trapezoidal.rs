@@ -83,9 +83,8 @@ impl HalfExplicit {
         }
         predicted.take_contacts(&step.start);
         predicted.retract(system, &step.start, &step.xi, step.start.t + h);
-        predicted.v.copy_from_slice(&self.v_free);
+        predicted.v.copy_from_slice(&step.start.v);
         predicted.evaluate_rows(system);
-        predicted.evaluate_laws(system);
     }
 
     /// Velocity of the first stage: the laws of the active contacts in the predicted directions (eqs. 65, 69, 70).
@@ -98,8 +97,9 @@ impl HalfExplicit {
             v_free,
             ..
         } = self;
-        let stages = (&*step.start, &*predicted);
         let time = Duration::Time(h);
+        predicted.evaluate_laws(system);
+        let stages = (&*step.start, &*predicted);
         let offset = rate(predicted);
         problem.pose(
             system,
@@ -110,7 +110,7 @@ impl HalfExplicit {
             v_free,
             offset,
         );
-        problem.solve(system, &mut step.reactions, predicted, predicted.t)?;
+        problem.solve_with_laws(system, &mut step.reactions, predicted, (time, v_free))?;
         self.response.fill(0.0);
         problem.respond(&mut self.response);
         self.v1.copy_from_slice(v_free);

@@ -551,6 +551,7 @@ impl EventLoop {
             };
         }
         step.work_moving = Some(totals.works.moving);
+        step.work_dissipated = Some(totals.works.contact - totals.works.moving);
         let works = (totals.works.external, totals.works.contact);
         let mut report =
             step.finish_with(system, state, works, totals.iterations, totals.redundant)?;

@@ -3,6 +3,10 @@
 use saltus_linear::{SparseRows, SquareMatrix};
 use saltus_system::ContactSet;
 
+/// Weight of the way that forces make in a step among the lengths of [`length_scale`]: a small part of it is crossed in the step anyway,
+/// and where nothing else has a length (bodies at the origin, at rest) the round-off of velocities adds up to more than that of one step.
+const FALL: f64 = 1e4;
+
 /// Length scale of gaps \[m\]: their own size, the positions they are made of, and how far velocities and forces move
 /// them in a step of length `h` \[s\].
 ///
@@ -25,7 +29,7 @@ pub(crate) fn length_scale(
         let reach: f64 = q.map_or(0.0, |q| terms().map(|(&j, w)| (w * q[j]).abs()).sum());
         let fall: f64 = terms().map(|(&j, w)| (w * h * change(j)).abs()).sum();
         let own = set.gap[i].abs().max(reach);
-        length = length.max(own).max(moved(i)).max(fall);
+        length = length.max(own).max(moved(i)).max(FALL * fall);
     }
     length
 }

@@ -48,6 +48,8 @@ pub(crate) struct Step {
     /// Work of the reactions, and of prescribed motions, where the scheme computes them at the points where they act \[J\].
     pub(crate) work_contact: Option<f64>,
     pub(crate) work_moving: Option<f64>,
+    /// The rest of the work of reactions, where the scheme integrates them where they act \[J\].
+    pub(crate) work_dissipated: Option<f64>,
     /// Energy \[J\] that the discretisation adds, where a formula is known.
     pub(crate) algorithmic: f64,
     history: ContactHistory,
@@ -117,6 +119,7 @@ impl Step {
             work_contact: None,
             algorithmic: 0.0,
             work_moving: None,
+            work_dissipated: None,
             history: ContactHistory::default(),
             events: Vec::new(),
         })
@@ -200,7 +203,8 @@ impl Step {
         self.events.clear();
         self.jump.fill(0.0);
         self.has_arrival = false;
-        (self.work_external, self.work_contact, self.work_moving) = (None, None, None);
+        (self.work_external, self.work_contact) = (None, None);
+        (self.work_moving, self.work_dissipated) = (None, None);
         self.algorithmic = 0.0;
     }
 
@@ -510,6 +514,7 @@ impl Step {
             friction_impulse: &self.reactions.friction,
             friction_state: &self.reactions.friction_state,
             work_moving: self.work_moving,
+            work_dissipated: self.work_dissipated,
             ..Reactions::of(set)
         }
     }

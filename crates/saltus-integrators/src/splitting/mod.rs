@@ -258,6 +258,7 @@ impl Splitting {
         self.step.work_external = Some(works.external);
         self.step.work_contact = Some(works.contact);
         self.step.work_moving = Some(works.moving);
+        self.step.work_dissipated = Some(works.contact - works.moving);
         let report = self.step.finish(system, state, hits, 0, redundant)?;
         self.measure(state);
         Ok(report)

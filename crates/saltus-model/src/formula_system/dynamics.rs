@@ -216,6 +216,8 @@ pub(super) struct MotionTapes {
     mass_gradient: Matrix,
     kinetic: Vector,
     potential: Vector,
+    /// `∂V/∂t`, where there is one.
+    potential_rate: Option<Vector>,
     /// Nothing where the forces that have no potential do no work, as gyroscopic ones.
     active: Option<Vector>,
     /// `R` and `∂²R/∂v_i²` (1 + n), where there is one.
@@ -287,11 +289,15 @@ impl MotionTapes {
             ..Structure::GENERAL
         };
         let tangents = Some([&mass_gradient, &stiffness, &damping]);
+        let derivatives = gradients.of(graph, motion.potential);
+        let by_time = derivatives.iter().find(|(role, _)| *role == Role::Time);
+        let potential_rate = by_time.map(|(_, rate)| *rate);
         Self {
             mass: Matrix::compile(graph, &motion.mass),
             force: Vector::compile(graph, &motion.force),
             kinetic: Vector::compile(graph, &[motion.kinetic]),
             potential: Vector::compile(graph, &[motion.potential]),
+            potential_rate: potential_rate.map(|rate| Vector::compile(graph, &[rate])),
             active: if motion.active.iter().all(|&f| f == graph.zero()) {
                 None
             } else {
@@ -442,8 +448,19 @@ impl Dynamics for FormulaSystem {
         self.motion.potential.read(inputs, |values| values[0])
     }
 
+    fn potential_rate(&self, t: f64, q: &[f64]) -> Option<f64> {
+        let rate = self.motion.potential_rate.as_ref()?;
+        let inputs = Inputs {
+            t,
+            q,
+            v: &[],
+            weights: &[],
+        };
+        Some(rate.read(inputs, |values| values[0]))
+    }
+
     /// Force without that of the potential and, where the kinetic energy is given, without gyroscopic
-    /// terms; the power `∂V/∂t` of a potential that depends on time is not included.
+    /// terms.
     fn active_force(&self, point: Point<'_>, active: &mut [f64]) {
         match &self.motion.active {
             Some(vector) => vector.write(at(point), active),

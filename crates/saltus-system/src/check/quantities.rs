@@ -209,7 +209,7 @@ impl Examiner<'_> {
         );
     }
 
-    /// `vᵀ active = vᵀ f + ½ vᵀ Ṁ v + dV/dt` for a potential that does not depend on time.
+    /// `vᵀ active = vᵀ f + ½ vᵀ Ṁ v + vᵀ ∂V/∂q`, and the rate of the potential at fixed positions.
     fn power(&mut self) {
         let system = self.system;
         let nv = system.dims().nv;
@@ -231,6 +231,12 @@ impl Examiner<'_> {
             &candidates,
             power,
         );
+        let changes = self.along_motion(true, false, 1, &|p, out| {
+            out[0] = system.potential_energy(p.t, &at.q);
+        });
+        let rate = system.potential_rate(at.t, &at.q).unwrap_or(0.0);
+        let size = system.potential_energy(at.t, &at.q).abs();
+        self.compare_vector("potential_rate", "∂V/∂t", &[rate], &changes, size);
     }
 
     /// What is promised to be the same everywhere, against another time, position and velocity; recorded where it is not.

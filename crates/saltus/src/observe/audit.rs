@@ -1,5 +1,7 @@
 //! The books of a run: certificate, energy, iterations, events, rest, wall time.
 
+use crate::observe::energy_audit::EnergyAudit;
+use crate::observe::friction_work::Slips;
 use crate::observe::impact_columns::ImpactColumns;
 use crate::observe::moving::MovingRates;
 use crate::observe::rest::RestWatch;
@@ -21,59 +23,6 @@ const ROUND_OFF: f64 = 1e-12;
 /// Steps after an impact in which a gain is the impact's: a scheme that filters accelerations can give back
 /// later what it took.
 pub const RINGING: u64 = 10;
-
-/// What became of the energy \[J\].
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct EnergyAudit {
-    /// At the start.
-    #[serde(with = "energy")]
-    pub initial: Energy,
-    /// At the end.
-    #[serde(with = "energy")]
-    pub last: Energy,
-    /// Largest gain of total energy in a step beyond the work of all forces without a potential and of prescribed motions,
-    /// `max(ΔE − W_ext − W_mov)`, at least 0. Impacts with `e ≤ 1` do not gain energy; what a potential that depends on time
-    /// brings in counts as a gain.
-    pub max_gain: f64,
-    /// When that was \[s\]; NaN if no step gained.
-    #[serde(with = "crate::exact")]
-    pub max_gain_at: f64,
-    /// Steps with an impact, or up to `RINGING` after one, that gained more than `NOTICED` of the largest kinetic
-    /// energy so far and more than any step away from impacts did. Where `e ≤ 1` this is a fault of the scheme.
-    pub impacts_that_gain: u64,
-    /// Largest such gain, 0 if there is none.
-    pub impact_gain: f64,
-    /// When that was \[s\]; NaN if there is none.
-    #[serde(with = "crate::exact")]
-    pub impact_gain_at: f64,
-    /// Sum of the work of all forces without a potential, damping included.
-    #[serde(with = "crate::exact")]
-    pub work_external: f64,
-    /// Sum of the work of contact impulses and bilateral reactions.
-    #[serde(with = "crate::exact")]
-    pub work_contact: f64,
-    /// The part of it that walls, supports and other constraints with a prescribed motion do, `−Σ P ∂g/∂t` with the rates at
-    /// the ends of the steps.
-    #[serde(with = "crate::exact")]
-    pub work_moving: f64,
-    /// What steps with an impact gained beyond all work: what the scheme itself did there.
-    #[serde(with = "crate::exact")]
-    pub numerical_at_impacts: f64,
-}
-
-impl EnergyAudit {
-    /// What was gained beyond all work: what the scheme itself took (negative) or gave.
-    #[must_use]
-    pub fn numerical(&self) -> f64 {
-        self.last.total() - self.initial.total() - self.work_external - self.work_contact
-    }
-
-    /// Work of contacts and constraints but for prescribed motions: impacts and friction take it.
-    #[must_use]
-    pub fn dissipated(&self) -> f64 {
-        self.work_contact - self.work_moving
-    }
-}
 
 /// Correction solves of the Newton loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -227,13 +176,23 @@ pub struct Audit {
     /// Rates of prescribed motions.
     #[serde(skip)]
     moving: MovingRates,
+    /// Slips of contacts and joints with friction.
+    #[serde(skip)]
+    slips: Slips,
     columns: ImpactColumns,
     /// Whether a contact with a prescribed motion has carried an impulse since the last impact began.
     wall_moves: bool,
     /// Steps since the last impact.
     quiet: Option<u64>,
+    /// Smallest and largest potential energy \[J\].
     #[serde(with = "crate::exact")]
-    max_kinetic: f64,
+    least_potential: f64,
+    #[serde(with = "crate::exact")]
+    most_potential: f64,
+    /// What the scheme itself gave in the last step \[J\], and whether that is booked as part of an impact.
+    #[serde(with = "crate::exact")]
+    last_numerical: f64,
+    last_is_booked: bool,
     /// Largest gain of a step away from impacts \[J\].
     #[serde(with = "crate::exact")]
     smooth_gain: f64,
@@ -243,26 +202,6 @@ pub struct Audit {
     h: Option<f64>,
     #[serde(skip)]
     stop: Option<Stop>,
-}
-
-/// Kinetic and potential energy.
-mod energy {
-    use super::Energy;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Serialize, Deserialize)]
-    struct Pair(#[serde(with = "crate::exact::list")] Vec<f64>);
-
-    pub(super) fn serialize<S: Serializer>(e: &Energy, serializer: S) -> Result<S::Ok, S::Error> {
-        Pair(vec![e.kinetic, e.potential]).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Energy, D::Error> {
-        match Pair::deserialize(d)?.0[..] {
-            [kinetic, potential] => Ok(Energy { kinetic, potential }),
-            _ => Err(serde::de::Error::custom("an energy has two numbers")),
-        }
-    }
 }
 
 /// The entries that apply, each with its worst value and time.
@@ -355,6 +294,28 @@ impl Audit {
         balance
     }
 
+    fn include_energy(&mut self, energy: Energy) {
+        self.least_potential = self.least_potential.min(energy.potential);
+        self.most_potential = self.most_potential.max(energy.potential);
+        let books = &mut self.energy;
+        books.last = energy;
+        books.largest_kinetic = books.largest_kinetic.max(energy.kinetic);
+        books.potential_range = self.most_potential - self.least_potential;
+    }
+
+    /// Books what the scheme itself gave in a step with an impact, and beside one where velocities lag.
+    fn book_impact(&mut self, numerical: f64) {
+        let follows = self.velocity_lags && self.quiet == Some(0);
+        if self.impact && self.velocity_lags && !self.last_is_booked {
+            self.energy.numerical_at_impacts += self.last_numerical;
+        }
+        self.last_is_booked = self.impact || follows;
+        self.last_numerical = numerical;
+        if self.last_is_booked {
+            self.energy.numerical_at_impacts += numerical;
+        }
+    }
+
     /// Gain of a step with an impact above which it is noted \[J\].
     fn noticed(&self) -> f64 {
         let energy = &self.energy;
@@ -367,7 +328,7 @@ impl Audit {
         let size = size.iter().fold(moved, |size, work| size.max(work.abs()));
         let size = size.max(energy.initial.potential.abs());
         self.smooth_gain
-            .max(NOTICED * self.max_kinetic)
+            .max(NOTICED * energy.largest_kinetic)
             .max(ROUND_OFF * size)
     }
 
@@ -448,6 +409,7 @@ impl Observer for Audit {
             self.velocity_lags = info.velocity_lags;
             self.started = Some(Instant::now());
             self.moving.keep(&first.reactions);
+            self.slips.keep(&first.reactions);
             self.columns.keep(&first.reactions);
             return Ok(());
         }
@@ -465,6 +427,7 @@ impl Observer for Audit {
         self.counts = names.map(|name| ((*name).to_owned(), 0)).collect();
         self.log.begin(info, first, self.before.as_deref());
         self.moving.keep(&first.reactions);
+        self.slips.keep(&first.reactions);
         self.columns.keep(&first.reactions);
         self.rest.begin(first);
         let energy = first.report.energy;
@@ -476,7 +439,8 @@ impl Observer for Audit {
             ..EnergyAudit::default()
         };
         self.total = energy.total();
-        self.max_kinetic = energy.kinetic;
+        self.energy.largest_kinetic = energy.kinetic;
+        (self.least_potential, self.most_potential) = (energy.potential, energy.potential);
         self.t = first.state.t;
         self.started = Some(Instant::now());
         Ok(())
@@ -498,33 +462,30 @@ impl Observer for Audit {
         self.remedied += u64::from(report.remedies > 0);
         let total = report.energy.total();
         let moving = self.moving.work(&frame.reactions);
+        let dissipated = self.slips.dissipated(frame);
         self.moving.keep(&frame.reactions);
+        self.slips.keep(&frame.reactions);
         self.columns.update(&frame.reactions, self.t);
         let gain = total - self.total - report.work_external - moving;
-        let numerical = total - self.total - report.work_external - report.work_contact;
-        if gain > self.energy.max_gain {
-            (self.energy.max_gain, self.energy.max_gain_at) = (gain, self.t);
-        }
+        let numerical = gain - dissipated;
         self.total = total;
-        self.energy.last = report.energy;
+        self.include_energy(report.energy);
         self.energy.work_external += report.work_external;
-        self.energy.work_contact += report.work_contact;
+        self.energy.work_contact += moving + dissipated;
         self.energy.work_moving += moving;
         self.count(frame.counts);
         self.impact = self.log.update(frame);
-        if self.impact {
-            self.energy.numerical_at_impacts += numerical;
-        }
+        self.book_impact(numerical);
         self.wall_moves &= !self.impact;
         self.wall_moves |= moves_by_itself(&frame.reactions);
         self.quiet = match self.quiet {
             _ if self.impact => Some(0),
             quiet => quiet.map(|steps| steps + 1),
         };
-        self.max_kinetic = self.max_kinetic.max(report.energy.kinetic);
-        if self.quiet.is_none_or(|steps| steps > RINGING) {
+        let gain = if self.quiet.is_none_or(|steps| steps > RINGING) {
             self.smooth_gain = self.smooth_gain.max(gain);
             self.owed = 0.0;
+            gain
         } else {
             let gain = self.beyond_what_is_owed(gain);
             // What a wall that moves brings in is not known to round-off.
@@ -534,6 +495,10 @@ impl Observer for Audit {
                     (self.energy.impact_gain, self.energy.impact_gain_at) = (gain, self.t);
                 }
             }
+            gain
+        };
+        if gain > self.energy.max_gain {
+            (self.energy.max_gain, self.energy.max_gain_at) = (gain, self.t);
         }
         self.rest.update(frame);
         Ok(ControlFlow::Continue(()))

@@ -2,8 +2,10 @@
 
 mod audit;
 mod closures;
+mod energy_audit;
 mod events;
 mod extremes;
+mod friction_work;
 mod impact_columns;
 mod moving;
 mod recorder;
@@ -14,7 +16,8 @@ mod stop_when;
 mod tests;
 mod thinning;
 
-pub use audit::{Audit, EnergyAudit, Iterations, Outcome, StepRange};
+pub use audit::{Audit, Iterations, Outcome, StepRange};
+pub use energy_audit::EnergyAudit;
 pub use events::{ContactStatistics, Event, EventLog, Events};
 pub use extremes::{Extremes, ExtremesRecorder};
 pub use recorder::Recorder;

@@ -75,15 +75,8 @@ fn doubts(outcome: &Outcome) -> Vec<String> {
         ));
     }
     let own = energy.numerical();
-    let all = [
-        energy.initial.total(),
-        energy.last.total(),
-        energy.work_external,
-        energy.work_contact,
-    ];
-    let all: f64 = all.iter().map(|e| e.abs()).sum();
     let moved = outcome.rest.since.is_none_or(|t| t > outcome.plan.begin());
-    if moved && own.abs() > OWN * all {
+    if moved && own.abs() > OWN * energy.at_work() {
         let verb = if own > 0.0 { "added" } else { "took" };
         doubts.push(format!("the scheme itself {verb} {}", joules(own.abs())));
     }

@@ -232,6 +232,10 @@ impl Dynamics for Transformed<'_> {
     fn potential_energy(&self, t: f64, q: &[f64]) -> f64 {
         self.energy * self.inner.potential_energy(t, &self.inner_positions(q))
     }
+    fn potential_rate(&self, t: f64, q: &[f64]) -> Option<f64> {
+        let rate = self.inner.potential_rate(t, &self.inner_positions(q));
+        rate.map(|rate| self.energy * rate)
+    }
     fn active_force(&self, at: Point<'_>, active: &mut [f64]) {
         let mut f = vec![0.0; self.n()];
         self.with(at, |p| self.inner.active_force(p, &mut f));
