@@ -96,6 +96,13 @@ impl SparseRows {
         ends[0]..ends[1]
     }
 
+    /// `Σ_j |a_ij x_j|`: the size of the terms of [`dot`](Self::dot), which scales its round-off.
+    #[inline]
+    #[must_use]
+    pub fn magnitude(&self, i: usize, x: &[f64]) -> f64 {
+        self.terms(i).map(|(j, a)| (a * x[j]).abs()).sum()
+    }
+
     /// Columns and entries of row `i`.
     #[inline]
     fn terms(&self, i: usize) -> impl Iterator<Item = (usize, f64)> {

@@ -97,8 +97,7 @@ impl Accelerations {
         self.terms = 0.0;
         for row in &self.rows {
             let (matrix, i) = point.row(*row);
-            let terms = matrix.cols(i).iter().zip(matrix.values(i));
-            let size: f64 = terms.map(|(&j, w)| (w * self.free[j]).abs()).sum();
+            let size = matrix.magnitude(i, &self.free);
             let bias = point.bias(*row);
             self.terms = self.terms.max(size + bias.abs());
             self.w_free.push(matrix.dot(i, &self.free) + bias);

@@ -40,14 +40,8 @@ impl Prepared {
             }
             for row in first..=first + self.arc.modes.tangents[i] {
                 let of = Row::Normal(i, row);
-                let terms = || {
-                    set.directions
-                        .cols(row)
-                        .iter()
-                        .zip(set.directions.values(row))
-                };
-                let speed: f64 = terms().map(|(&j, w)| (w * end.v[j]).abs()).sum();
-                let rate: f64 = terms().map(|(&j, w)| (w * work[j]).abs()).sum();
+                let speed = set.directions.magnitude(row, &end.v);
+                let rate = set.directions.magnitude(row, work);
                 scales.speed = scales.speed.max(speed + end.rate(of).abs());
                 scales.acceleration = scales.acceleration.max(rate + end.bias(of).abs());
             }

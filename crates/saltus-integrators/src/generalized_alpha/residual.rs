@@ -56,12 +56,6 @@ impl Residual {
     }
 }
 
-/// `Σ |A_jk x_k|`.
-fn product_magnitude(rows: &SparseRows, j: usize, x: &[f64]) -> f64 {
-    let terms = rows.cols(j).iter().zip(rows.values(j));
-    terms.map(|(&k, a)| (a * x[k]).abs()).sum()
-}
-
 impl Engine {
     /// Tolerance of the balances: a momentum over `√Mᵢᵢ`.
     pub(super) fn momentum_limit(&self) -> f64 {
@@ -193,16 +187,11 @@ impl Engine {
         law <= 0.0 || law <= tolerance()
     }
 
-    /// `Σ |G_jk x_k|`.
-    fn magnitude_along(&self, j: usize, x: &[f64]) -> f64 {
-        product_magnitude(self.rows.gradient(), j, x)
-    }
-
     /// `Σ |D_jk q_k|` with the derivative `D` of a quantity with respect to position, which scales the round-off of that quantity;
     /// `max |q|` of the trial stands for every `|q_k|` where `q ⊕ ξ` is not `q + ξ`.
     fn position_magnitude(&self, derivative: &SparseRows, j: usize, q: &[f64]) -> f64 {
         if self.is_flat {
-            product_magnitude(derivative, j, q)
+            derivative.magnitude(j, q)
         } else {
             self.trial.extent * derivative.values(j).iter().map(|a| a.abs()).sum::<f64>()
         }
@@ -226,7 +215,8 @@ impl Engine {
     fn velocity_tolerance(&self, j: usize, momentum: f64) -> RowTolerance {
         // The terms that cancel in a zero velocity are of the size of the motion.
         let motion = self.rows.row_norm[j] * self.momentum_scale.scale;
-        let mut size = self.magnitude_along(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
+        let mut size =
+            self.rows.gradient().magnitude(j, &self.trial.v) + self.rows.rate[j].abs() + motion;
         if self.trial.has_stagnated {
             size += self.position_magnitude(self.rows.velocity_gradient(), j, &self.trial.q);
         }
@@ -248,11 +238,12 @@ impl Engine {
 
     /// Acceleration along row `j` that counts as zero.
     fn acceleration_tolerance(&self, j: usize) -> RowTolerance {
-        let mut size = self.magnitude_along(j, &self.trial.v_dot) + self.rows.bias[j].abs();
+        let mut size =
+            self.rows.gradient().magnitude(j, &self.trial.v_dot) + self.rows.bias[j].abs();
         if self.trial.has_stagnated {
             // The terms that cancel in `ζ`, which is quadratic in velocities, are of the size of `∂ζ/∂v · v`; those in `v̇` of the
             // size of the forces, which reactions balance at rest.
-            size += product_magnitude(self.rows.bias_damping(), j, &self.trial.v)
+            size += self.rows.bias_damping().magnitude(j, &self.trial.v)
                 + self.position_magnitude(self.rows.acceleration_gradient(), j, &self.trial.q)
                 + self.force_magnitude(j);
         }

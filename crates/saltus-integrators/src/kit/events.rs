@@ -52,13 +52,7 @@ impl StepEnds<'_> {
     fn tolerance(&self, i: usize, (now, ever): (f64, f64)) -> f64 {
         let (set, v) = (self.contacts, self.velocities.0);
         let row = set.first_row[i];
-        let terms = set
-            .directions
-            .cols(row)
-            .iter()
-            .zip(set.directions.values(row));
-        let sum: f64 = terms.map(|(&j, w)| (w * v[j]).abs()).sum();
-        (STILL * sum.max(now)).max(AT_REST * ever)
+        (STILL * set.directions.magnitude(row, v).max(now)).max(AT_REST * ever)
     }
 
     /// What happened to contact `i` in the step.
@@ -201,15 +195,21 @@ impl ContactHistory {
         next.clear();
         let arrives = |i: usize| (step.start)(set.first_row[i]);
         let leaves = |i: usize| set.normal_velocity(i, after) > step.tolerance(i, fastest);
-        // What is open, carries an impulse, and approached; or was not carried before, and leaves again.
+        // What is open, carries an impulse, and approached; or was not carried before, and leaves again. A step without an impact law
+        // has impacts, too, where such a contact approached and leaves.
         let hits = |i: usize| {
-            if !step.is_impact || step.impulse[i] <= 0.0 {
+            if step.impulse[i] <= 0.0 {
                 return false;
             }
             let last = self.last(set.id[i]);
-            let turns = || step.from_start && last.is_none() && leaves(i);
-            last.unwrap_or(ContactState::Open) == ContactState::Open
-                && (arrives(i) < -step.tolerance(i, fastest) || turns())
+            if last.unwrap_or(ContactState::Open) != ContactState::Open {
+                return false;
+            }
+            let approached = arrives(i) < -step.tolerance(i, fastest);
+            if !step.is_impact {
+                return approached && leaves(i);
+            }
+            approached || step.from_start && last.is_none() && leaves(i)
         };
         // An impact passes through contacts that only touch, and makes their velocities jump, too.
         let strikes = (0..set.len()).any(hits);
@@ -220,15 +220,13 @@ impl ContactHistory {
                 continue;
             }
             let touches = arrives(i) <= step.tolerance(i, fastest);
-            let has_hit = step.is_impact
-                && step.impulse[i] > 0.0
-                && was_open
-                && (hits(i) || strikes && touches);
+            let has_hit = hits(i)
+                || step.is_impact && step.impulse[i] > 0.0 && was_open && strikes && touches;
             if has_hit {
                 events.push(step.event(i, EventKind::Impact));
             }
-            // What is closed stays so as long as it carries something.
-            let now = if was_open && step.is_impact && leaves(i) {
+            // What is closed stays so as long as it carries something; what was open closes unless it leaves.
+            let now = if was_open && leaves(i) {
                 ContactState::Open
             } else {
                 step.state(i)
@@ -314,6 +312,16 @@ mod tests {
         before: &[f64],
         after: &[(u64, f64, f64)],
     ) -> Vec<(u64, EventKind)> {
+        events_of(history, before, after, true)
+    }
+
+    /// The same of a step with an impact law or without one.
+    fn events_of(
+        history: &mut ContactHistory,
+        before: &[f64],
+        after: &[(u64, f64, f64)],
+        is_impact: bool,
+    ) -> Vec<(u64, EventKind)> {
         let mut set = ContactSet::default();
         let mut v = Vec::new();
         for (id, velocity, _) in after {
@@ -334,7 +342,7 @@ mod tests {
             impulse: &impulse,
             row_impulse: &[],
             state: &[],
-            is_impact: true,
+            is_impact,
             from_start: true,
         };
         history.note(&ends, &mut list);
@@ -368,6 +376,26 @@ mod tests {
         assert_eq!(events(h, &[0.1], &[(1, 0.2, 1.0)]), [(1, Impact)]);
         assert!(events(h, &[0.2], &[(1, 0.3, 1e-3)]).is_empty());
         assert_eq!(events(h, &[-0.1], &[(1, 0.3, 1.0)]), [(1, Impact)]);
+    }
+
+    #[test]
+    fn what_leaves_does_not_close_in_a_step_without_an_impact_law() {
+        use EventKind::{Close, Impact, Open};
+        let mut history = ContactHistory::default();
+        let h = &mut history;
+        // It leaves before and after, with a reaction in between.
+        assert!(events_of(h, &[0.025], &[(1, 5e-4, 0.02)], false).is_empty());
+        assert_eq!(
+            events_of(h, &[5e-4], &[(1, 0.0, 0.01)], false),
+            [(1, Close)]
+        );
+        assert_eq!(events_of(h, &[0.0], &[(1, 0.1, 0.0)], false), [(1, Open)]);
+        // It approaches, and is pushed off within the step.
+        assert_eq!(
+            events_of(h, &[-0.04], &[(1, 0.02, 0.04)], false),
+            [(1, Impact)]
+        );
+        assert!(events_of(h, &[0.02], &[(1, 0.02, 0.0)], false).is_empty());
     }
 
     #[test]

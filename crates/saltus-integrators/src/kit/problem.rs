@@ -4,6 +4,7 @@ use super::reactions::StepReactions;
 use super::{Convergence, EvaluationPoint, Location, Row};
 use crate::integrator::StepError;
 use crate::one_step::OneStep;
+use crate::round_off::ROUND_OFF;
 use saltus_complementarity::{Block, BlockState};
 use saltus_linear::{SparseRows, SquareMatrix};
 use saltus_system::{FrictionBound, JointFriction, System};
@@ -158,6 +159,11 @@ impl StepProblem {
         for (i, q) in self.one_step.q_mut().iter_mut().enumerate() {
             let (directions, row) = turned(list[i]);
             *q = directions.dot(row, v_free) + self.offset[i];
+            // A contact that approaches by the round-off of its velocity carries nothing.
+            let size = || directions.magnitude(row, v_free) + self.offset[i].abs();
+            if *q < 0.0 && matches!(list[i], Row::Normal(..)) && -*q <= ROUND_OFF * size() {
+                *q = 0.0;
+            }
         }
         self.one_step.pose(self.blocks.iter().copied());
     }

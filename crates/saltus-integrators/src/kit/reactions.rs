@@ -250,9 +250,7 @@ impl StepReactions {
 
 /// Bound on the velocity of a row of the set: the sum of the magnitudes of its terms.
 pub(super) fn speed(point: &EvaluationPoint, row: usize) -> f64 {
-    let directions = &point.contacts.directions;
-    let terms = directions.cols(row).iter().zip(directions.values(row));
-    terms.map(|(&j, w)| (w * point.v[j]).abs()).sum()
+    point.contacts.directions.magnitude(row, &point.v)
 }
 
 /// `e` of a row: normal or tangential restitution, 0 of other rows.

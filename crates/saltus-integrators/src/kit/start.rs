@@ -22,12 +22,10 @@ pub(crate) fn length_scale(
     let mut length = 0.0_f64;
     for i in 0..set.len() {
         let row = set.first_row[i];
-        let terms = || {
-            let cols = set.directions.cols(row).iter();
-            cols.zip(set.directions.values(row))
-        };
-        let reach: f64 = q.map_or(0.0, |q| terms().map(|(&j, w)| (w * q[j]).abs()).sum());
-        let fall: f64 = terms().map(|(&j, w)| (w * h * change(j)).abs()).sum();
+        let reach = q.map_or(0.0, |q| set.directions.magnitude(row, q));
+        let terms = set.directions.cols(row).iter();
+        let terms = terms.zip(set.directions.values(row));
+        let fall: f64 = terms.map(|(&j, w)| (w * h * change(j)).abs()).sum();
         let own = set.gap[i].abs().max(reach);
         length = length.max(own).max(moved(i)).max(FALL * fall);
     }

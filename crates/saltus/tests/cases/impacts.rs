@@ -415,6 +415,58 @@ fn every_contact_of_the_cradle_hits_whatever_the_scheme() {
     }
 }
 
+/// After the impact the balls that move together press on each other by round-off only.
+#[test]
+fn round_off_in_a_chain_of_balls_is_neither_event_nor_impulse() {
+    for (case, contacts) in [
+        ("three-balls", &["c12", "c23"][..]),
+        ("newtons-cradle", &["c12", "c23", "c34", "c45"]),
+    ] {
+        for method in ["combined", "ggl", "direct"] {
+            for (e, h) in [(1.0, 1e-3), (0.9, 1e-3), (0.5, 7e-4), (0.0, 2e-2)] {
+                let scheme = format!(
+                    "simulation.scheme={{ name = \"moreau-jean-projected\", method = \"{method}\" }}"
+                );
+                let (e_n, step) = (format!("parameters.e={e}"), format!("simulation.step={h}"));
+                let ran = run(case, &[&scheme, &e_n, &step]);
+                let what = format!("{case} {method} e = {e} h = {h}");
+                for name in contacts {
+                    let impulses = ran.column(&format!("impulse.{name}"));
+                    let small = impulses
+                        .iter()
+                        .filter(|p| **p != 0.0 && **p < 1e-12)
+                        .count();
+                    assert_eq!(small, 0, "{what}: impulses of {name}");
+                }
+                for event in &ran.outcome().events.list {
+                    let p = event.impulse;
+                    assert!(p == 0.0 || p > 1e-12, "{what}: {event:?}");
+                }
+            }
+        }
+    }
+}
+
+/// A contact that closes is closed at the end of the step: it does not leave.
+#[test]
+fn what_closes_with_half_explicit_steps_does_not_leave() {
+    for (case, method) in [
+        ("rotor-rig", "trapezoidal"),
+        ("rotor-rig", "hem3"),
+        ("two-balls", "hem3"),
+        ("ball-in-a-box", "acceleration"),
+    ] {
+        let scheme =
+            format!("simulation.scheme={{ name = \"half-explicit\", method = \"{method}\" }}");
+        let ran = run(case, &[&scheme]);
+        let list = ran.outcome().events.list.iter();
+        for event in list.filter(|event| event.kind == EventKind::Close) {
+            let leaves = event.velocity_after > 1e-9;
+            assert!(!leaves, "{case}, {method}: {event:?}");
+        }
+    }
+}
+
 /// One impact per period, always at the same phase.
 #[test]
 fn shaking_table() {
