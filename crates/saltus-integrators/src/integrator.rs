@@ -145,6 +145,9 @@ pub struct StepReport {
     pub rejected: u32,
     /// Energy at the end of the step.
     pub energy: Energy,
+    /// `energy` less the energy of the motion at the time that its velocity belongs to \[J\]; 0 but where
+    /// [velocities lag](Integrator::velocity_lags).
+    pub energy_lag: f64,
     /// Work of all forces without a potential, damping included \[J\].
     pub work_external: f64,
     /// Work of all contact impulses and bilateral reactions \[J\].
@@ -164,6 +167,7 @@ impl StepReport {
             remedies: 0,
             rejected: 0,
             energy,
+            energy_lag: 0.0,
             work_external: 0.0,
             work_contact: 0.0,
             certificate,

@@ -497,7 +497,11 @@ impl SchatzmanPaoli {
         self.mean_rates(system);
         let step = &mut self.step;
         let redundant = self.problem.redundant;
-        let report = step.finish_with_mean(system, state, None, iterations, redundant)?;
+        // The velocity belongs to the start of the step.
+        let kinetic = 0.5 * step.start.mass.form(&step.end.v, &step.end.v);
+        let at_velocity = kinetic + step.energy.potential;
+        let mut report = step.finish_with_mean(system, state, None, iterations, redundant)?;
+        report.energy_lag = report.energy.total() - at_velocity;
         // The end of the step is the start of the next one by now.
         let lagged = LaggedStep {
             t: end,

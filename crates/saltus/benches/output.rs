@@ -52,6 +52,7 @@ impl Frames {
             remedies: 0,
             rejected: 0,
             energy,
+            energy_lag: 0.0,
             work_external: 0.0,
             work_contact: 0.0,
             certificate,

@@ -116,6 +116,7 @@ impl HalfSteps {
             remedies: first.remedies + second.remedies,
             rejected: 0,
             energy: second.energy,
+            energy_lag: second.energy_lag,
             work_external: first.work_external + second.work_external,
             work_contact: first.work_contact + second.work_contact,
             certificate: worst(&first.certificate, &second.certificate),

@@ -23,6 +23,8 @@ const ROUND_OFF: f64 = 1e-12;
 /// Steps after an impact in which a gain is the impact's: a scheme that filters accelerations can give back
 /// later what it took.
 pub const RINGING: u64 = 10;
+/// Steps after the first impulse of an impact whose velocity is a mean of those before and after it, where velocities lag.
+const STRADDLED: u64 = 1;
 
 /// Correction solves of the Newton loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -189,16 +191,12 @@ pub struct Audit {
     least_potential: f64,
     #[serde(with = "crate::exact")]
     most_potential: f64,
-    /// What the scheme itself gave in the last step \[J\], and whether that is booked as part of an impact.
-    #[serde(with = "crate::exact")]
-    last_numerical: f64,
-    last_is_booked: bool,
     /// Largest gain of a step away from impacts \[J\].
     #[serde(with = "crate::exact")]
     smooth_gain: f64,
-    /// What steps with an impact seemed to lose and later ones may give back, where velocities lag; at most 0 \[J\].
+    /// Gain of the steps that straddle an impact so far, where velocities lag \[J\].
     #[serde(with = "crate::exact")]
-    owed: f64,
+    straddled_gain: f64,
     h: Option<f64>,
     #[serde(skip)]
     stop: Option<Stop>,
@@ -284,14 +282,25 @@ impl Audit {
         }
     }
 
-    /// The gain of a step about an impact without what only comes back.
-    fn beyond_what_is_owed(&mut self, gain: f64) -> f64 {
-        if !self.velocity_lags {
-            return gain;
+    /// Whether the velocity of the last step is a mean of those before and after an impact.
+    fn straddles(&self) -> bool {
+        self.velocity_lags && self.quiet.is_some_and(|steps| steps <= STRADDLED)
+    }
+
+    /// Notes the gain of a step, or of the steps that straddle an impact.
+    fn note_gain(&mut self, gain: f64) {
+        if gain > self.energy.max_gain {
+            (self.energy.max_gain, self.energy.max_gain_at) = (gain, self.t);
         }
-        let balance = self.owed + gain;
-        self.owed = balance.min(0.0);
-        balance
+        if self.quiet.is_none_or(|steps| steps > RINGING) {
+            self.smooth_gain = self.smooth_gain.max(gain);
+        } else if gain > self.noticed() && !self.wall_moves {
+            // What a wall that moves brings in is not known to round-off.
+            self.energy.impacts_that_gain += 1;
+            if gain > self.energy.impact_gain {
+                (self.energy.impact_gain, self.energy.impact_gain_at) = (gain, self.t);
+            }
+        }
     }
 
     fn include_energy(&mut self, energy: Energy) {
@@ -301,19 +310,6 @@ impl Audit {
         books.last = energy;
         books.largest_kinetic = books.largest_kinetic.max(energy.kinetic);
         books.potential_range = self.most_potential - self.least_potential;
-    }
-
-    /// Books what the scheme itself gave in a step with an impact, and beside one where velocities lag.
-    fn book_impact(&mut self, numerical: f64) {
-        let follows = self.velocity_lags && self.quiet == Some(0);
-        if self.impact && self.velocity_lags && !self.last_is_booked {
-            self.energy.numerical_at_impacts += self.last_numerical;
-        }
-        self.last_is_booked = self.impact || follows;
-        self.last_numerical = numerical;
-        if self.last_is_booked {
-            self.energy.numerical_at_impacts += numerical;
-        }
     }
 
     /// Gain of a step with an impact above which it is noted \[J\].
@@ -358,6 +354,8 @@ impl Audit {
     #[must_use]
     pub fn into_outcome(mut self) -> Option<Outcome> {
         self.columns.enter(&mut self.certificate);
+        let gain = std::mem::take(&mut self.straddled_gain);
+        self.note_gain(gain);
         let (scheme, plan, guarantees) = self.info?;
         let stop = self.stop?;
         let cut = stop == Stop::EndReached && self.range.is_some();
@@ -394,7 +392,7 @@ impl Audit {
 }
 
 /// Whether a contact with a prescribed motion carries an impulse.
-fn moves_by_itself(reactions: &Reactions<'_>) -> bool {
+fn has_prescribed_motion(reactions: &Reactions<'_>) -> bool {
     let set = reactions.contacts;
     let mut contacts = set.first_row.iter().zip(reactions.impulse);
     contacts.any(|(&row, p)| *p > 0.0 && set.rate[row] != 0.0)
@@ -438,7 +436,7 @@ impl Observer for Audit {
             impact_gain_at: f64::NAN,
             ..EnergyAudit::default()
         };
-        self.total = energy.total();
+        self.total = energy.total() - first.report.energy_lag;
         self.energy.largest_kinetic = energy.kinetic;
         (self.least_potential, self.most_potential) = (energy.potential, energy.potential);
         self.t = first.state.t;
@@ -460,7 +458,7 @@ impl Observer for Audit {
         self.max_active = self.max_active.max(report.active);
         self.max_redundant = self.max_redundant.max(report.redundant);
         self.remedied += u64::from(report.remedies > 0);
-        let total = report.energy.total();
+        let total = report.energy.total() - report.energy_lag;
         let moving = self.moving.work(&frame.reactions);
         let dissipated = self.slips.dissipated(frame);
         self.moving.keep(&frame.reactions);
@@ -475,30 +473,20 @@ impl Observer for Audit {
         self.energy.work_moving += moving;
         self.count(frame.counts);
         self.impact = self.log.update(frame);
-        self.book_impact(numerical);
         self.wall_moves &= !self.impact;
-        self.wall_moves |= moves_by_itself(&frame.reactions);
+        self.wall_moves |= has_prescribed_motion(&frame.reactions);
         self.quiet = match self.quiet {
             _ if self.impact => Some(0),
             quiet => quiet.map(|steps| steps + 1),
         };
-        let gain = if self.quiet.is_none_or(|steps| steps > RINGING) {
-            self.smooth_gain = self.smooth_gain.max(gain);
-            self.owed = 0.0;
-            gain
-        } else {
-            let gain = self.beyond_what_is_owed(gain);
-            // What a wall that moves brings in is not known to round-off.
-            if gain > self.noticed() && !self.wall_moves {
-                self.energy.impacts_that_gain += 1;
-                if gain > self.energy.impact_gain {
-                    (self.energy.impact_gain, self.energy.impact_gain_at) = (gain, self.t);
-                }
-            }
-            gain
-        };
-        if gain > self.energy.max_gain {
-            (self.energy.max_gain, self.energy.max_gain_at) = (gain, self.t);
+        let ends_impact = self.velocity_lags && self.quiet == Some(STRADDLED + 1);
+        if self.impact || self.straddles() || ends_impact {
+            self.energy.numerical_at_impacts += numerical;
+        }
+        self.straddled_gain += gain;
+        if !self.straddles() {
+            let gain = std::mem::take(&mut self.straddled_gain);
+            self.note_gain(gain);
         }
         self.rest.update(frame);
         Ok(ControlFlow::Continue(()))

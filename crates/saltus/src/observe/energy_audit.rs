@@ -38,7 +38,8 @@ pub struct EnergyAudit {
     /// the ends of the steps.
     #[serde(with = "crate::exact")]
     pub work_moving: f64,
-    /// What steps with an impact gained beyond all work: what the scheme itself did there.
+    /// What steps with an impact gained beyond all work: what the scheme itself did there. Where velocities lag, an impact takes the
+    /// steps that it straddles and the one after them, with the energies at the times of the velocities.
     #[serde(with = "crate::exact")]
     pub numerical_at_impacts: f64,
     /// The largest kinetic energy.

@@ -483,6 +483,7 @@ mod tests {
             remedies: 0,
             rejected: 0,
             energy: Energy::default(),
+            energy_lag: 0.0,
             work_external: 0.0,
             work_contact: 0.0,
             certificate: Certificate::EMPTY,

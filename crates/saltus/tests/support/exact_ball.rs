@@ -50,6 +50,7 @@ impl ExactBall {
                 kinetic: 0.5 * self.ball.mass * state.v[0] * state.v[0],
                 potential: -self.ball.force * state.q[0],
             },
+            energy_lag: 0.0,
             work_external: 0.0,
             work_contact: 0.0,
             certificate: Certificate::EMPTY,
