@@ -7,31 +7,20 @@ use super::response::{BlockSystem, INCREMENT_VECTORS, T_XI};
 use saltus_linear::{Dense, SparseRows, axpy};
 
 /// Columns and condensed matrix of a linear system, valid while step size and gradients do not change.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ColumnCache {
-    pub(super) h: f64,
+    /// Step that they belong to \[s\]; `None` without any.
+    pub(super) h: Option<f64>,
     gradient: SparseRows,
     damping: SparseRows,
     columns: Dense,
     pub(super) matrix: Dense,
 }
 
-impl Default for ColumnCache {
-    fn default() -> Self {
-        Self {
-            h: f64::NAN,
-            gradient: SparseRows::default(),
-            damping: SparseRows::default(),
-            columns: Dense::default(),
-            matrix: Dense::default(),
-        }
-    }
-}
-
 impl Engine {
     /// Whether the columns of a linear system are cached for steps of length `h`.
     pub(super) fn is_cached(&self, h: f64) -> bool {
-        self.condensed.cache.h == h && !self.is_piece()
+        self.condensed.cache.h == Some(h) && !self.is_piece()
     }
 
     /// Whether the columns of `blocks` are cached for steps of length `h`.
@@ -144,14 +133,14 @@ impl Engine {
         let (m, n) = (self.rows.len(), self.dims.nv);
         let same = {
             let cache = &self.condensed.cache;
-            cache.h == h
+            cache.h == Some(h)
                 && cache.gradient == *self.rows.gradient()
                 && cache.damping == *self.rows.bias_damping()
         };
         if same {
             return;
         }
-        self.condensed.cache.h = f64::NAN;
+        self.condensed.cache.h = None;
         let blocks = self.full_system();
         let fits = 9 * m * m <= MATRIX_LIMIT;
         if self.settings.modified || !fits || self.response.factor(blocks, &self.tangent).is_err() {
@@ -185,7 +174,7 @@ impl Engine {
     fn store_cache(&mut self, h: f64, mut cache: ColumnCache) {
         cache.gradient.clone_from(self.rows.gradient());
         cache.damping.clone_from(self.rows.bias_damping());
-        cache.h = h;
+        cache.h = Some(h);
         self.condensed.cache = cache;
     }
 }

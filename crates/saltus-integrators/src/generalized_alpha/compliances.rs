@@ -30,7 +30,7 @@ use super::settings::SmoothLevel;
 use saltus_linear::{Cholesky, DENSE_LIMIT, LinearError, Schur, axpy};
 
 /// Compliances of the rows, and the Cholesky factors of those of the active rows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Compliances {
     pub(super) mass: Schur,         // B
     pub(super) smooth: Schur,       // A
@@ -53,31 +53,7 @@ pub(super) struct Compliances {
     lambda: Vec<f64>,
     jump: Vec<f64>,
     /// Indices of all rows (m).
-    all: Vec<usize>,
-}
-
-impl Default for Compliances {
-    fn default() -> Self {
-        Self {
-            mass: Schur::default(),
-            smooth: Schur::default(),
-            damped: Schur::without_columns(),
-            positions: FactoredCompliance::default(),
-            velocities: FactoredCompliance::default(),
-            accelerations: FactoredCompliance::default(),
-            position: Vec::new(),
-            velocity: Vec::new(),
-            acceleration: Vec::new(),
-            active: Vec::new(),
-            work: Vec::new(),
-            r_1: Vec::new(),
-            p: Vec::new(),
-            nu: Vec::new(),
-            lambda: Vec::new(),
-            jump: Vec::new(),
-            all: Vec::new(),
-        }
-    }
+    pub(super) all: Vec<usize>,
 }
 
 /// Cholesky factors of the compliance among some rows.
@@ -129,6 +105,13 @@ fn scale(row_norm: f64) -> f64 {
 }
 
 impl Compliances {
+    pub(super) fn new() -> Self {
+        Self {
+            damped: Schur::without_columns(),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn resize(&mut self, m: usize) {
         self.all.clear();
         self.all.extend(0..m);

@@ -32,12 +32,6 @@ pub(super) struct FixedConfiguration {
     pub(super) x: Vec<f64>,
 }
 
-impl Default for FixedConfiguration {
-    fn default() -> Self {
-        Self::new(0)
-    }
-}
-
 impl FixedConfiguration {
     pub(super) fn new(n: usize) -> Self {
         Self {

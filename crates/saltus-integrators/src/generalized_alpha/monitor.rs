@@ -4,9 +4,10 @@ use super::engine::Sets;
 use crate::kit::Location;
 
 /// Remedies for guessed sets that do not converge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Remedy {
     /// No remedy: sets are guessed from the signs of the last iterate.
+    #[default]
     None,
     /// Sets and multipliers found together, level by level (`nested_levels.rs`); most solves begin with it.
     NestedLevels,
@@ -24,7 +25,7 @@ const MAX_CHANGES: u32 = 24;
 const MAX_CHANGES_IF_CHEAP: u32 = 3;
 
 /// The active sets of the iterates of a step.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SetMonitor {
     /// Whether a step that fails is tried again, so that its error message is not needed.
     pub(super) will_retry: bool,
@@ -44,23 +45,6 @@ pub(super) struct SetMonitor {
     pub(super) remedy: Remedy,
 }
 
-impl Default for SetMonitor {
-    fn default() -> Self {
-        Self {
-            will_retry: false,
-            unsolved_at: None,
-            visited: Vec::with_capacity(64),
-            last: None,
-            changes: 0,
-            next_is_cheap: false,
-            residual: f64::INFINITY,
-            iterations: 0,
-            remedies: 0,
-            remedy: Remedy::None,
-        }
-    }
-}
-
 impl SetMonitor {
     /// Begins a step.
     pub(super) fn begin(&mut self) {
@@ -73,6 +57,7 @@ impl SetMonitor {
     /// Clears the recorded sets.
     pub(super) fn restart(&mut self) {
         self.visited.clear();
+        self.visited.reserve(64);
         self.last = None;
         self.changes = 0;
         self.residual = f64::INFINITY;

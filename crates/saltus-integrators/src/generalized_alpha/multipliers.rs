@@ -60,7 +60,7 @@ impl Condensed {
         self.balances.resize(n);
         self.increment.clear();
         self.increment.resize(INCREMENT_VECTORS * n, 0.0);
-        self.cache.h = f64::NAN;
+        self.cache.h = None;
         let k = 3 * m;
         self.recomputes_columns = k * INCREMENT_VECTORS * n > COLUMN_LIMIT;
         self.mass_columns_computed.clear();

@@ -267,33 +267,39 @@ impl Rows {
         rows.finish(m);
     }
 
-    /// `D(G ṽ + ∂g/∂t)` of bilateral rows, with the velocity of the smooth motion.
+    /// `D(G ṽ + ∂g/∂t)` of bilateral rows, with the velocity `v` of the smooth motion.
     pub(super) fn update_smooth_velocity_gradient(
         &mut self,
         system: &dyn System,
-        (t, q): (f64, &[f64]),
+        at: (f64, &[f64]),
         v: &[f64],
     ) {
-        let m = self.len();
-        let rows = &mut self.smooth_velocity_gradient;
-        rows.clear();
-        if self.ng > 0 {
-            system.g_jacobian_gradient(t, q, v, rows);
-            system.g_rate_gradient(t, q, rows);
-        }
-        rows.finish(m);
+        let mut rows = std::mem::take(&mut self.smooth_velocity_gradient);
+        self.differentiate_velocity(system, at, v, false, &mut rows);
+        self.smooth_velocity_gradient = rows;
     }
 
     /// `D(G v + ∂g/∂t)` (bilateral, and of contacts where `contacts` is set).
     pub(super) fn update_velocity_gradient(
         &mut self,
         system: &dyn System,
-        (t, q): (f64, &[f64]),
+        at: (f64, &[f64]),
         v: &[f64],
         contacts: bool,
     ) {
-        let m = self.len();
-        let rows = &mut self.velocity_gradient;
+        let mut rows = std::mem::take(&mut self.velocity_gradient);
+        self.differentiate_velocity(system, at, v, contacts, &mut rows);
+        self.velocity_gradient = rows;
+    }
+
+    fn differentiate_velocity(
+        &self,
+        system: &dyn System,
+        (t, q): (f64, &[f64]),
+        v: &[f64],
+        contacts: bool,
+        rows: &mut RowCollector,
+    ) {
         rows.clear();
         if self.ng > 0 {
             system.g_jacobian_gradient(t, q, v, rows);
@@ -307,7 +313,7 @@ impl Rows {
             system.contact_direction_gradient(t, q, &self.set, v, &mut sink);
             system.contact_rate_gradient(t, q, &self.set, &mut sink);
         }
-        rows.finish(m);
+        rows.finish(self.len());
     }
 
     /// Updates `Σ |G_jk| / √M_kk` of every row.

@@ -50,8 +50,6 @@ pub(super) struct Streaming {
     pub(super) predicted_gap: Vec<f64>,
     /// Factors of the columns (m): of `S⁻¹Gᵀ` and `M⁻¹Gᵀ` in `x`, of `M⁻¹Gᵀ` in `U` and `W`.
     pub(super) factors: [Vec<f64>; 4],
-    /// Indices of all rows (m).
-    pub(super) all: Vec<usize>,
 }
 
 impl Engine {
@@ -235,7 +233,7 @@ impl Engine {
             return possible;
         }
         let (c, gradient) = (&mut self.compliances, self.rows.gradient());
-        let all = || self.streaming.all.iter().map(|&j| (j, j));
+        let all = || c.all.iter().map(|&j| (j, j));
         let mass = self.response.mass_factors();
         let jumps = self.settings.formulation.has_jumps();
         if jumps || self.response.smooth_is_mass() {
@@ -248,7 +246,7 @@ impl Engine {
         let kept = |j: &usize| {
             c.smooth(&self.response).column(*j).is_some() && (!jumps || c.mass.column(*j).is_some())
         };
-        self.streaming.all.iter().all(kept)
+        c.all.iter().all(kept)
     }
 
     /// Gaps, velocities and accelerations of the rows at the predicted end, without the acceleration of the step.
@@ -495,7 +493,7 @@ impl Engine {
 
 impl Streaming {
     fn reserve(&mut self, reach: usize, m: usize, weights: &[f64]) {
-        if self.reach == reach && self.all.len() == m && !self.force.is_empty() {
+        if self.reach == reach && self.gap.len() == m && !self.force.is_empty() {
             return;
         }
         self.reach = reach;
@@ -518,8 +516,6 @@ impl Streaming {
         ] {
             list.resize(m, 0.0);
         }
-        self.all.clear();
-        self.all.extend(0..m);
         self.weight_runs.find(weights);
         self.jump_ranges.reserve(2 * weights.len() / PIECE + 2);
     }

@@ -56,7 +56,7 @@ impl Engine {
         let pass = ForwardPass {
             factor: 1.0,
             columns: self.compliances.smooth(&self.response),
-            list: &self.streaming.all,
+            list: &self.compliances.all,
             prefetched: &[inputs.q, inputs.v, &self.start.a, &self.start.v_dot],
         };
         if let Some(mut sweep) = self.response.smooth_factors().sweep() {
@@ -164,10 +164,10 @@ impl Engine {
         let (r, c) = (&self.streaming, &self.compliances);
         let [smooth, mass, u, w] = &r.factors;
         let x = &mut end.v_dot[dofs.clone()];
-        add_columns(c.smooth(&self.response), &r.all, dofs, smooth, x);
+        add_columns(c.smooth(&self.response), &c.all, dofs, smooth, x);
         let mut hull = dofs.end..dofs.start;
         if self.settings.formulation.has_jumps() {
-            for (first, part) in r.all.iter().filter_map(|&j| c.mass.column(j)) {
+            for (first, part) in c.all.iter().filter_map(|&j| c.mass.column(j)) {
                 let (first, last) = (first.max(dofs.start), (first + part.len()).min(dofs.end));
                 if first < last {
                     hull = hull.start.min(first)..hull.end.max(last);
@@ -177,9 +177,9 @@ impl Engine {
         if hull.is_empty() {
             return dofs.start..dofs.start;
         }
-        add_columns(&c.mass, &r.all, dofs, mass, x);
-        add_columns(&c.mass, &r.all, dofs, u, &mut end.u[dofs.clone()]);
-        add_columns(&c.mass, &r.all, dofs, w, &mut end.w[dofs.clone()]);
+        add_columns(&c.mass, &c.all, dofs, mass, x);
+        add_columns(&c.mass, &c.all, dofs, u, &mut end.u[dofs.clone()]);
+        add_columns(&c.mass, &c.all, dofs, w, &mut end.w[dofs.clone()]);
         hull
     }
 

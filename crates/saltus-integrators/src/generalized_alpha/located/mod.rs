@@ -56,7 +56,7 @@ impl LocationCounts {
 }
 
 /// Impacts, pieces and events of the current step, and the buffers of impacts.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::generalized_alpha) struct LocatedStep {
     /// Events of the step.
     pub(in crate::generalized_alpha) events: Vec<Event>,
@@ -67,9 +67,8 @@ pub(in crate::generalized_alpha) struct LocatedStep {
     /// Copy of the start of the step, for a retry.
     origin: Start,
     step_start_saved: bool,
-    /// Whether the coefficients in use are those of a piece; the coefficients of the scheme meanwhile.
-    is_piece: bool,
-    scheme_coefficients: Coefficients,
+    /// The coefficients of the scheme while those of a piece are in use.
+    scheme_coefficients: Option<Coefficients>,
     /// `v̇`, `λ` and non-conservative force at the start of a step at whose end the filters are interpolated.
     start_values: [Vec<f64>; 3],
     /// Contacts of the impact with `ġ⁻ < 0`, and the coefficients of restitution in it (m).
@@ -85,30 +84,6 @@ pub(in crate::generalized_alpha) struct LocatedStep {
     /// Pieces of the step, for interpolation.
     pieces: Vec<Interpolant>,
     used_pieces: usize,
-}
-
-impl Default for LocatedStep {
-    fn default() -> Self {
-        Self {
-            events: Vec::new(),
-            current: LocationCounts::default(),
-            last: LocationCounts::default(),
-            total: LocationCounts::default(),
-            origin: Start::default(),
-            step_start_saved: false,
-            is_piece: false,
-            scheme_coefficients: Coefficients::from_rho(1.0),
-            start_values: Default::default(),
-            impacting: Vec::new(),
-            restitution: Vec::new(),
-            after: Vec::new(),
-            stays_closed: Vec::new(),
-            impulse: Vec::new(),
-            v: Vec::new(),
-            pieces: Vec::new(),
-            used_pieces: 0,
-        }
-    }
 }
 
 impl LocatedStep {
@@ -129,12 +104,16 @@ impl LocatedStep {
         location: ImpactLocation,
     ) {
         self.origin.clone_from(start);
+        self.store_start_values(start);
+        let impacts = usize::try_from(location.max_impacts).unwrap_or(usize::MAX);
+        self.events.reserve(2 * start.gap.len() * impacts.min(16));
+    }
+
+    fn store_start_values(&mut self, start: &Start) {
         let lists = [&start.v_dot, &start.lambda, &start.nonconservative_force];
         for (to, from) in self.start_values.iter_mut().zip(lists) {
             to.clone_from(from);
         }
-        let impacts = usize::try_from(location.max_impacts).unwrap_or(usize::MAX);
-        self.events.reserve(2 * start.gap.len() * impacts.min(16));
     }
 
     /// Begins a step, or repeats it.
@@ -219,7 +198,7 @@ impl Engine {
 
     /// Whether the current step is a piece of one with an impact.
     pub(in crate::generalized_alpha) fn is_piece(&self) -> bool {
-        self.located.is_piece
+        self.located.scheme_coefficients.is_some()
     }
 
     /// Solves a step and the impacts inside it, and makes its end the start; `earlier` is the report of earlier substeps.
@@ -274,18 +253,14 @@ impl Engine {
         end: f64,
         earlier: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
-        let (start, start_values) = (&self.start, &mut self.located.start_values);
-        let renews = !start.is_filtered;
-        if renews {
-            let lists = [&start.v_dot, &start.lambda, &start.nonconservative_force];
-            for (to, from) in start_values.iter_mut().zip(lists) {
-                to.clone_from(from);
-            }
+        let restores_filters = !self.start.is_filtered;
+        if restores_filters {
+            self.located.store_start_values(&self.start);
         }
         let report = self.finish(system, h, end, earlier)?;
         if self.record_openings() {
             self.reset_filters();
-        } else if renews {
+        } else if restores_filters {
             self.interpolate_filters();
         }
         Ok(report)

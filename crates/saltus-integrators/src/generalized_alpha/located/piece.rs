@@ -70,7 +70,8 @@ impl Engine {
 
     /// Filter variables at the end of a step without filter history: `a = v̇(t + (α_m − α_f) h)`, interpolated between its ends.
     pub(super) fn interpolate_filters(&mut self) {
-        let c = &self.located.scheme_coefficients;
+        let c = self.located.scheme_coefficients;
+        let c = c.unwrap_or(self.settings.coefficients);
         let shift = c.alpha_m - c.alpha_f;
         let start = &mut self.start;
         let [x, lambda, active] = &self.located.start_values;
@@ -93,18 +94,17 @@ impl Engine {
 
     /// Coefficients of a piece.
     pub(super) fn use_piece_coefficients(&mut self) {
-        if !self.located.is_piece {
-            let trapezoid = Coefficients::from_rho(1.0);
-            self.located.scheme_coefficients =
-                std::mem::replace(&mut self.settings.coefficients, trapezoid);
-            self.located.is_piece = true;
+        if self.located.scheme_coefficients.is_none() {
+            let trapezoidal = Coefficients::from_rho(1.0);
+            let scheme = std::mem::replace(&mut self.settings.coefficients, trapezoidal);
+            self.located.scheme_coefficients = Some(scheme);
         }
     }
 
     /// Coefficients of the scheme.
     pub(super) fn use_scheme_coefficients(&mut self) {
-        if std::mem::take(&mut self.located.is_piece) {
-            self.settings.coefficients = self.located.scheme_coefficients;
+        if let Some(scheme) = self.located.scheme_coefficients.take() {
+            self.settings.coefficients = scheme;
         }
     }
 
