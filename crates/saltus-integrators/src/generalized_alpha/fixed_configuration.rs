@@ -24,9 +24,9 @@ pub(super) struct FixedConfiguration {
     schur: Schur,
     problem: OneStep,
     /// Rows of the problem, bilateral ones first, and their multipliers (forces or impulses).
-    pub(super) list: Vec<usize>,
+    pub(super) rows: Vec<usize>,
     pub(super) z: Vec<f64>,
-    /// Constant term of every row beside `G x`, in the order of the list.
+    /// Constant term of every row beside `G x`, in the order of `rows`.
     pub(super) constant: Vec<f64>,
     /// A right-hand side, then the accelerations or velocities (nv).
     pub(super) x: Vec<f64>,
@@ -40,7 +40,7 @@ impl FixedConfiguration {
             is_augmented: false,
             schur: Schur::without_columns(),
             problem: OneStep::default(),
-            list: Vec::new(),
+            rows: Vec::new(),
             z: Vec::new(),
             constant: Vec::new(),
             x: vec![0.0; n],
@@ -64,12 +64,12 @@ impl Engine {
         );
         self.rows.evaluate_bias(system, state.point(), contacts);
         let equalities = if smooth { ng } else { 0 };
-        self.fixed.list.clear();
-        self.fixed.list.extend(0..equalities);
+        self.fixed.rows.clear();
+        self.fixed.rows.extend(0..equalities);
         if contacts {
             for j in ng..self.rows.len() {
                 if self.is_touching(j) && self.is_at_rest(j) {
-                    self.fixed.list.push(j);
+                    self.fixed.rows.push(j);
                 }
             }
         }
@@ -156,7 +156,7 @@ impl Engine {
         }
         fixed.matrix.solve(&mut fixed.x);
         fixed.constant.clear();
-        let bias = fixed.list.iter().map(|&j| rows.bias[j]);
+        let bias = fixed.rows.iter().map(|&j| rows.bias[j]);
         fixed.constant.extend(bias);
         self.solve_constrained(equalities)
     }
@@ -169,24 +169,24 @@ impl Engine {
             matrix,
             schur,
             problem,
-            list,
+            rows,
             constant,
             z,
             x,
             ..
         } = &mut self.fixed;
         z.clear();
-        z.resize(list.len(), 0.0);
-        if list.is_empty() {
+        z.resize(rows.len(), 0.0);
+        if rows.is_empty() {
             return true;
         }
-        schur.add_all(matrix, gradient, list.iter().map(|&j| (j, j)));
-        problem.take(list.len(), |i, j| schur.product(list[i], list[j]));
-        for ((q, &j), c) in problem.q_mut().iter_mut().zip(&*list).zip(&*constant) {
+        schur.add_all(matrix, gradient, rows.iter().map(|&j| (j, j)));
+        problem.take(rows.len(), |i, j| schur.product(rows[i], rows[j]));
+        for ((q, &j), c) in problem.q_mut().iter_mut().zip(&*rows).zip(&*constant) {
             *q = gradient.dot(j, x) + c;
         }
         let outcome = problem.solve(equalities, z);
-        schur.respond(matrix, list, z, x);
+        schur.respond(matrix, rows, z, x);
         outcome.is_solved()
     }
 
@@ -195,7 +195,7 @@ impl Engine {
         let (start, fixed) = (&mut self.start, &self.fixed);
         start.v_dot.copy_from_slice(&fixed.x);
         start.lambda.fill(0.0);
-        for (&j, z) in fixed.list.iter().zip(&fixed.z) {
+        for (&j, z) in fixed.rows.iter().zip(&fixed.z) {
             start.lambda[j] = *z;
         }
     }

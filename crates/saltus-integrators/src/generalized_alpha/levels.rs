@@ -35,28 +35,28 @@ impl Functional {
         scale: f64,
     ) {
         self.0.clear();
-        let mut take = |part: &SparseRows, factor: f64, offset: usize| {
-            let terms = part.cols(j).iter().zip(part.values(j));
+        let mut append = |rows: &SparseRows, factor: f64, offset: usize| {
+            let terms = rows.cols(j).iter().zip(rows.values(j));
             self.0.extend(terms.map(|(k, g)| (offset + k, factor * g)));
         };
         let n = response.size();
         let (x, t_xi, v) = (X * n, T_XI * n, V * n);
         match (level, smooth) {
             (Level::Position, _) | (Level::Smooth, Some(SmoothLevel::Position) | None) => {
-                take(rows.gradient(), scale, t_xi);
+                append(rows.gradient(), scale, t_xi);
             }
             (Level::Velocity, _) => {
-                take(rows.gradient(), scale, v);
-                take(rows.velocity_gradient(), scale, t_xi);
+                append(rows.gradient(), scale, v);
+                append(rows.velocity_gradient(), scale, t_xi);
             }
             (Level::Smooth, Some(SmoothLevel::Velocity)) => {
-                take(rows.gradient(), scale * response.rho, x);
-                take(rows.smooth_velocity_gradient(), scale, t_xi);
+                append(rows.gradient(), scale * response.rho, x);
+                append(rows.smooth_velocity_gradient(), scale, t_xi);
             }
             (Level::Smooth, Some(SmoothLevel::Acceleration)) => {
-                take(rows.gradient(), scale, x);
-                take(rows.bias_damping(), scale, v);
-                take(rows.acceleration_gradient(), scale, t_xi);
+                append(rows.gradient(), scale, x);
+                append(rows.bias_damping(), scale, v);
+                append(rows.acceleration_gradient(), scale, t_xi);
             }
         }
     }

@@ -29,7 +29,7 @@ pub(super) struct Condensed {
     pub(super) balances: Balances,
     /// Unknowns of the monolithic solve.
     pub(super) all_unknowns: Vec<f64>,
-    /// Whether columns are not stored but recomputed; `columns` and `inverse` then hold one.
+    /// Whether columns are not stored but recomputed; `columns` and `mass_columns` then hold one.
     pub(super) recomputes_columns: bool,
     /// `M⁻¹ Gᵀ`, one row (nv) per row of `G`, and which of them are computed in this correction.
     pub(super) mass_columns: Dense,

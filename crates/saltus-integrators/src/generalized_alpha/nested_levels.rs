@@ -89,7 +89,7 @@ impl NestedLevels {
     }
 
     /// Scaled value of row `p` at the current multipliers.
-    fn row(&self, p: usize) -> f64 {
+    fn row_value(&self, p: usize) -> f64 {
         dot(self.matrix.row(p), &self.y) + self.q[p]
     }
 
@@ -428,7 +428,8 @@ impl Engine {
         let problem = &self.nested_levels;
         let unknown = |level: Level| problem.index[index_of((level, j), self.rows.len())];
         let is_active = |p: usize| problem.y[p] > 0.0;
-        let value = |p: usize| problem.row(p) * self.momentum_unit() / self.condensed.row_scale[p];
+        let value =
+            |p: usize| problem.row_value(p) * self.momentum_unit() / self.condensed.row_scale[p];
         match (level, self.settings.formulation) {
             (Level::Position, _) | (Level::Smooth, Formulation::Position) => true,
             (Level::Velocity, Formulation::Pvv | Formulation::HalfStep) => {

@@ -157,14 +157,15 @@ impl Engine {
         system: &dyn System,
         state: &State,
     ) -> Result<bool, StepError> {
-        let known = self.start.t == state.t && self.streaming.fingerprint == Fingerprint::of(state);
+        let continues =
+            self.start.t == state.t && self.streaming.fingerprint == Fingerprint::of(state);
         self.streaming.was_used = false;
         self.trial.work.copy_from_slice(&self.start.filtered_force);
         self.evaluate_start(system, state)?;
-        if known {
+        if continues {
             self.start.filtered_force.copy_from_slice(&self.trial.work);
         }
-        Ok(known)
+        Ok(continues)
     }
 
     /// Starts from a state that is not the end of a streamed step.

@@ -37,7 +37,7 @@ pub(crate) type Active = Vec<usize>;
 /// Poses and solves, keeping its buffers.
 ///
 /// The rows `w = A v + c` hold at the velocity (or acceleration) `v = v_free + J⁻¹ B z`: `J` the mass matrix of an explicit scheme or
-/// the iteration matrix of an implicit one, `B` the directions of the forces at one stage, `A` those of the velocities at
+/// the iteration matrix of an implicit one, `B` the directions of the forces at one point, `A` those of the velocities at
 /// another, which may be the same.
 #[derive(Debug, Default)]
 pub(crate) struct StepProblem {
@@ -105,8 +105,8 @@ impl StepProblem {
         v_free: &[f64],
         offset: impl Fn(Row) -> f64,
     ) {
-        let stages = (&forces.mass, forces, rows);
-        self.pose_with(system, reactions, stages, active, duration, v_free, offset);
+        let points = (&forces.mass, forces, rows);
+        self.pose_with(system, reactions, points, active, duration, v_free, offset);
     }
 
     /// The same with any factored `J`. `A` and the laws are those of `rows`, `B` those of `forces`; `offset` gives `c` of each row.
@@ -122,9 +122,9 @@ impl StepProblem {
         offset: impl Fn(Row) -> f64,
     ) {
         let turned = |row: Row| rows.row(row);
-        let stages = (matrix, forces, rows);
+        let points = (matrix, forces, rows);
         self.pose_turned(
-            system, reactions, stages, active, duration, v_free, &turned, offset,
+            system, reactions, points, active, duration, v_free, &turned, offset,
         );
     }
 

@@ -233,7 +233,7 @@ impl Engine {
             }
             self.located.current.solves += 1;
             match self.solve(system, h, end) {
-                Ok(()) if self.first_event(h).is_none() => {
+                Ok(()) if self.first_closing(h).is_none() => {
                     return self.accept_whole(system, h, end, earlier);
                 }
                 Err(error) if !is_unsolved(&error) => return Err(error),
@@ -277,7 +277,7 @@ impl Engine {
         let Some(ImpactLocation { max_impacts, .. }) = self.settings.location else {
             return Ok(earlier.unwrap_or_else(|| self.empty_report(h)));
         };
-        let (mut done, mut impacts, mut is_short) = (0.0, 0, false);
+        let (mut elapsed, mut impacts, mut is_short) = (0.0, 0, false);
         loop {
             let (mut solved, mut impact_pending) = (true, self.classify_contacts());
             while solved && impacts < max_impacts && impact_pending {
@@ -286,8 +286,8 @@ impl Engine {
                 is_short = false;
                 impact_pending = self.classify_contacts();
             }
-            let left = h - done;
-            if left < NEGLIGIBLE_REMAINDER * h {
+            let remainder = h - elapsed;
+            if remainder < NEGLIGIBLE_REMAINDER * h {
                 self.start.t = end;
                 break;
             }
@@ -295,21 +295,21 @@ impl Engine {
             let next = if impact_pending {
                 Next::WithoutRebounds
             } else {
-                self.next_piece(system, left, end, impacts < max_impacts)?
+                self.next_piece(system, remainder, end, impacts < max_impacts)?
             };
             match next {
-                Next::Impact(part) => {
-                    let t = self.start.t + part * left;
-                    done += part * left;
-                    earlier = Some(self.accept_piece(system, part * left, t, earlier)?);
+                Next::Impact(fraction) => {
+                    let t = self.start.t + fraction * remainder;
+                    elapsed += fraction * remainder;
+                    earlier = Some(self.accept_piece(system, fraction * remainder, t, earlier)?);
                 }
                 Next::Whole => {
-                    is_short = self.is_short(left);
-                    earlier = Some(self.accept_piece(system, left, end, earlier)?);
+                    is_short = self.is_short(remainder);
+                    earlier = Some(self.accept_piece(system, remainder, end, earlier)?);
                     break;
                 }
                 Next::WithoutRebounds => {
-                    earlier = Some(self.finish_without_rebounds(system, left, end, earlier)?);
+                    earlier = Some(self.finish_without_rebounds(system, remainder, end, earlier)?);
                     break;
                 }
             }
@@ -322,21 +322,21 @@ impl Engine {
         Ok(earlier.unwrap_or_else(|| self.empty_report(h)))
     }
 
-    /// Solves the remainder `left` of the step to `end` without impacts and decides how it continues; the piece is in `trial`.
+    /// Solves the `remainder` of the step to `end` without impacts and decides how it continues; the piece is in `trial`.
     fn next_piece(
         &mut self,
         system: &dyn System,
-        left: f64,
+        remainder: f64,
         end: f64,
         may_locate: bool,
     ) -> Result<Next, StepError> {
-        let outcome =
-            self.try_piece(system, left, end)
-                .and_then(|()| match self.first_event(left) {
-                    None => Ok(Next::Whole),
-                    Some(_) if !may_locate => Ok(Next::WithoutRebounds),
-                    Some(crossing) => self.locate(system, left, end, crossing),
-                });
+        let outcome = self.try_piece(system, remainder, end).and_then(|()| {
+            match self.first_closing(remainder) {
+                None => Ok(Next::Whole),
+                Some(_) if !may_locate => Ok(Next::WithoutRebounds),
+                Some(crossing) => self.locate(system, remainder, end, crossing),
+            }
+        });
         match outcome {
             Err(error) if is_unsolved(&error) => Ok(Next::WithoutRebounds),
             other => other,
@@ -347,7 +347,7 @@ impl Engine {
     fn finish_without_rebounds(
         &mut self,
         system: &dyn System,
-        left: f64,
+        remainder: f64,
         end: f64,
         earlier: Option<StepReport>,
     ) -> Result<StepReport, StepError> {
@@ -355,8 +355,8 @@ impl Engine {
         self.located.current.fallbacks += 1;
         self.located.current.solves += 1;
         self.monitor.count_remedy();
-        self.solve(system, left, end)?;
-        let report = self.accept_piece(system, left, end, earlier)?;
+        self.solve(system, remainder, end)?;
+        let report = self.accept_piece(system, remainder, end, earlier)?;
         for j in self.dims.ng..self.rows.len() {
             let p = self.part_impulse[j];
             if self.sets.velocity[j] && !self.start.closed[j] {
@@ -401,7 +401,7 @@ impl Engine {
 
     /// Whether an excluded contact closes in the step of length `h` in `trial`.
     pub(in crate::generalized_alpha) fn closes_excluded_contact(&self, h: f64) -> bool {
-        self.first_event(h).is_some()
+        self.first_closing(h).is_some()
     }
 
     /// Records the contacts that a streamed step has opened, and restarts the filters if there are any.

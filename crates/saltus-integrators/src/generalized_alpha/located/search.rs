@@ -26,7 +26,7 @@ pub(super) struct Crossing {
 
 impl Engine {
     /// The first closing in the piece of the given length in `trial` among the excluded contacts.
-    pub(super) fn first_event(&self, length: f64) -> Option<Crossing> {
+    pub(super) fn first_closing(&self, length: f64) -> Option<Crossing> {
         let (start, rows) = (&self.start, &self.rows);
         let mut earliest: Option<Crossing> = None;
         for j in self.dims.ng..rows.len() {
@@ -48,11 +48,11 @@ impl Engine {
         earliest
     }
 
-    /// The fraction of the remainder `left` of the step after which the smallest gap vanishes; the piece is in `trial`.
+    /// The fraction of the `remainder` of the step after which the smallest gap vanishes; the piece is in `trial`.
     pub(super) fn locate(
         &mut self,
         system: &dyn System,
-        left: f64,
+        remainder: f64,
         end: f64,
         crossing: Crossing,
     ) -> Result<Next, StepError> {
@@ -62,35 +62,35 @@ impl Engine {
             low = 0.5 * crossing.first;
         }
         if let Some(lowest) = crossing.lowest {
-            self.try_piece(system, lowest * left, begin + lowest * left)?;
+            self.try_piece(system, lowest * remainder, begin + lowest * remainder)?;
             if self.smallest_gap().is_none_or(|(_, gap)| gap >= 0.0) {
                 // The solved motion does not close the gap.
-                self.try_piece(system, left, end)?;
+                self.try_piece(system, remainder, end)?;
                 return Ok(Next::Whole);
             }
             high = lowest;
         }
-        let mut part = crossing.first.clamp(low, high);
+        let mut fraction = crossing.first.clamp(low, high);
         for trial in 0..TRIALS {
-            self.try_piece(system, part * left, begin + part * left)?;
+            self.try_piece(system, fraction * remainder, begin + fraction * remainder)?;
             let Some((j, gap)) = self.smallest_gap() else {
                 break;
             };
-            let rate = left * self.rows.velocity[j];
+            let rate = remainder * self.rows.velocity[j];
             let limit = self.closed_gap_limit(j);
             // After a few trials round-off may exclude the tighter limit.
             let tight = if trial < 4 { TIGHT * limit } else { limit };
             let round_off = ROUND_OFF * self.gap_magnitude(j, &self.trial.q);
             if rate < 0.0 && gap.abs() <= tight.max(round_off) {
-                return Ok(Next::Impact(part));
+                return Ok(Next::Impact(fraction));
             }
             if gap > 0.0 || rate >= 0.0 && gap >= -limit {
-                low = part;
+                low = fraction;
             } else {
-                high = part;
+                high = fraction;
             }
-            let next = part - gap / rate;
-            part = if next > low && next < high {
+            let next = fraction - gap / rate;
+            fraction = if next > low && next < high {
                 next
             } else {
                 0.5 * (low + high)

@@ -56,12 +56,12 @@ impl Engine {
         let ng = self.dims.ng;
         let takes_part =
             |engine: &Self, j: usize| engine.located.impacting[j] || engine.start.closed[j];
-        self.fixed.list.clear();
+        self.fixed.rows.clear();
         self.fixed.constant.clear();
         for j in 0..self.rows.len() {
             if j < ng || takes_part(self, j) {
                 let before = self.located.restitution[j] * self.start.velocity[j];
-                self.fixed.list.push(j);
+                self.fixed.rows.push(j);
                 self.fixed.constant.push(self.start.rate[j] + before);
             }
         }
@@ -72,7 +72,7 @@ impl Engine {
         let located = &mut self.located;
         located.v.copy_from_slice(&self.fixed.x);
         located.impulse.fill(0.0);
-        for (&j, p) in self.fixed.list.iter().zip(&self.fixed.z) {
+        for (&j, p) in self.fixed.rows.iter().zip(&self.fixed.z) {
             located.impulse[j] = *p;
         }
         for j in 0..self.rows.len() {
@@ -90,11 +90,11 @@ impl Engine {
         let v = std::mem::take(&mut self.located.v);
         self.evaluate_force_and_bias(system, &v);
         self.located.v = v;
-        self.fixed.list.clear();
-        self.fixed.list.extend(0..ng);
+        self.fixed.rows.clear();
+        self.fixed.rows.extend(0..ng);
         let stays_closed = &self.located.stays_closed;
         let closed = (ng..self.rows.len()).filter(|j| stays_closed[*j]);
-        self.fixed.list.extend(closed);
+        self.fixed.rows.extend(closed);
         self.solve_accelerations(ng) && max_abs(&self.fixed.x).is_finite()
     }
 
