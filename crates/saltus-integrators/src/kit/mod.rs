@@ -1,8 +1,8 @@
 //! The kit from which steps are built: points of evaluation, the rows of constraints and contacts there, the contact
 //! problem of a step, and the certificate of its end. A scheme adds its equations.
 //!
-//! A step reads: [`Step::begin`] (contacts of the step, the start as an [`EvaluationPoint`]); further points where the scheme evaluates the system;
-//! [`StepProblem::pose`] with the active contacts, [`StepProblem::solve`], [`StepProblem::respond`]; [`Step::finish`].
+//! A step reads: [`Step::begin`] (contacts of the step, the start as an [`EvaluationPoint`]); further points where the scheme
+//! evaluates the system; [`StepProblem::pose`] with the active contacts, [`StepProblem::solve`], [`StepProblem::respond`]; [`Step::finish`].
 
 mod certify;
 mod energy;

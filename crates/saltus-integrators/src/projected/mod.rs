@@ -14,8 +14,9 @@
 //! Leimkuhler); a step that `combined` cannot solve is taken that way. `direct`: the Moreau–Jean step, then a projection of the positions.
 //!
 //! Order 1 across impacts, order 2 on smooth motion for `θ = 1/2`. Bilateral constraints and contacts hold at positions and, but for
-//! `direct`, at velocities, exactly; `direct` lifts positions without their velocities, so that nothing closed comes to rest and energy is
-//! added. Use `combined` where no penetration or drift is allowed and `moreau-jean` is wanted otherwise.
+//! `direct`, at velocities, exactly; `direct` lifts positions without their velocities: energy is added, and nothing closed with `e > 0`, or
+//! on a wall whose acceleration changes, comes to rest. Use `combined` where no penetration or drift is allowed and `moreau-jean` is wanted
+//! otherwise.
 //!
 //! References: Acary (2013), *Projected event-capturing time-stepping schemes*; Acary and Bonnefon, talk on conservation and stability of
 //! constraints in discrete time; Brüls, Acary, Cardona (2014) for the idea of `ggl`.
