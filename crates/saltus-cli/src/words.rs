@@ -214,7 +214,7 @@ fn energy(outcome: &Outcome) -> String {
 /// Where the energy came from and went to; nothing where all of it is round-off.
 fn books(energy: &EnergyAudit) -> Option<String> {
     let parts = [
-        (energy.work_external, "by forces without a potential"),
+        (energy.work_external, "by external work"),
         (energy.work_moving, "by prescribed motions"),
         (energy.dissipated(), "in contacts and constraints"),
         (energy.numerical(), "by the scheme itself"),

@@ -148,7 +148,7 @@ pub struct StepReport {
     /// `energy` less the energy of the motion at the time that its velocity belongs to \[J\]; 0 but where
     /// [velocities lag](Integrator::velocity_lags).
     pub energy_lag: f64,
-    /// Work of all forces without a potential, damping included \[J\].
+    /// Work of all forces without a potential, damping included, and of a potential that depends on time \[J\].
     pub work_external: f64,
     /// Work of all contact impulses and bilateral reactions \[J\].
     pub work_contact: f64,

@@ -71,7 +71,8 @@ impl HalfExplicit {
         let step = &mut self.step;
         step.end.v.copy_from_slice(&self.v_free);
         step.end.evaluate(system, super::NAME)?;
-        step.end.v.copy_from_slice(&step.start.v);
+        let forces = rk.stages.last().unwrap_or(&step.start);
+        step.end.v.copy_from_slice(&forces.v);
         step.end.evaluate_laws(system);
         if self.closes(&self.step.end) {
             combine(&rk.free, rk.tableau.row(last), h, &mut self.v_free);
@@ -99,7 +100,7 @@ impl HalfExplicit {
             v_free,
             offset,
         );
-        problem.solve_with_laws(system, &mut step.reactions, &mut step.end, (time, v_free))?;
+        problem.solve(system, &mut step.reactions, &step.end, step.end.t)?;
         step.end.v.copy_from_slice(v_free);
         problem.respond(&mut step.end.v);
         let stages = (forces, &*step.end);
@@ -146,10 +147,11 @@ impl HalfExplicit {
         );
         next.v.copy_from_slice(v_free);
         next.evaluate(system, super::NAME)?;
-        next.v.copy_from_slice(&state.v);
+        // Friction acts with the velocity of the stage whose reactions these are.
+        let forces = before.last().unwrap_or(&step.start);
+        next.v.copy_from_slice(&forces.v);
         next.evaluate_laws(system);
         let weight = h * rk.tableau.row(l)[l];
-        let forces = before.last().unwrap_or(&step.start);
         let time = Duration::Time(weight);
         let offset = super::rate(next);
         let stages = (forces, &*next);
@@ -162,7 +164,7 @@ impl HalfExplicit {
             v_free,
             offset,
         );
-        problem.solve_with_laws(system, &mut step.reactions, next, (time, v_free))?;
+        problem.solve(system, &mut step.reactions, next, next.t)?;
         next.v.copy_from_slice(v_free);
         response.fill(0.0);
         problem.respond(response);

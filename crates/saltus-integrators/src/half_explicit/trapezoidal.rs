@@ -83,8 +83,10 @@ impl HalfExplicit {
         }
         predicted.take_contacts(&step.start);
         predicted.retract(system, &step.start, &step.xi, step.start.t + h);
-        predicted.v.copy_from_slice(&step.start.v);
         predicted.evaluate_rows(system);
+        // The first of the two forces of the rule is that at the start.
+        predicted.v.copy_from_slice(&step.start.v);
+        predicted.evaluate_laws(system);
     }
 
     /// Velocity of the first stage: the laws of the active contacts in the predicted directions (eqs. 65, 69, 70).
@@ -97,9 +99,8 @@ impl HalfExplicit {
             v_free,
             ..
         } = self;
-        let time = Duration::Time(h);
-        predicted.evaluate_laws(system);
         let stages = (&*step.start, &*predicted);
+        let time = Duration::Time(h);
         let offset = rate(predicted);
         problem.pose(
             system,
@@ -110,7 +111,7 @@ impl HalfExplicit {
             v_free,
             offset,
         );
-        problem.solve_with_laws(system, &mut step.reactions, predicted, (time, v_free))?;
+        problem.solve(system, &mut step.reactions, predicted, predicted.t)?;
         self.response.fill(0.0);
         problem.respond(&mut self.response);
         self.v1.copy_from_slice(v_free);

@@ -12,9 +12,8 @@ pub struct EnergyAudit {
     /// At the end.
     #[serde(with = "energy")]
     pub last: Energy,
-    /// Largest gain of total energy in a step beyond the work of all forces without a potential and of prescribed motions,
-    /// `max(ΔE − W_ext − W_mov)`, at least 0. Impacts with `e ≤ 1` do not gain energy; what a potential that depends on time
-    /// brings in counts as a gain.
+    /// Largest gain of total energy in a step beyond external work and that of prescribed motions, `max(ΔE − W_ext − W_mov)`, at
+    /// least 0. Impacts with `e ≤ 1` do not gain energy.
     pub max_gain: f64,
     /// When that was \[s\]; NaN if no step gained.
     #[serde(with = "crate::exact")]
@@ -27,7 +26,7 @@ pub struct EnergyAudit {
     /// When that was \[s\]; NaN if there is none.
     #[serde(with = "crate::exact")]
     pub impact_gain_at: f64,
-    /// Sum of the work of all forces without a potential, damping included.
+    /// Sum of the work of all forces without a potential, damping included, and of potentials that depend on time.
     #[serde(with = "crate::exact")]
     pub work_external: f64,
     /// Sum of the work of contacts and constraints: of prescribed motions, impacts and friction. Constraints at rest and contacts that

@@ -79,9 +79,8 @@ pub(crate) fn key_numbers(outcome: &Outcome) -> String {
     ];
     format!(
         "<div class=\"keys\">{}{}{}</div>\
-         <p class=\"note\">External work is that of forces without a potential, damping included. The largest gain is that of the \
-         total energy in a step beyond external work and the work of prescribed motions; what a potential that depends on \
-         time brings in counts as gain.</p>",
+         <p class=\"note\">External work is that of forces without a potential, damping included, and of potentials that depend on time. The largest gain is that of the \
+         total energy in a step beyond external work and the work of prescribed motions.</p>",
         key_group("Run", &run),
         key_group("Contacts", &contacts),
         key_group("Energy", &energies)

@@ -234,11 +234,11 @@ fn energy(outcome: &Outcome) -> String {
     if energy.max_gain > 0.0 {
         let (gain, at) = (joules(energy.max_gain), seconds(energy.max_gain_at));
         format!(
-            "{change}; the most that one step gained beyond the work of forces without a potential and of prescribed motions is {gain}, at t = {at}."
+            "{change}; the most that one step gained beyond external work and that of prescribed motions is {gain}, at t = {at}."
         )
     } else {
         format!(
-            "{change}, and no step gained any beyond the work of forces without a potential and of prescribed motions."
+            "{change}, and no step gained any beyond external work and that of prescribed motions."
         )
     }
 }

@@ -148,3 +148,85 @@ fn impacts_of_lagging_velocities_are_booked_to_their_contacts() {
         );
     }
 }
+
+/// The foot of a spring is moved: the potential depends on time, and what it brings in is external work.
+#[test]
+fn a_potential_that_depends_on_time_does_external_work() {
+    const MOVED: &str = r#"
+saltus = 1
+[system]
+coordinates = ["x"]
+mass = [2]
+potential = "0.5*300*(x - 0.1*sin(4*t))^2"
+[simulation]
+scheme = "moreau-jean"
+step = 1e-3
+until = 5
+"#;
+    // x = X (sin 4t − 4/ω sin ωt) from rest.
+    let (w, t) = (150.0_f64.sqrt(), 5.0_f64);
+    let amplitude = 0.1 * 150.0 / (150.0 - 16.0);
+    let x = amplitude * ((4.0 * t).sin() - 4.0 / w * (w * t).sin());
+    let v = amplitude * 4.0 * ((4.0 * t).cos() - (w * t).cos());
+    let energy = v * v + 150.0 * (x - 0.1 * (4.0 * t).sin()).powi(2);
+    for (scheme, tolerance, own) in [
+        ("moreau-jean", 1e-3, 1e-4),
+        ("nonsmooth-generalized-alpha", 1e-3, 1e-3),
+        ("half-explicit", 1e-3, 1e-4),
+        ("event-driven", 1e-6, 1e-8),
+        ("higher-order", 1e-6, 1e-8),
+    ] {
+        let [external, contact, _, numerical] = books(MOVED, scheme);
+        close(&format!("{scheme}, external"), external, energy, tolerance);
+        close(&format!("{scheme}, contact"), contact, 0.0, 1e-12);
+        close(&format!("{scheme}, numerical"), numerical, 0.0, own);
+    }
+}
+
+/// A rod without friction does no work: what a scheme loses at the constraint is its own.
+#[test]
+fn constraints_at_rest_do_no_work() {
+    const ROD: &str = r#"
+saltus = 1
+[system]
+coordinates = ["x", "y"]
+mass = [1, 1]
+potential = "9.81*y"
+[[system.bilateral]]
+name = "rod"
+g = "(x^2+y^2-1)/2"
+[initial]
+q = { x = 0.8, y = -0.6 }
+[simulation]
+scheme = "moreau-jean"
+step = 1e-3
+until = 5
+"#;
+    for (scheme, own) in [
+        ("moreau-jean", 1.0),
+        ("nonsmooth-newmark", 1.0),
+        ("{name='half-explicit',method='hem4'}", 1e-9),
+    ] {
+        let [external, contact, moving, numerical] = books(ROD, scheme);
+        for (what, work) in [
+            ("external", external),
+            ("contact", contact),
+            ("moving", moving),
+        ] {
+            close(&format!("{scheme}, {what}"), work, 0.0, 1e-12);
+        }
+        assert!(numerical.abs() <= own, "{scheme}: {numerical:e}");
+    }
+}
+
+/// The verdict compares what the scheme took with what moved, wherever the potential is zero.
+#[test]
+fn the_energy_at_work_does_not_depend_on_the_zero_of_the_potential() {
+    let at_work = |offset: f64| {
+        let potential = format!("system.potential='10*y + {offset}'");
+        let ran = run("bouncing-ball", &[&potential]);
+        ran.outcome().energy.at_work()
+    };
+    let (low, high) = (at_work(0.0), at_work(1e4));
+    close("energy at work", high, low, 1e-6 * low);
+}

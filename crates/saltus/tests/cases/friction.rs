@@ -496,3 +496,94 @@ simulation = { scheme = "moreau-jean", step = 1e-3, until = 1.0 }
         "{error}"
     );
 }
+
+/// What rests at the origin has no length but the fall of a step; it stays closed all the same.
+#[test]
+fn bodies_at_rest_at_the_origin_stay_closed() {
+    let stack = r#"
+saltus = 1
+[system]
+coordinates = ["x1", "y1", "x2", "y2", "x3", "y3"]
+mass = [1, 1, 2, 2, 3, 3]
+force = [0, -10, 34, -20, 0, -30]
+[[system.unilateral]]
+name = "c0"
+gap = "y1"
+restitution = 0
+tangential = "x1"
+friction = 0.5
+[[system.unilateral]]
+name = "c1"
+gap = "y2-y1"
+restitution = 0
+tangential = "x2-x1"
+friction = 0.4
+[[system.unilateral]]
+name = "c2"
+gap = "y3-y2"
+restitution = 0
+tangential = "x3-x2"
+friction = 0.3
+[simulation]
+scheme = "moreau-jean"
+step = 1e-3
+until = 1
+"#;
+    let model = Model::parse("stack", "stack.toml", stack.to_owned(), Format::Toml, &[]).unwrap();
+    let end = Simulation::new(&*model.system, model.scheme.clone())
+        .step(model.plan.step)
+        .start(model.initial.clone())
+        .until(model.plan.until)
+        .record()
+        .unwrap();
+    let outcome = end.outcome().unwrap();
+    assert_eq!(outcome.events.impacts, 0);
+    for contact in &outcome.events.contacts {
+        assert_eq!(contact.openings, 0, "{}", contact.name);
+    }
+}
+
+/// Friction that falls with the velocity holds what rests up to its coefficient at rest.
+#[test]
+fn weakening_friction_holds_what_rests_in_half_explicit_steps() {
+    let block = r#"
+saltus = 1
+[system]
+coordinates = ["x", "y"]
+mass = [1, 1]
+force = [3.97, -10]
+[[system.unilateral]]
+name = "floor"
+gap = "y - 1"
+restitution = 0
+tangential = "x"
+friction = "0.2+0.2*exp(-abs(v.x)/0.5)"
+[initial]
+q = { y = 1 }
+[simulation]
+scheme = "half-explicit"
+step = 1e-2
+until = 1
+"#;
+    for method in ["trapezoidal", "hetr", "hem3", "hem4"] {
+        let set = Override::set(format!(
+            "simulation.scheme={{name='half-explicit',method='{method}'}}"
+        ));
+        let model = Model::parse(
+            "block",
+            "block.toml",
+            block.to_owned(),
+            Format::Toml,
+            &[set],
+        )
+        .unwrap();
+        let ran = Simulation::new(&*model.system, model.scheme.clone())
+            .step(model.plan.step)
+            .start(model.initial.clone())
+            .until(model.plan.until)
+            .record()
+            .unwrap();
+        let x = ran.column("q.x").unwrap().last().unwrap();
+        assert!(x.abs() < 1e-12, "{method}: {x:e}");
+    }
+}
