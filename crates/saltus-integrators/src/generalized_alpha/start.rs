@@ -12,7 +12,7 @@ use super::settings::{Formulation, Inactive, LinearSolve, SmoothLevel};
 use super::streamed::Streaming;
 use super::tangent::Tangent;
 use crate::integrator::{StepError, StepReport, refuse_laws_of_joints};
-use crate::kit::{MomentumScale, length_scale};
+use crate::kit::{MomentumScale, closed_gap};
 use saltus_linear::{DENSE_LIMIT, axpy, max_abs};
 use saltus_system::{Point, Reach, State, System};
 
@@ -473,8 +473,7 @@ impl Engine {
         let moved = |i: usize| h * self.start.velocity[ng + i].abs();
         // The displacement by the forces in one step counts too: a body may start at rest, in contact, at `q = 0`.
         let change = |k: usize| h * self.momentum_scale.weights[k].powi(2) * self.trial.force[k];
-        let length = length_scale(&self.rows.set, q, h, moved, change);
-        self.epsilon = 1e-12 * length;
+        self.epsilon = closed_gap(&self.rows.set, q, h, moved, change);
         self.update_scales(h);
     }
 

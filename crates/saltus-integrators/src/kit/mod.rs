@@ -41,7 +41,7 @@ pub(crate) use reactions::{StepReactions, restitution};
 pub(crate) use row::Row;
 pub(crate) use runge_kutta::{TangentRate, combine};
 pub(crate) use stability::{Mode, largest_step};
-pub(crate) use start::{augment_force, augment_matrix, length_scale};
+pub(crate) use start::{augment_force, augment_matrix, closed_gap};
 pub(crate) use step::{Step, energy_at, id_as_numbers, id_from_numbers, not_finite};
 pub(crate) use step_events::{RowVelocities, StepEvents};
 pub(crate) use theta::{ThetaDynamics, ThetaRule};

@@ -3,10 +3,6 @@
 use saltus_linear::{SparseRows, SquareMatrix};
 use saltus_system::ContactSet;
 
-/// Weight of the way that forces make in a step among the lengths of [`length_scale`]: a small part of it is crossed in the step anyway,
-/// and where nothing else has a length (bodies at the origin, at rest) the round-off of velocities adds up to more than that of one step.
-const FALL: f64 = 1e4;
-
 /// Length scale of gaps \[m\]: their own size, the positions they are made of, and how far velocities and forces move
 /// them in a step of length `h` \[s\].
 ///
@@ -27,9 +23,22 @@ pub(crate) fn length_scale(
         let terms = terms.zip(set.directions.values(row));
         let fall: f64 = terms.map(|(&j, w)| (w * h * change(j)).abs()).sum();
         let own = set.gap[i].abs().max(reach);
-        length = length.max(own).max(moved(i)).max(FALL * fall);
+        length = length.max(own).max(moved(i)).max(fall);
     }
     length
+}
+
+/// Gap below which a contact counts as closed \[m\]: a small part of the [`length_scale`], in which the way that forces make in a step counts
+/// 10⁴ times. Some of that way is crossed in the step anyway, and where nothing else has a length (bodies at rest at the origin) the
+/// round-off of velocities adds up to more than that of one step.
+pub(crate) fn closed_gap(
+    set: &ContactSet,
+    q: Option<&[f64]>,
+    h: f64,
+    moved: impl Fn(usize) -> f64,
+    change: impl Fn(usize) -> f64,
+) -> f64 {
+    1e-12 * length_scale(set, q, h, moved, |j| 1e4 * change(j))
 }
 
 /// Adds `α GᵀG` of the first `count` rows `G` to a mass or iteration matrix that is singular although the constrained system is

@@ -210,14 +210,14 @@ impl ThetaScheme {
         self.predict_first(system, h)?;
         let start = &self.step.start;
         let set = &start.contacts;
-        let length = crate::kit::length_scale(
+        let closed_gap = crate::kit::closed_gap(
             set,
             self.step.is_flat.then_some(&state.q),
             h,
             |i| h * set.normal_velocity(i, &state.v).abs(),
             |j| self.increment[j],
         );
-        self.step.epsilon = options.activation_tolerance.unwrap_or(1e-12 * length);
+        self.step.epsilon = options.activation_tolerance.unwrap_or(closed_gap);
         self.step.watch_contacts(state);
         let start = &self.step.start;
         self.active.list.reserve(start.contacts.len());

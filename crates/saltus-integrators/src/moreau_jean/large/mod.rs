@@ -19,7 +19,7 @@ use super::theta::ThetaScheme;
 use super::{Evaluation, Forecast, MoreauJeanOptions, NAME, singular};
 use crate::certificate::{Certificate, Entry, Guarantees};
 use crate::integrator::{Energy, Event, Integrator, Reactions, StepError, StepReport};
-use crate::kit::{KitScheme, MomentumScale, StepEvents, check_force, length_scale};
+use crate::kit::{KitScheme, MomentumScale, StepEvents, check_force, closed_gap};
 use crate::one_step::OneStep;
 use crate::streaming::Fingerprint;
 use saltus_linear::{DENSE_LIMIT, Runs, Schur, SquareMatrix};
@@ -319,8 +319,8 @@ impl LargeLinear {
         s.iteration.solve_scaled(h, &mut s.delta);
         let c = &self.contact;
         let moved = |i: usize| h * c.start_velocity[i].abs();
-        let length = length_scale(&c.set, Some(&state.q), h, moved, |j| s.delta[j]);
-        self.epsilon = self.options.activation_tolerance.unwrap_or(1e-12 * length);
+        let epsilon = closed_gap(&c.set, Some(&state.q), h, moved, |j| s.delta[j]);
+        self.epsilon = self.options.activation_tolerance.unwrap_or(epsilon);
         s.mass.apply(&s.delta, &mut s.balance);
         s.mass.apply(&state.v, &mut s.residual);
         for (change, p) in s.balance.iter_mut().zip(&s.residual) {
