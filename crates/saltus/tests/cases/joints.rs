@@ -361,6 +361,7 @@ system.bilateral = [
   { name = "rod", g = "x^2 + y^2 - 1" },
   { name = "again", g = "sqrt(x^2 + y^2) - 1" },
 ]
+system.unilateral = [{ name = "wall", gap = "x + 0.3", restitution = 0.5 }]
 initial.q = { x = "sin(0.9)", y = "-cos(0.9)" }
 simulation.scheme = "moreau-jean"
 simulation.step = 2e-3
@@ -374,8 +375,13 @@ fn constraints_that_say_the_same_share_their_force() {
     for scheme in Scheme::ALL {
         let option = format!("simulation.scheme={:?}", scheme.name);
         let record = |text: &str| {
+            let smooth = scheme.name == "generalized-alpha";
+            let text: String = (text.lines())
+                .filter(|line| !(smooth && line.starts_with("system.unilateral")))
+                .map(|line| format!("{line}\n"))
+                .collect();
             let overrides = [Override::set(option.clone())];
-            let model = Model::parse("model", "model", text.to_owned(), Format::Toml, &overrides)
+            let model = Model::parse("model", "model", text, Format::Toml, &overrides)
                 .unwrap_or_else(|errors| panic!("{errors}"));
             Simulation::new(&*model.system, model.scheme.clone())
                 .start(model.initial.clone())
