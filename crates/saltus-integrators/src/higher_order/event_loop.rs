@@ -1,5 +1,7 @@
 //! A step from event to event.
 
+mod rest_rule;
+
 use super::NAME;
 use super::bracket::{Bracket, BracketTotals};
 use super::explicit;
@@ -55,6 +57,8 @@ pub(super) struct EventLoop {
     opening: Vec<usize>,
     /// Closed and closing contacts.
     together: Vec<usize>,
+    /// Those of them that forces close within half of a bracket.
+    returning: Vec<usize>,
     was_closed: Vec<usize>,
     /// Normal velocities of the contacts that may be closed.
     velocity: Vec<f64>,
@@ -107,6 +111,7 @@ impl EventLoop {
             closing: list(),
             opening: list(),
             together: list(),
+            returning: list(),
             was_closed: list(),
             velocity: Vec::with_capacity(contacts),
             free: vec![0.0; nv],
@@ -135,7 +140,7 @@ impl EventLoop {
             let u = set.normal_velocity(i, &self.at.v);
             let row = Row::Normal(i, set.first_row[i]);
             let rests = u.abs() <= speed_noise(&self.step, &self.at, row);
-            if set.gap[i].abs() <= self.step.epsilon && rests {
+            if set.gap[i] <= self.step.epsilon && rests {
                 self.together.push(i);
             }
             self.velocity.push(u);
@@ -428,56 +433,6 @@ impl EventLoop {
         self.note_events(system);
         self.projection
             .apply(system, &self.step, &mut self.at, &self.closed)
-    }
-
-    /// Closes those of the contacts `together` that rest, or leave so slowly that they would be back within `eta`, and that are
-    /// pressed together; `velocity` is that of each contact of the set.
-    fn apply_rest_rule(
-        &mut self,
-        system: &dyn System,
-        options: &HigherOrderOptions,
-        eta: f64,
-    ) -> Result<(), StepError> {
-        // Without the contacts, but with the constraints.
-        let solver = (&mut self.step, &mut self.problem);
-        let (free, without) = (&mut self.free, &mut self.force);
-        pressed(system, solver, &mut self.at, &[], (free, without))?;
-        let (at, step) = (&self.at, &mut self.step);
-        let (free, velocity) = (&self.force, &self.velocity);
-        // A flight no higher than this cannot be told from rest.
-        let height = (1e-2 * step.epsilon).max(16.0 * f64::EPSILON * max_abs(&at.q));
-        self.together.retain(|&i| {
-            let r = at.contacts.first_row[i];
-            let row = Row::Normal(i, r);
-            let gamma = at.contacts.directions.dot(r, free) + at.bias(row);
-            let u = velocity[i];
-            let slow = u <= -0.5 * eta * gamma || u * u <= -2.0 * height * gamma;
-            let returns = options.rest_rule && gamma < 0.0 && slow;
-            u.abs() <= speed_noise(step, at, row) || returns
-        });
-        self.closed.clear();
-        if self.together.is_empty() {
-            return Ok(());
-        }
-        let (free, acceleration) = (&mut self.free, &mut self.force);
-        let solver = (step, &mut self.problem);
-        pressed(
-            system,
-            solver,
-            &mut self.at,
-            &self.together,
-            (free, acceleration),
-        )?;
-        let at = &self.at;
-        for (row, force) in self.problem.impulses() {
-            if let Row::Normal(i, r) = row {
-                let gamma = at.contacts.directions.dot(r, &self.force) + at.bias(row);
-                if force > 0.0 || gamma <= noise(at, r, &self.free) {
-                    self.closed.push(i);
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Notes impacts, contacts that closed and contacts that opened in the bracket just passed.

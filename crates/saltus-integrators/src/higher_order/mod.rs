@@ -8,9 +8,9 @@
 //!
 //! An event is a contact outside of `I` with `g < 0` and `u < 0` at its end, or one in `I` that carries nothing and accelerates away.
 //! Its time is bracketed to `η = C h^{p+1}` by bisection of the length of the step; the bracket is passed by a Moreau–Jean step with
-//! θ = 1/2 in which the contacts of the event and of `I` take part; the rest of the step follows. A contact that leaves with
-//! `u ≤ ½ η |ζ_free|` would be back within the bracket, and one that would rise no higher than the round-off of its gap: it is closed
-//! (the rest rule), and the velocity projected on `u = 0`.
+//! θ = 1/2 in which the contacts of the event and of `I` take part; the rest of the step follows. Contacts that forces close within
+//! `½ η`, for one contact `u ≤ ½ η |ζ_free|`, would be back within the bracket, and those that would rise no higher than the round-off of
+//! their gaps: they are closed together (the rest rule), and the velocity projected on `u = 0`.
 //!
 //! Order `p` of positions across impacts, in the largest norm; of velocities in L¹. Bilateral constraints hold at acceleration level;
 //! they, and closed contacts, are taken back to position and velocity level where each part of a step ends. Events need transversality: two

@@ -1,13 +1,17 @@
 //! The higher-order schemes: order across impacts, detachment, rest, constraints.
 
 use saltus_integrators::{
-    Entry, EventKind, HigherOrder, HigherOrderMethod, HigherOrderOptions, Integrator, StepReport,
+    Entry, EventDriven, EventDrivenOptions, EventKind, HigherOrder, HigherOrderMethod,
+    HigherOrderOptions, Integrator, StepReport,
 };
 use saltus_system::{
     Constraints, ContactId, ContactLaw, ContactSet, Contacts, Dims, Dynamics, ForceKind,
     Kinematics, MatrixSink, Point, Reach, State, Structure, System,
 };
-use saltus_zoo::{Ball, BouncingPendulum, RockingBlock, SpinningBody, spring_over_floor};
+use saltus_zoo::{
+    Ball, BouncingPendulum, Linear, RockingBlock, SpinningBody, corner, newtons_cradle,
+    spring_over_floor,
+};
 use std::f64::consts::PI;
 
 const METHODS: [(HigherOrderMethod, f64); 7] = [
@@ -316,6 +320,155 @@ fn a_rocking_block_comes_to_stand_on_both_corners() {
         );
         assert!(end.v.iter().all(|v| v.abs() < 1e-11), "{end:?}");
     }
+}
+
+const GRAVITY: f64 = 9.81;
+
+/// Balls of the given masses above each other over a floor, by their heights above the stack at rest.
+fn stack(masses: &[f64], restitution: f64) -> Linear {
+    let mut stack = newtons_cradle(masses, restitution);
+    stack.load = masses.iter().map(|m| -GRAVITY * m).collect();
+    stack.contacts.insert(0, (0.0, vec![(0, 1.0)], restitution));
+    stack
+}
+
+/// A particle of mass 1 in gravity between two walls whose normals make the given angle [degrees].
+fn wedge(degrees: f64, restitution: f64) -> Linear {
+    let (s, c) = (0.5 * degrees.to_radians()).sin_cos();
+    let mut wedge = corner(&[[s, c], [-s, c]], restitution);
+    wedge.load = vec![0.0, -GRAVITY];
+    wedge
+}
+
+/// The time after which nothing moves, with the event-driven scheme.
+fn rest_time(system: &dyn System, start: &State, (until, steps): (f64, u32)) -> f64 {
+    let options = EventDrivenOptions {
+        v_acc: Some(1e-8),
+        ..EventDrivenOptions::default()
+    };
+    let mut scheme = EventDriven::new(options).unwrap();
+    let mut state = start.clone();
+    let h = until / f64::from(steps);
+    scheme.prepare(system, &state, h).unwrap();
+    let mut last = 0.0;
+    for k in 1..=steps {
+        let end = f64::from(k) * h;
+        while state.t < end {
+            scheme.step(system, &mut state, h, end).unwrap();
+            last = scheme.events().last().map_or(last, |event| event.t);
+        }
+    }
+    assert!(largest(&state.v, &vec![0.0; state.v.len()]) < 1e-12);
+    last
+}
+
+/// Several contacts whose impacts accumulate together are closed together, and carry the weight from then on.
+#[test]
+fn accumulations_of_several_contacts_end_at_rest() {
+    let g = GRAVITY;
+    let c = 30.0_f64.to_radians().cos();
+    let cases: [(&str, Linear, Vec<f64>, Vec<f64>); 8] = [
+        (
+            "2 balls",
+            stack(&[1.0, 1.0], 0.5),
+            vec![0.4, 0.5],
+            vec![2.0 * g, g],
+        ),
+        (
+            "2 balls, e = 0.8",
+            stack(&[1.0, 1.0], 0.8),
+            vec![0.4, 0.5],
+            vec![2.0 * g, g],
+        ),
+        (
+            "light on heavy",
+            stack(&[100.0, 1.0], 0.5),
+            vec![0.4, 0.5],
+            vec![101.0 * g, g],
+        ),
+        (
+            "heavy on light",
+            stack(&[1.0, 100.0], 0.5),
+            vec![0.4, 0.5],
+            vec![101.0 * g, 100.0 * g],
+        ),
+        (
+            "3 balls",
+            stack(&[1.0, 2.0, 3.0], 0.5),
+            vec![0.4, 0.5, 0.6],
+            vec![6.0 * g, 5.0 * g, 3.0 * g],
+        ),
+        (
+            "60°",
+            wedge(60.0, 0.5),
+            vec![0.1, 1.0],
+            vec![0.5 * g / c; 2],
+        ),
+        (
+            "90°",
+            wedge(90.0, 0.5),
+            vec![0.1, 1.0],
+            vec![0.5_f64.sqrt() * g; 2],
+        ),
+        ("120°", wedge(120.0, 0.5), vec![0.1, 1.0], vec![g; 2]),
+    ];
+    for (name, system, q, forces) in cases {
+        let start = State::new(0.0, q.clone(), vec![0.0; q.len()]);
+        let (until, steps) = (8.0, 400);
+        let expected = rest_time(&system, &start, (until, steps));
+        let methods = [HigherOrderMethod::Radau5, HigherOrderMethod::Rk4];
+        // What counts as closed, and how exact the end of the accumulation is.
+        let tolerances = [(None, 1e-4), (Some(1e-15), 3e-5)];
+        for (method, (activation_tolerance, near)) in
+            methods.into_iter().flat_map(|m| tolerances.map(|t| (m, t)))
+        {
+            let options = HigherOrderOptions {
+                activation_tolerance,
+                ..options(method)
+            };
+            let mut last = 0.0;
+            let (end, scheme) = run(&system, &options, &start, (until, steps), |_, _, scheme| {
+                last = scheme.events().last().map_or(last, |event| event.t);
+            });
+            println!(
+                "{name} {method:?}: at rest at {last} ({expected}), {:?}",
+                scheme.counts()
+            );
+            assert!(largest(&end.q, &vec![0.0; q.len()]) < 1e-13, "{end:?}");
+            assert!(largest(&end.v, &vec![0.0; q.len()]) < 1e-13, "{end:?}");
+            let h = until / f64::from(steps);
+            for (impulse, force) in scheme.reactions().impulse.iter().zip(&forces) {
+                assert!(
+                    (impulse - h * force).abs() < 1e-12 * h * force,
+                    "{impulse} {force}"
+                );
+            }
+            // The last impacts of different contacts may come in either order, as close as the round-off of gaps lets them.
+            assert!((last - expected).abs() < near, "{last} {expected}");
+        }
+    }
+}
+
+/// A contact that overlaps by less than anything is closed at the start, without an event.
+#[test]
+fn a_ball_on_the_floor_to_round_off_rests_without_events() {
+    let ball = Ball {
+        mass: 1.0,
+        force: -9.81,
+        restitution: 0.7,
+    };
+    let start = State::new(0.0, vec![-1e-12], vec![0.0]);
+    let (end, scheme) = run(
+        &ball,
+        &options(HigherOrderMethod::Radau5),
+        &start,
+        (1.0, 10),
+        |_, _, scheme| {
+            assert!(scheme.events().is_empty(), "{:?}", scheme.events());
+        },
+    );
+    assert_eq!((end.v[0], scheme.counts().rested), (0.0, 0));
+    assert!(end.q[0].abs() < 1e-15);
 }
 
 #[test]
