@@ -145,7 +145,7 @@ impl Scheme {
         },
         SchemeInfo {
             name: "adaptive-moreau-jean",
-            order: "2, with constraints and across impacts 1",
+            order: "2, across impacts 1",
             summary: "Moreau–Jean θ-scheme with steps chosen by the error and by how deep contacts penetrate, friction included",
         },
         SchemeInfo {

@@ -228,19 +228,22 @@ impl EventLoop {
         rest: f64,
         h: f64,
     ) -> Result<f64, StepError> {
-        if !self.attempt(system, options, rest)? {
+        if !self.attempt(system, options, rest, self.step.epsilon)? {
             std::mem::swap(&mut self.trial, &mut self.lower);
             self.take(system, rest)?;
             return Ok(0.0);
         }
         let eta = options.width(self.stages.tableau.order, h, self.at.t);
+        // What is deeper than a gap that counts as closed is followed to where it vanishes: what closes there is not lifted, which would
+        // drive bodies between two obstacles for ever.
+        let depth = self.gap_round_off().min(self.step.epsilon);
         let (mut a, mut b) = (0.0, rest);
         while b - a > eta {
             let middle = 0.5 * (a + b);
             if middle <= a || middle >= b {
                 break;
             }
-            if self.attempt(system, options, middle)? {
+            if self.attempt(system, options, middle, depth)? {
                 b = middle;
             } else {
                 a = middle;
@@ -258,12 +261,13 @@ impl EventLoop {
         Ok(rest - b)
     }
 
-    /// A Runge–Kutta step of length `h` into `trial`; whether an event is in it.
+    /// A Runge–Kutta step of length `h` into `trial`; whether an event is in it, gaps counting from `depth` \[m\].
     fn attempt(
         &mut self,
         system: &dyn System,
         options: &HigherOrderOptions,
         h: f64,
+        depth: f64,
     ) -> Result<bool, StepError> {
         self.counts.runge_kutta += 1;
         let Self {
@@ -309,7 +313,7 @@ impl EventLoop {
             )?,
         }
         self.detect_openings(system)?;
-        Ok(self.has_event())
+        Ok(self.has_event(depth))
     }
 
     /// Notes the closed contacts that accelerate away at the end of `trial`, which no stage may know.
@@ -340,22 +344,20 @@ impl EventLoop {
     }
 
     /// Notes the contacts of an event in `trial`, if there are any.
-    fn has_event(&mut self) -> bool {
+    fn has_event(&mut self, depth: f64) -> bool {
         let end = &self.trial.end;
         let set = &end.contacts;
-        let epsilon = self.step.epsilon;
-        let reaches = |i: &usize, depth: f64| {
-            set.gap[*i] < -depth
-                && set.normal_velocity(*i, &end.v) < 0.0
-                && !self.closed.contains(i)
+        let reaches = |i: &usize, gap: f64| {
+            set.gap[*i] < gap && set.normal_velocity(*i, &end.v) < 0.0 && !self.closed.contains(i)
         };
-        let closes = (0..set.len()).any(|i| reaches(&i, epsilon));
+        let closes = (0..set.len()).any(|i| reaches(&i, -depth));
         let is_event = closes || !self.trial.opening.is_empty();
         if is_event {
             self.closing.clear();
             if closes {
-                // What touches too closes at the same instant.
-                let touching = (0..set.len()).filter(|i| reaches(i, 0.0));
+                // What touches too, to what counts as closed, closes at the same instant.
+                let touches = self.step.epsilon - depth;
+                let touching = (0..set.len()).filter(|i| reaches(i, touches));
                 self.closing.extend(touching);
             }
             self.opening.clone_from(&self.trial.opening);

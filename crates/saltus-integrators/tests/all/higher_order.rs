@@ -367,7 +367,7 @@ fn rest_time(system: &dyn System, start: &State, (until, steps): (f64, u32)) -> 
 fn accumulations_of_several_contacts_end_at_rest() {
     let g = GRAVITY;
     let c = 30.0_f64.to_radians().cos();
-    let cases: [(&str, Linear, Vec<f64>, Vec<f64>); 8] = [
+    let cases: [(&str, Linear, Vec<f64>, Vec<f64>); 10] = [
         (
             "2 balls",
             stack(&[1.0, 1.0], 0.5),
@@ -397,6 +397,18 @@ fn accumulations_of_several_contacts_end_at_rest() {
             stack(&[1.0, 2.0, 3.0], 0.5),
             vec![0.4, 0.5, 0.6],
             vec![6.0 * g, 5.0 * g, 3.0 * g],
+        ),
+        (
+            "30°",
+            wedge(30.0, 0.2),
+            vec![0.01, 0.05],
+            vec![0.5 * g / 15.0_f64.to_radians().cos(); 2],
+        ),
+        (
+            "150°",
+            wedge(150.0, 0.5),
+            vec![0.01, 0.5],
+            vec![0.5 * g / 75.0_f64.to_radians().cos(); 2],
         ),
         (
             "60°",

@@ -8,10 +8,6 @@ use crate::kit::{Duration, Row};
 use saltus_linear::max_abs;
 use saltus_system::System;
 
-/// Height of a flight, over the gap that counts as closed, that ends at once. An impact is found at that gap below the obstacle, and what
-/// closes is lifted from there, so that a particle in a wedge falls as deep again on the other wall; it must not get away from both.
-const RISE: f64 = 4.0;
-
 impl EventLoop {
     /// Closes those of the contacts `together` that rest, or that forces bring to rest within half of `eta`, and that are pressed
     /// together; `velocity` is that of each contact of the set.
@@ -57,6 +53,11 @@ impl EventLoop {
         Ok(())
     }
 
+    /// Round-off of gaps about the start of the rest of the step \[m\].
+    pub(super) fn gap_round_off(&self) -> f64 {
+        4.0 * f64::EPSILON * max_abs(&self.at.q)
+    }
+
     /// Finds those of the contacts `together` that would be back within `eta`, all at once: with the time `τ = η/2`,
     ///
     /// ```text
@@ -65,8 +66,8 @@ impl EventLoop {
     ///
     /// has `R > 0` where forces close the contact, be it through other contacts.
     fn find_returning(&mut self, system: &dyn System, eta: f64) -> Result<(), StepError> {
-        // A flight no higher than this cannot be told from rest.
-        let height = (RISE * self.step.epsilon).max(16.0 * f64::EPSILON * max_abs(&self.at.q));
+        // A flight no higher than this counts as rest.
+        let height = self.step.epsilon.max(4.0 * self.gap_round_off());
         // Without the contacts, but with the constraints.
         let solver = (&mut self.step, &mut self.problem);
         let (free, without) = (&mut self.free, &mut self.force);
