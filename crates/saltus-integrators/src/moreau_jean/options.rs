@@ -170,8 +170,8 @@ impl MoreauJeanOptions {
                 "either `theta` or `rho_inf`, or the value that follows from it",
             ));
         }
-        if let Some(explicit) = self.explicit {
-            self.validate_explicit(explicit)?;
+        if self.explicit.is_some() {
+            self.validate_explicit()?;
         }
         if let Some(theta) = self.theta {
             check(
@@ -208,7 +208,7 @@ impl MoreauJeanOptions {
     }
 
     /// Refuses parameters that the explicit scheme does not have.
-    fn validate_explicit(&self, explicit: Explicit) -> Result<(), OptionsError> {
+    fn validate_explicit(&self) -> Result<(), OptionsError> {
         let usual = Self::default();
         let refused = [
             ("theta", self.theta.is_some()),
@@ -224,14 +224,20 @@ impl MoreauJeanOptions {
         ];
         match refused.into_iter().find(|(_, given)| *given) {
             None => Ok(()),
-            Some((option, _)) => Err(OptionsError::new(
-                "explicit",
-                format!("{explicit:?}").to_lowercase(),
-                "nothing",
-            )
-            .cure(format!(
-                "the explicit scheme has no `{option}`: leave one of the two out"
-            ))),
+            Some((option, _)) => {
+                let written = serde_json::to_value(self).unwrap_or_default();
+                let of = |name| {
+                    written
+                        .get(name)
+                        .map(ToString::to_string)
+                        .unwrap_or_default()
+                };
+                let expected = format!("nothing beside `explicit = {}`", of("explicit"));
+                let error = OptionsError::new(option, of(option), &expected);
+                Err(error.cure(format!(
+                    "the explicit scheme has no `{option}`: leave one of the two out"
+                )))
+            }
         }
     }
 }

@@ -393,3 +393,19 @@ fn oscillator_of(mass: f64, stiffness: f64) -> Linear {
         ..Linear::default()
     }
 }
+
+/// What has no effect is named, not what takes its effect away.
+#[test]
+fn options_that_the_explicit_scheme_lacks_are_named() {
+    let options = MoreauJeanOptions {
+        explicit: Some(saltus_integrators::Explicit::EndDirections),
+        theta: Some(0.6),
+        ..MoreauJeanOptions::default()
+    };
+    let error = options.validate().unwrap_err();
+    assert_eq!((error.option, error.value.as_str()), ("theta", "0.6"));
+    assert_eq!(
+        error.expected,
+        "nothing beside `explicit = \"end-directions\"`"
+    );
+}
