@@ -1,7 +1,7 @@
 //! The largest step that an explicit scheme is stable with, from the fastest vibration about a state (Courant, Friedrichs, Lewy).
 
 use super::Step;
-use saltus_linear::SquareMatrix;
+use saltus_linear::{MatrixSink as _, RowCollector, Shifted, SquareMatrix, axpy, max_abs};
 use saltus_system::{State, System};
 
 /// Power iterations, and the change of the estimate that ends them.
@@ -115,6 +115,8 @@ fn verlet_limit(square: f64, damping: f64) -> f64 {
 
 /// The smallest of what `limit` \[s\] says of the vibration with the highest frequency about `state`, the start of `step`, and of the
 /// motion that is damped most; `None` where nothing vibrates and nothing is damped, 0 where every step makes a vibration grow.
+///
+/// Of the motions that bilateral constraints leave, with the stiffness that their forces make as they turn.
 pub(crate) fn largest_step(
     system: &dyn System,
     state: &State,
@@ -129,11 +131,28 @@ pub(crate) fn largest_step(
     let mut damping = SquareMatrix::new(n);
     system.stiffness(state.point(), &mut stiffness);
     system.damping(state.point(), &mut damping);
+    let mass = &step.start.mass;
+    let constrained = (step.dims.ng > 0)
+        .then(|| Constrained::new(system, state))
+        .flatten();
+    if let Some(constrained) = &constrained {
+        let lambda = constrained.forces(system, state);
+        let mut opposing = Shifted {
+            sink: &mut stiffness,
+            factor: -1.0,
+            row: 0,
+            col: 0,
+        };
+        system.g_curvature(state.t, &state.q, &lambda, &mut opposing);
+    }
     stiffness.finish();
     damping.finish();
-    let mass = &step.start.mass;
+    let response = |x: &mut Vec<f64>| match &constrained {
+        Some(constrained) => constrained.respond(x),
+        None => mass.solve(x),
+    };
     let fastest = [&stiffness, &damping].map(|matrix| {
-        let x = largest_eigenvector(matrix, mass, n)?;
+        let x = largest_eigenvector(matrix, mass, response, n)?;
         let of = |matrix: &SquareMatrix| matrix.form(&x, &x) / mass.form(&x, &x);
         let mode = Mode {
             square: of(&stiffness).max(0.0),
@@ -144,21 +163,113 @@ pub(crate) fn largest_step(
     fastest.into_iter().flatten().reduce(f64::min)
 }
 
-/// The eigenvector of `M⁻¹ A` with the largest eigenvalue, by power iterations.
-fn largest_eigenvector(matrix: &SquareMatrix, mass: &SquareMatrix, n: usize) -> Option<Vec<f64>> {
+/// The mass bordered by bilateral constraints, `[M Gᵀ; G 0]`, about a state.
+struct Constrained {
+    n: usize,
+    ng: usize,
+    /// Brings the rows of the constraints to the size of the mass.
+    scale: f64,
+    matrix: SquareMatrix,
+}
+
+impl Constrained {
+    /// `None` where the constraints leave no motion that has a mass.
+    fn new(system: &dyn System, state: &State) -> Option<Self> {
+        let (n, ng) = (system.dims().nv, system.dims().ng);
+        let mut rows = RowCollector::default();
+        system.g_jacobian(state.t, &state.q, &mut rows);
+        let rows = rows.finish(ng);
+        let mut mass = SquareMatrix::new(n);
+        system.mass(&state.q, &mut mass);
+        mass.finish();
+        let mut diagonal = vec![0.0; n];
+        mass.diagonal(&mut diagonal);
+        let scale = max_abs(&diagonal);
+        // Redundant constraints: a little compliance makes their forces unique.
+        for compliance in [0.0, 1e-12] {
+            let mut matrix = SquareMatrix::new(n + ng);
+            mass.send(1.0, &mut matrix);
+            for row in 0..ng {
+                for (&j, g) in rows.cols(row).iter().zip(rows.values(row)) {
+                    matrix.entry(j, n + row, scale * g);
+                    matrix.entry(n + row, j, scale * g);
+                }
+                if compliance > 0.0 {
+                    matrix.entry(n + row, n + row, -compliance * scale);
+                }
+            }
+            if matrix.factorise().is_ok() {
+                return Some(Self {
+                    n,
+                    ng,
+                    scale,
+                    matrix,
+                });
+            }
+        }
+        None
+    }
+
+    /// The acceleration that a force `x` makes in the motions that the constraints leave, in its place.
+    fn respond(&self, x: &mut Vec<f64>) {
+        x.resize(self.n + self.ng, 0.0);
+        self.matrix.solve(x);
+        x.truncate(self.n);
+    }
+
+    /// The forces of the constraints at `state` (ng) \[N\].
+    fn forces(&self, system: &dyn System, state: &State) -> Vec<f64> {
+        let mut x = vec![0.0; self.n + self.ng];
+        system.force(state.point(), &mut x[..self.n]);
+        system.g_bias(state.point(), &mut x[self.n..]);
+        x[self.n..].iter_mut().for_each(|bias| *bias *= -self.scale);
+        self.matrix.solve(&mut x);
+        x[self.n..].iter().map(|y| -self.scale * y).collect()
+    }
+}
+
+/// The eigenvector of `M⁻¹ A` with the largest eigenvalue, by power iterations; `response` is `M⁻¹` in place, in the motions that
+/// constraints leave.
+fn largest_eigenvector(
+    matrix: &SquareMatrix,
+    mass: &SquareMatrix,
+    response: impl Fn(&mut Vec<f64>),
+    n: usize,
+) -> Option<Vec<f64>> {
     if matrix.is_zero() {
         return None;
     }
+    let (x, value) = power_iterations(matrix, mass, &response, n, 0.0)?;
+    if value >= 0.0 {
+        return Some(x);
+    }
+    // The largest in size belongs to a motion that grows by itself: behind it may be vibrations.
+    let (x, value) = power_iterations(matrix, mass, &response, n, -value)?;
+    (value > 0.0).then_some(x)
+}
+
+/// The eigenvector of `M⁻¹ A + shift` with the eigenvalue of largest size, and that of `M⁻¹ A`.
+fn power_iterations(
+    matrix: &SquareMatrix,
+    mass: &SquareMatrix,
+    response: impl Fn(&mut Vec<f64>),
+    n: usize,
+    shift: f64,
+) -> Option<(Vec<f64>, f64)> {
     // Signs that alternate are close to the mode of a mesh with the highest frequency.
     #[allow(clippy::cast_precision_loss)]
     let mut x: Vec<f64> = (0..n)
         .map(|i| (if i % 2 == 0 { 1.0 } else { -1.0 }) * (1.0 + 0.1 * (i as f64).sin()))
         .collect();
     let mut y = vec![0.0; n];
+    mass.apply(&x, &mut y);
+    response(&mut y);
+    x.copy_from_slice(&y);
     let mut value = 0.0_f64;
     for _ in 0..ITERATIONS {
         matrix.apply(&x, &mut y);
-        mass.solve(&mut y);
+        response(&mut y);
+        axpy(shift, &x, &mut y);
         let size = mass.form(&y, &y).sqrt();
         if !(size > 0.0 && size.is_finite()) {
             return None;
@@ -171,7 +282,7 @@ fn largest_eigenvector(matrix: &SquareMatrix, mass: &SquareMatrix, n: usize) -> 
             break;
         }
     }
-    Some(x)
+    Some((x, value - shift))
 }
 
 #[cfg(test)]
