@@ -79,6 +79,15 @@ fn notes(model: &Model, found: &Modes) -> Vec<String> {
             "forces that follow the motion make the stiffness unsymmetric, by {share} of its size: modes may flutter, and damping is not told"
         ));
     }
+    if found.gyroscopic && found.list.iter().any(|mode| mode.quarter_later.is_some()) {
+        notes.push("gyroscopic forces count: shapes that whirl have a second column in shapes.csv, a quarter of a period later".to_owned());
+    }
+    if found.gyroscopic_left_out {
+        let size = words::count(model.initial.v.len() as u64, "coordinate", "coordinates");
+        notes.push(format!(
+            "gyroscopic forces are left out, which shifts frequencies and may change what is stable: {size} are too many to solve with them"
+        ));
+    }
     if model.initial.v.iter().any(|v| *v != 0.0) {
         notes.push("velocities of the start do not count".to_owned());
     }
@@ -175,14 +184,20 @@ fn numbers(list: &[Mode]) -> String {
     text
 }
 
-/// One line per velocity coordinate, one column per mode, the largest entry of each being 1.
+/// One line per velocity coordinate, one column per mode and a second one where it whirls, the largest entry of each being 1.
 fn shapes(model: &Model, list: &[Mode]) -> String {
     let mut text = String::from("coordinate");
-    for k in 1..=list.len() {
-        let _ = write!(text, ",mode {k}");
+    let mut columns: Vec<(&[f64], f64)> = Vec::new();
+    for (k, mode) in list.iter().enumerate() {
+        let _ = write!(text, ",mode {}", k + 1);
+        let scale = largest(&mode.shape);
+        columns.push((&mode.shape, scale));
+        if let Some(later) = &mode.quarter_later {
+            let _ = write!(text, ",mode {} a quarter later", k + 1);
+            columns.push((later, scale));
+        }
     }
     text.push('\n');
-    let scales: Vec<f64> = list.iter().map(|mode| largest(&mode.shape)).collect();
     for (i, name) in model.system.names().velocities.iter().enumerate() {
         let quoted = name.contains([',', '"']);
         let name = if quoted {
@@ -191,8 +206,8 @@ fn shapes(model: &Model, list: &[Mode]) -> String {
             name.clone()
         };
         text.push_str(&name);
-        for (mode, scale) in list.iter().zip(&scales) {
-            let _ = write!(text, ",{}", mode.shape[i] / scale);
+        for (shape, scale) in &columns {
+            let _ = write!(text, ",{}", shape[i] / scale);
         }
         text.push('\n');
     }

@@ -1,7 +1,8 @@
 //! Eigenfrequencies and mode shapes about a state: `K u + Gᵀ λ = ω² M u` with `G u = 0`.
 //!
 //! `K` is the stiffness at rest, with what the forces of bilateral constraints add to it; contacts do
-//! not count. Where it is not symmetric, because a force follows the motion, eigenvalues may be complex (`unsymmetric.rs`). Else the block Lanczos method runs on the inverse of `K + s M` bordered by `G`, with the inner product of `M`
+//! not count. Where it is not symmetric, because a force follows the motion, eigenvalues may be complex (`unsymmetric.rs`); with
+//! gyroscopic forces shapes are (`gyroscopic.rs`). Else the block Lanczos method runs on the inverse of `K + s M` bordered by `G`, with the inner product of `M`
 //! (Grimes, Lewis, Simon 1994), orthogonalised in full; the shift `s` is brought to the size of the lowest elastic eigenvalue,
 //! so that rigid motions do no harm and low frequencies keep their digits.
 
@@ -11,6 +12,7 @@ use saltus_linear::{
 };
 use saltus_system::{ContactSet, Point, Reach, State, System};
 
+mod gyroscopic;
 mod unsymmetric;
 
 /// A skew part of the stiffness below this share of the whole is round-off.
@@ -49,6 +51,8 @@ pub struct Mode {
     pub imaginary: f64,
     /// Shape (nv), with `uᵀ M u = 1`; of a pair that flutters the real part in the first mode and the imaginary one in the second.
     pub shape: Vec<f64>,
+    /// The shape a quarter of a period later, where it whirls under gyroscopic forces; `uᴴ M u = 1` counts both.
+    pub quarter_later: Option<Vec<f64>>,
     /// `uᵀ C u / (2 ω)`: the damping ratio where damping does not couple modes; `None` where `ω` is not positive or the stiffness not
     /// symmetric.
     pub damping_ratio: Option<f64>,
@@ -88,6 +92,10 @@ pub struct Modes {
     pub closed: usize,
     /// Size of the skew part of the stiffness, relative to the whole; 0 where that is round-off.
     pub asymmetry: f64,
+    /// Whether gyroscopic forces, the skew part of the velocity matrix at rest, count.
+    pub gyroscopic: bool,
+    /// Whether there are any that do not count, because the system is large.
+    pub gyroscopic_left_out: bool,
 }
 
 /// Why there are no modes.
@@ -133,6 +141,9 @@ pub fn modes(system: &dyn System, state: &State, count: usize) -> Result<Modes, 
     let mut problem = Problem::new(system, state)?;
     let count = count.min(problem.nv);
     let shift = problem.shift()?;
+    if problem.gyroscopic && problem.takes_gyroscopic_forces() {
+        return problem.gyroscopic(system, state, shift, count);
+    }
     if problem.asymmetry > 0.0 {
         return problem.unsymmetric(system, state, shift, count);
     }
@@ -158,6 +169,8 @@ pub fn modes(system: &dyn System, state: &State, count: usize) -> Result<Modes, 
         acceleration: problem.acceleration,
         closed: problem.closed,
         asymmetry: 0.0,
+        gyroscopic: false,
+        gyroscopic_left_out: problem.gyroscopic,
     })
 }
 
@@ -200,6 +213,8 @@ struct Problem {
     lambda: Vec<f64>,
     /// Skew part of the stiffness, relative; 0 where it is round-off.
     asymmetry: f64,
+    /// Whether the velocity matrix has a skew part.
+    gyroscopic: bool,
     seed: u64,
 }
 
@@ -226,6 +241,7 @@ impl Problem {
             closed: 0,
             lambda: Vec::new(),
             asymmetry: 0.0,
+            gyroscopic: false,
             seed: 1,
         };
         system.mass(&state.q, &mut Symmetric(&mut problem.mass));
@@ -244,6 +260,7 @@ impl Problem {
         }
         problem.largest = problem.largest();
         problem.asymmetry = problem.asymmetry(system, at);
+        problem.gyroscopic = problem.has_gyroscopic_forces(system, at);
         let mut set = ContactSet::default();
         system.detect(state.t, &state.q, Reach::All, &mut set);
         let size = max_abs(&state.q);
@@ -369,6 +386,7 @@ impl Problem {
         Mode {
             eigenvalue,
             imaginary: 0.0,
+            quarter_later: None,
             damping_ratio: (omega > 0.0).then(|| damping / (2.0 * omega)),
             shape,
         }

@@ -8,3 +8,4 @@ mod solve;
 mod solve_refused;
 mod solve_words;
 mod support;
+mod whirl;

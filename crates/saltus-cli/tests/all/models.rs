@@ -1,19 +1,8 @@
 //! Models from outside: what `check` says of them, quantities, modes, and models to begin with.
 
-use crate::support::{folder, saltus};
+use crate::support::{column, folder, said};
 use serde_json::Value;
 use std::path::Path;
-
-/// Exit code, standard output and standard error.
-fn said(at: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = saltus(arguments, at);
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
 
 fn summary(at: &Path, directory: &str) -> Value {
     let text = std::fs::read_to_string(at.join(directory).join("summary.json")).unwrap();
@@ -23,22 +12,6 @@ fn summary(at: &Path, directory: &str) -> Value {
 fn good(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good");
     path.join(name).display().to_string()
-}
-
-/// The column `name` of a CSV file; empty cells are not numbers.
-fn column(csv: &str, name: &str) -> Vec<f64> {
-    let mut lines = csv.lines();
-    let index = lines.next().unwrap().split(',').position(|c| c == name);
-    let index = index.unwrap_or_else(|| panic!("no column {name}"));
-    lines
-        .map(|line| {
-            line.split(',')
-                .nth(index)
-                .unwrap()
-                .parse()
-                .unwrap_or(f64::NAN)
-        })
-        .collect()
 }
 
 #[test]

@@ -7,10 +7,10 @@ use saltus_linear::{Dense, SquareMatrix, axpy, general_eigen, max_abs};
 use saltus_system::{Point, State, System};
 
 /// Most coordinates and constraints.
-const MOST: usize = 600;
+pub(super) const MOST: usize = 600;
 
 /// An imaginary part of an eigenvalue below this share of it is what round-off makes of a double one.
-const REAL: f64 = 1e-6;
+pub(super) const REAL: f64 = 1e-6;
 
 impl Problem {
     /// The size of the skew part of the stiffness, relative to the whole; 0 where that is round-off.
@@ -101,6 +101,8 @@ impl Problem {
             acceleration: self.acceleration,
             closed: self.closed,
             asymmetry: self.asymmetry,
+            gyroscopic: false,
+            gyroscopic_left_out: self.gyroscopic,
         })
     }
 
@@ -116,6 +118,7 @@ impl Problem {
             eigenvalue: if size <= least { 0.0 } else { real },
             // The first of a pair, which has the positive part here, grows.
             imaginary: if is_real { 0.0 } else { -imaginary },
+            quarter_later: None,
             damping_ratio: None,
             shape: shape.iter().map(|x| scale * x).collect(),
         }

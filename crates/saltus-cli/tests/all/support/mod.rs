@@ -32,3 +32,30 @@ pub fn refused(at: &Path, arguments: &[&str], code: i32, words: &str) -> Output 
     assert!(said.contains(words), "{arguments:?}: {said}");
     out
 }
+
+/// Exit code, standard output and standard error.
+pub fn said(at: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = saltus(arguments, at);
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+/// The column `name` of a CSV file; empty cells are not numbers.
+pub fn column(csv: &str, name: &str) -> Vec<f64> {
+    let mut lines = csv.lines();
+    let index = lines.next().unwrap().split(',').position(|c| c == name);
+    let index = index.unwrap_or_else(|| panic!("no column {name}"));
+    lines
+        .map(|line| {
+            line.split(',')
+                .nth(index)
+                .unwrap()
+                .parse()
+                .unwrap_or(f64::NAN)
+        })
+        .collect()
+}
