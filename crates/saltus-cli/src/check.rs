@@ -4,6 +4,7 @@ use crate::arguments::ModelArguments;
 use crate::progress::patiently;
 use crate::run::refused;
 use crate::{NOT_WRITTEN, WRONG_INPUT, doubts, print, render, words};
+use saltus_integrators::Integrator;
 use saltus_linear::{Dense, MinimumNorm, dot};
 use saltus_mechanics::flexible::{Assembly, GroupView, NodeId};
 use saltus_model::number::general;
@@ -128,17 +129,29 @@ fn description(model: &Model) -> String {
     text
 }
 
-/// The largest stable step of an explicit scheme, and whether the step is beyond it.
+/// The largest stable step of an explicit scheme where the step is within it, or what stability forces on the scheme.
 fn stability(model: &Model) -> Option<String> {
-    let mut integrator = model.scheme.build().ok()?;
+    let integrator = prepared(model)?;
     let step = model.plan.step;
-    integrator
-        .prepare(&*model.system, &model.initial, step)
-        .ok()?;
     match integrator.stable_step() {
-        Some(limit) => Some(crate::progress::stability(step, limit)),
+        Some(limit) => (step <= limit).then(|| crate::progress::stability(step, limit)),
         None => crate::progress::stiffness(step, integrator.forced_step()?),
     }
+}
+
+/// Whether the step is beyond the largest stable one of an explicit scheme.
+pub fn beyond_stability(model: &Model) -> Option<String> {
+    let limit = prepared(model)?.stable_step()?;
+    let step = model.plan.step;
+    (step > limit).then(|| crate::progress::stability(step, limit))
+}
+
+fn prepared(model: &Model) -> Option<Box<dyn Integrator>> {
+    let mut integrator = model.scheme.build().ok()?;
+    integrator
+        .prepare(&*model.system, &model.initial, model.plan.step)
+        .ok()?;
+    Some(integrator)
 }
 
 /// What flexible parts consist of.

@@ -368,7 +368,7 @@ pub struct Output {
     pub formats: Vec<OutputFormat>,
     /// Nodes of flexible parts whose coordinates become columns; all where there are few.
     pub nodes: Option<parts::Places>,
-    /// Nodes of flexible parts whose stresses, strains and resultants become columns, and with them those of all nodes
+    /// Nodes of flexible parts whose stresses, strains and section forces become columns, and with them those of all nodes
     /// a part of the "vtk" format: at the ends of beams, and of solids from a patch of elements around each node.
     pub fields: Option<parts::Places>,
     /// Further columns by name: formulas of the time `t`, coordinates `y`, velocities `v.y`, parameters, other columns such as

@@ -10,7 +10,7 @@ use crate::findings::Findings;
 use saltus_document::diagnostic::Diagnostic;
 use saltus_document::document::Document;
 use saltus_document::suggest;
-use saltus_mechanics::flexible::{Assembly, NodeId, Probe, SupportForce};
+use saltus_mechanics::flexible::{Assembly, NodeId, Probe, ProbeColumn, SupportForce};
 use saltus_system::{ContactSet, Reach, State, System};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -160,8 +160,7 @@ fn columns(model: &Columns<'_>) -> HashSet<String> {
     }
     if let Some(assembly) = model.assembly {
         for probe in Probe::at(assembly, model.fields) {
-            let node = assembly.node_name(probe.node());
-            columns.extend(probe.names().iter().map(|name| format!("{name}.{node}")));
+            columns.extend(probe.columns().iter().map(ProbeColumn::name));
         }
         for (name, nodes, components) in model.supports {
             let kinds = nodes.iter().map(|&n| SupportForce::names(assembly.kind(n)));
@@ -427,10 +426,21 @@ impl Reader<'_, '_> {
         known.sort_unstable();
         let complaint = Complaint::new(span, format!("unknown symbol `{word}`"));
         complaint.help(match suggest::nearest(word, known.iter().copied()) {
+            Some(nearest) if !is_plain(nearest) => {
+                format!("did you mean `{nearest}`? It is written in quotes, `'{nearest}'`")
+            }
             Some(nearest) => format!("did you mean `{nearest}`?"),
             None => "a quantity is a formula of `t`, coordinates `y`, velocities `v.y`, parameters, other quantities and columns such as `gap.NAME`, `impulse.NAME` and `energy.total`".to_owned(),
         })
     }
+}
+
+/// Whether a column can be written without quotes.
+fn is_plain(column: &str) -> bool {
+    column.split('.').all(|word| {
+        let fits = |c: char| c.is_alphanumeric() || c == '_';
+        !word.is_empty() && word.chars().all(fits)
+    })
 }
 
 fn syntax(formula: &Formula) -> Result<Ast, Vec<FormulaError>> {

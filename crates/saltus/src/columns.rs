@@ -2,12 +2,13 @@
 //!
 //! Every output (memory, CSV, NumPy, HDF5, report) reads the same row, so that they cannot differ.
 
+use crate::acceleration::MeanAcceleration;
 use crate::derived::{Bound, Derived};
-use crate::supports::{SupportCells, Supports};
+use crate::supports::Supports;
 use crate::trajectory::UnknownColumn;
 use saltus_integrators::{ContactState, Frame, RunInfo};
 use saltus_mechanics::flexible::{Assembly, NodeId, Probe};
-use saltus_system::Names;
+use saltus_system::{Names, State};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -191,7 +192,7 @@ pub struct Selection {
     pub units: HashMap<String, String>,
 }
 
-/// Stresses and resultants at nodes of flexible parts, as columns `stress_xx.NODE`.
+/// Stresses and section forces at nodes of flexible parts, as columns `stress_xx.NODE`.
 #[derive(Debug, Clone)]
 pub struct Fields {
     assembly: Arc<Assembly>,
@@ -209,21 +210,18 @@ impl Fields {
     }
 
     fn len(&self) -> usize {
-        self.probes.iter().map(|probe| probe.names().len()).sum()
+        self.probes.iter().map(|probe| probe.columns().len()).sum()
     }
 
     fn columns(&self) -> impl Iterator<Item = Column> + '_ {
-        self.probes.iter().flat_map(|probe| {
-            let node = self.assembly.node_name(probe.node());
-            let names = probe.names().iter();
-            names.map(move |name| Column::new(format!("{name}.{node}")))
-        })
+        let columns = self.probes.iter().flat_map(Probe::columns);
+        columns.map(|column| Column::new(column.name()))
     }
 
-    fn fill(&self, q: &[f64], mut row: &mut [f64]) {
+    fn fill(&self, state: &State, acceleration: &[f64], mut row: &mut [f64]) {
         for probe in &self.probes {
-            let (cells, rest) = row.split_at_mut(probe.names().len());
-            probe.values(&self.assembly, q, cells);
+            let (cells, rest) = row.split_at_mut(probe.columns().len());
+            probe.values(&self.assembly, state.point(), acceleration, cells);
             row = rest;
         }
     }
@@ -292,7 +290,8 @@ pub(crate) struct Layout {
     /// Number of cells of them all.
     friction_cells: usize,
     fields: Option<Fields>,
-    supports: Option<SupportCells>,
+    supports: Option<Supports>,
+    acceleration: MeanAcceleration,
     derived: Vec<Bound>,
     /// What stands for a contact that is not near: 0 N, or nothing where the scheme has no forces.
     no_force: f64,
@@ -330,7 +329,8 @@ impl Layout {
             ng: names.bilateral.len(),
             contacts: names.contacts.len(),
             fields: selection.fields.clone(),
-            supports: selection.supports.clone().map(SupportCells::new),
+            supports: selection.supports.clone(),
+            acceleration: MeanAcceleration::default(),
             derived: Vec::new(),
             no_force: if info.has_forces { 0.0 } else { f64::NAN },
         };
@@ -355,7 +355,7 @@ impl Layout {
             + PER_CONSTRAINT * (self.ng + self.contacts)
             + self.friction_cells
             + self.fields.as_ref().map_or(0, Fields::len)
-            + self.supports.as_ref().map_or(0, SupportCells::len)
+            + self.supports.as_ref().map_or(0, Supports::len)
             + 4
             + self.derived.len()
     }
@@ -413,13 +413,17 @@ impl Layout {
             cells[2] = reactions.impulse[i];
             cells[3] = reactions.force.get(i).copied().unwrap_or(f64::NAN);
         }
+        if self.fields.is_some() || self.supports.is_some() {
+            self.acceleration.update(frame.state);
+        }
+        let acceleration = self.acceleration.values();
         let (fields, row) = row.split_at_mut(self.fields.as_ref().map_or(0, Fields::len));
         if let Some(chosen) = &self.fields {
-            chosen.fill(&frame.state.q, fields);
+            chosen.fill(frame.state, acceleration, fields);
         }
-        let (supports, row) = row.split_at_mut(self.supports.as_ref().map_or(0, SupportCells::len));
-        if let Some(forces) = &mut self.supports {
-            forces.fill(frame, supports);
+        let (supports, row) = row.split_at_mut(self.supports.as_ref().map_or(0, Supports::len));
+        if let Some(forces) = &self.supports {
+            forces.fill(frame.state, acceleration, supports);
         }
         row[0] = report.energy.kinetic;
         row[1] = report.energy.potential;

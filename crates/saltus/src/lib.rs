@@ -7,6 +7,7 @@
 //! * [`check`] compares the derivatives of a system of one's own with finite differences.
 //! * [`output`] writes a result to disk: CSV, NumPy, HDF5, a summary, and a report, one self-contained HTML page.
 
+mod acceleration;
 pub mod analysis;
 mod checkpoint;
 mod columns;

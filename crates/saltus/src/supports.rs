@@ -1,8 +1,8 @@
 //! Forces of supports as columns `reaction.SUPPORT.x`.
 
 use crate::columns::Column;
-use saltus_integrators::Frame;
 use saltus_mechanics::flexible::{Assembly, NodeId, SupportForce};
+use saltus_system::State;
 use std::sync::Arc;
 
 /// The supports of an assembly whose forces are written.
@@ -42,52 +42,20 @@ impl Supports {
         }
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.columns.len()
+    }
+
     pub(crate) fn columns(&self) -> &[Column] {
         &self.columns
     }
-}
 
-/// The forces in a run, in which the accelerations are means over the steps.
-#[derive(Debug, Clone)]
-pub(crate) struct SupportCells {
-    supports: Supports,
-    /// Time and velocities of the row before.
-    before: (f64, Vec<f64>),
-    acceleration: Vec<f64>,
-}
-
-impl SupportCells {
-    pub(crate) fn new(supports: Supports) -> Self {
-        Self {
-            supports,
-            before: (f64::NAN, Vec::new()),
-            acceleration: Vec::new(),
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.supports.columns.len()
-    }
-
-    /// Writes the forces of `frame`; those of the first one are the forces at rest.
-    pub(crate) fn fill(&mut self, frame: &Frame<'_>, mut row: &mut [f64]) {
-        let state = frame.state;
-        let (t, v) = &mut self.before;
-        self.acceleration.resize(state.v.len(), 0.0);
-        let length = state.t - *t;
-        if v.len() == state.v.len() && length > 0.0 {
-            let rates = state.v.iter().zip(&*v);
-            for (a, (new, old)) in self.acceleration.iter_mut().zip(rates) {
-                *a = (new - old) / length;
-            }
-        }
-        *t = state.t;
-        v.clone_from(&state.v);
-        let assembly = &self.supports.assembly;
-        for force in &self.supports.forces {
+    /// Writes the forces in `state` at these accelerations.
+    pub(crate) fn fill(&self, state: &State, acceleration: &[f64], mut row: &mut [f64]) {
+        for force in &self.forces {
             let (cells, rest) = row.split_at_mut(force.components().len());
             let at = (state.t, &state.q[..], &state.v[..]);
-            force.values(assembly, at, &self.acceleration, cells);
+            force.values(&self.assembly, at, acceleration, cells);
             row = rest;
         }
     }

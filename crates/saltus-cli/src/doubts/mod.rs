@@ -6,7 +6,8 @@ mod shape;
 use saltus_linear::{Dense, SquareMatrix};
 use saltus_mechanics::flexible::Probe;
 use saltus_model::Model;
-use saltus_model::document::OutputFormat;
+use saltus_model::document::parts::Material;
+use saltus_model::document::{OutputFormat, Quantity as DocumentQuantity};
 use saltus_model::number::general;
 use saltus_system::{ContactSet, Names, Point, Reach};
 use shape::Shape;
@@ -31,6 +32,8 @@ pub fn doubts(model: &Model) -> Vec<String> {
     let mut doubts = Vec::new();
     doubts.extend(long_step(model));
     doubts.extend(instability(model));
+    doubts.extend(crate::check::beyond_stability(model));
+    doubts.extend(soft_materials(model));
     doubts.extend(large_output(model));
     doubts.extend(outside_of_domains(model));
     doubts.extend(stop_at_once(model));
@@ -77,6 +80,33 @@ fn long_step(model: &Model) -> Option<String> {
     })
 }
 
+/// Slowest wave \[m/s\] in what is as heavy as this [kg/m³]: rock, glass and metals are an order of magnitude faster.
+const SLOW: f64 = 100.0;
+const HEAVY: f64 = 2000.0;
+
+/// Materials as heavy as metals and softer than rubber: their modulus was likely meant in MPa or GPa.
+fn soft_materials(model: &Model) -> Vec<String> {
+    let number = |quantity: &DocumentQuantity| match quantity {
+        DocumentQuantity::Number(value) => Some(*value),
+        DocumentQuantity::Formula(_) => None,
+    };
+    let materials = model.document.materials.iter();
+    let doubt = |(name, material): (&String, &Material)| {
+        let young = number(&material.young)?;
+        let density = number(&material.density)?;
+        let speed = (young / density).sqrt();
+        (density > HEAVY && speed < SLOW).then(|| {
+            format!(
+                "the material \"{name}\" has a modulus of {} Pa with {} kg/m³, in which waves run at {} m/s: is the modulus meant in MPa or GPa?",
+                general(young),
+                general(density),
+                general(format!("{speed:.2e}").parse().unwrap_or(speed))
+            )
+        })
+    };
+    materials.filter_map(doubt).collect()
+}
+
 /// Number of columns, and the sizes of the files of a run [bytes]: tables and frames.
 pub fn output(model: &Model) -> (usize, f64, f64) {
     let names = model.system.names();
@@ -90,7 +120,7 @@ pub fn output(model: &Model) -> (usize, f64, f64) {
         .assembly
         .iter()
         .flat_map(|a| Probe::at(a, &model.fields));
-    let fields: usize = probes.map(|probe| probe.names().len()).sum();
+    let fields: usize = probes.map(|probe| probe.columns().len()).sum();
     let columns = 5 + coordinates + 4 * constraints + supports + fields + model.quantities.len();
     let rows = model.plan.steps() as f64 / model.output.every as f64 + 1.0;
     let formats = &model.output.formats;

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod errors;
+mod members;
 mod models;
 mod run;
 mod solve;

@@ -6,7 +6,7 @@ use super::builder::{Ingredients, Motion, NodeId, Tie};
 use super::contacts::ContactPair;
 use super::element::{Cell, NodeKind};
 use super::group::{Group, View};
-use super::loads::Load;
+use super::loads::{LineLoad, Load};
 use super::places::{HELD, Places};
 use super::pressure::Pressure;
 use super::surfaces::Touching;
@@ -37,6 +37,10 @@ pub struct Assembly {
     pub(super) on_held: Vec<Load>,
     /// Loads without a potential.
     pub(super) loads: Vec<Load>,
+    /// Loads along elements.
+    pub(super) line_loads: Vec<LineLoad>,
+    /// Velocity components of each node on which a load of its own acts.
+    pub(super) loaded: Vec<u8>,
     /// Loads that follow the faces they act on.
     pub(super) pressures: Vec<Pressure>,
     pub(super) motions: Vec<Motion>,
@@ -72,6 +76,8 @@ impl Assembly {
             mut parts,
             gravity,
             loads,
+            line_loads,
+            loaded,
             pressures,
             motions,
             ties,
@@ -148,6 +154,8 @@ impl Assembly {
             gravity,
             on_held,
             loads,
+            line_loads,
+            loaded,
             pressures,
             motions,
             ties,
@@ -346,12 +354,6 @@ impl GroupView<'_> {
     /// Resultants or stresses at the centre of element `e`, one value per name.
     pub fn field(&self, q: &[f64], e: usize, values: &mut [f64]) {
         self.part.field(e, self.assembly.view(q, &[]), values);
-    }
-
-    /// Resultants or stresses of element `e` at one of its nodes, one value per name.
-    pub fn field_at(&self, q: &[f64], e: usize, node: NodeId, values: &mut [f64]) {
-        self.part
-            .field_at(e, node.0, self.assembly.view(q, &[]), values);
     }
 
     /// Mass \[kg\].

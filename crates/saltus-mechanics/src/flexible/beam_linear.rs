@@ -1,5 +1,6 @@
 //! The linear frame element in the plane: a rod and an Euler–Bernoulli beam.
 
+use super::beam_plane::section_forces;
 use super::differentiate::Energy;
 use super::element::{Cell, Element, NodeKind};
 use super::options::{
@@ -21,6 +22,8 @@ pub struct LinearBeam {
     length: f64,
     /// Cosine and sine of the reference direction.
     direction: [f64; 2],
+    /// Cosines and sines of the axis at the ends, along which section forces are told there.
+    tangents: [[f64; 2]; 2],
     /// Angles of the nodes at the reference position.
     angles: [f64; 2],
     distribution: MassMatrix,
@@ -51,6 +54,7 @@ impl LinearBeam {
             rho_i: 0.0,
             length,
             direction: [(x2 - x1) / length, (y2 - y1) / length],
+            tangents: [[(x2 - x1) / length, (y2 - y1) / length]; 2],
             angles: [angle1, angle2],
             distribution: MassMatrix::Consistent,
             damping: Damping::NONE,
@@ -64,6 +68,14 @@ impl LinearBeam {
     pub fn with_rotary_inertia(mut self, rho_i: f64) -> Result<Self, ElementError> {
         self.rho_i = not_negative("the rotary inertia per length rho I of a beam", rho_i)?;
         Ok(self)
+    }
+
+    /// As a chord of a curved axis that has these directions (unit vectors) at its ends: section forces there are along and across
+    /// them.
+    #[must_use]
+    pub fn with_tangents(mut self, tangents: [[f64; 2]; 2]) -> Self {
+        self.tangents = tangents;
+        self
     }
 
     /// With another mass matrix; consistent without this. Lumped, each node has half of the mass and
@@ -275,9 +287,8 @@ impl Element for LinearBeam {
         values.copy_from_slice(&[normal, shear, 0.5 * (second - first)]);
     }
 
-    fn fields_at(&self, q: &[f64], node: usize, values: &mut [f64]) {
-        let [normal, shear, first, second] = self.resultants(&self.shape(q));
-        let moment = if node == 0 { -first } else { second };
-        values.copy_from_slice(&[normal, shear, moment]);
+    fn end_fields(&self, _q: &[f64], node: usize, force: &[f64], values: &mut [f64]) {
+        let [c, s] = self.tangents[node.min(1)];
+        section_forces(node, [c, s], force, values);
     }
 }

@@ -45,8 +45,8 @@ pub struct PlaneBeam {
     length: f64,
     /// Strains `Γ₁⁰`, `Γ₂⁰` and curvature κ⁰ of the stress-free shape.
     shape: [f64; 3],
-    /// Angle of the section against the node.
-    offset: f64,
+    /// Angles of the sections at the ends against the nodes.
+    offsets: [f64; 2],
     distribution: MassMatrix,
     damping: Damping,
 }
@@ -85,7 +85,7 @@ impl PlaneBeam {
             section,
             length: positive("the length of a beam", length)?,
             shape,
-            offset: 0.0,
+            offsets: [0.0; 2],
             distribution: MassMatrix::Consistent,
             damping: Damping::NONE,
         })
@@ -112,7 +112,8 @@ impl PlaneBeam {
     pub fn between(section: PlaneSection, reference: &[f64; 6]) -> Result<Self, ElementError> {
         let [x1, y1, angle1, x2, y2, angle2] = *reference;
         let mut beam = Self::straight(section, chord(reference)?)?;
-        beam.offset = (y2 - y1).atan2(x2 - x1) - 0.5 * (angle1 + angle2);
+        let direction = (y2 - y1).atan2(x2 - x1);
+        beam.offsets = [direction - angle1, direction - angle2];
         beam.shape[2] = (angle2 - angle1) / beam.length;
         Ok(beam)
     }
@@ -137,9 +138,15 @@ impl PlaneBeam {
         self.length
     }
 
+    /// Mean angle of the section against the nodes.
+    #[inline]
+    fn offset(&self) -> f64 {
+        0.5 * (self.offsets[0] + self.offsets[1])
+    }
+
     #[inline]
     fn strains<D: Scalar>(&self, q: &[D]) -> [D; 3] {
-        let angle = (q[2] + q[5]) * 0.5 + self.offset;
+        let angle = (q[2] + q[5]) * 0.5 + self.offset();
         let (sin, cos) = angle.sin_cos();
         let per_length = 1.0 / self.length;
         let (x, y) = ((q[3] - q[0]) * per_length, (q[4] - q[1]) * per_length);
@@ -157,7 +164,7 @@ impl PlaneBeam {
 
     #[inline]
     fn point(&self, q: &[f64]) -> Point {
-        let (sin, cos) = (0.5 * (q[2] + q[5]) + self.offset).sin_cos();
+        let (sin, cos) = (0.5 * (q[2] + q[5]) + self.offset()).sin_cos();
         let (x, y) = ((q[3] - q[0]) / self.length, (q[4] - q[1]) / self.length);
         let strain = [
             x * cos + y * sin,
@@ -391,11 +398,17 @@ impl Element for PlaneBeam {
         values.copy_from_slice(&self.point(q).stress);
     }
 
-    fn fields_at(&self, q: &[f64], node: usize, values: &mut [f64]) {
-        let point = self.point(q);
-        let mut force = [0.0; 6];
-        self.resist(&point, &point.stress, &mut force);
-        let moment = if node == 0 { -force[2] } else { force[5] };
-        values.copy_from_slice(&[point.stress[0], point.stress[1], moment]);
+    fn end_fields(&self, q: &[f64], node: usize, force: &[f64], values: &mut [f64]) {
+        let node = node.min(1);
+        let (sin, cos) = (q[3 * node + 2] + self.offsets[node]).sin_cos();
+        section_forces(node, [cos, sin], force, values);
     }
+}
+
+/// Normal force, shear force and bending moment at the end of a beam whose node number `node` exerts `force` on it, where the
+/// axis has the direction `tangent`.
+pub(super) fn section_forces(node: usize, tangent: [f64; 2], force: &[f64], values: &mut [f64]) {
+    let sign = if node == 0 { -1.0 } else { 1.0 };
+    let ([c, s], [x, y]) = (tangent, [sign * force[0], sign * force[1]]);
+    values.copy_from_slice(&[x * c + y * s, y * c - x * s, sign * force[2]]);
 }

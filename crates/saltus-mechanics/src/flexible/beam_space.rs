@@ -501,16 +501,17 @@ impl Element for SpaceBeam {
         values[3..].copy_from_slice(&point.moment);
     }
 
-    fn fields_at(&self, q: &[f64], node: usize, values: &mut [f64]) {
-        let point = self.point(q);
-        let mut force = [0.0; 12];
-        self.resist(&point, &point.normal, &point.moment, &mut force);
-        let (at, sign) = if node == 0 { (3, -1.0) } else { (9, 1.0) };
-        let mut moment = [0, 1, 2].map(|k| sign * force[at + k]);
-        if let Some(sections) = &self.sections {
-            moment = rotate_back(&sections[node.min(1)], &moment);
+    fn end_fields(&self, q: &[f64], node: usize, force: &[f64], values: &mut [f64]) {
+        let node = node.min(1);
+        let sign = if node == 0 { -1.0 } else { 1.0 };
+        let triad = std::array::from_fn(|i| q[7 * node + 3 + i]);
+        let push = rotate_back(&triad, &[force[0], force[1], force[2]]);
+        for (k, part) in [push, [force[3], force[4], force[5]]].iter().enumerate() {
+            let part = match &self.sections {
+                None => *part,
+                Some(sections) => rotate_back(&sections[node], part),
+            };
+            values[3 * k..3 * k + 3].copy_from_slice(&part.map(|x| sign * x));
         }
-        values[..3].copy_from_slice(&point.normal);
-        values[3..].copy_from_slice(&moment);
     }
 }

@@ -5,7 +5,7 @@ use super::contacts::{ContactPair, Geometry};
 use super::element::NodeKind;
 use super::element_list::Listed;
 use super::group::Group;
-use super::loads::Load;
+use super::loads::{LineLoad, Load, LoadKind};
 use super::places::Places;
 use super::pressure::Pressure;
 use super::surfaces::{SurfaceContact, Touching};
@@ -133,6 +133,8 @@ pub struct Builder {
     parts: Vec<Group>,
     gravity: [f64; 3],
     loads: Vec<Load>,
+    line_loads: Vec<LineLoad>,
+    loaded: Vec<u8>,
     pressures: Vec<Pressure>,
     pub(super) motions: Vec<Motion>,
     pub(super) ties: Vec<Tie>,
@@ -208,6 +210,7 @@ impl Builder {
         self.start.push(self.reference.len());
         self.reference.extend_from_slice(position);
         self.held.push(0);
+        self.loaded.push(0);
         self.massive.push(false);
         Ok(id)
     }
@@ -323,7 +326,28 @@ impl Builder {
 
     /// Adds a load.
     pub fn load(&mut self, load: Load) {
+        self.loaded[load.node.index()] |= match load.kind {
+            LoadKind::Component(c) => 1 << c,
+            LoadKind::SpatialMoment(_) => 0b11_1000,
+        };
         self.loads.push(load);
+    }
+
+    /// Adds what a node bears of loads along elements, each of which is to be told by [`line_load`](Self::line_load).
+    pub fn load_share(&mut self, load: Load) {
+        self.loads.push(load);
+    }
+
+    /// Tells of a load along elements.
+    pub fn line_load(&mut self, load: LineLoad) {
+        self.line_loads.push(load);
+    }
+
+    /// Says that the elements of the last part run from its end to its start.
+    pub fn is_backwards(&mut self) {
+        if let Some(part) = self.parts.last_mut() {
+            part.is_backwards = true;
+        }
     }
 
     /// Adds a pressure that follows the faces it acts on.
@@ -466,6 +490,8 @@ impl Builder {
             parts: self.parts,
             gravity: self.gravity,
             loads: self.loads,
+            line_loads: self.line_loads,
+            loaded: self.loaded,
             pressures: self.pressures,
             motions: self.motions,
             ties: self.ties,
@@ -512,6 +538,8 @@ pub(super) struct Ingredients {
     pub parts: Vec<Group>,
     pub gravity: [f64; 3],
     pub loads: Vec<Load>,
+    pub line_loads: Vec<LineLoad>,
+    pub loaded: Vec<u8>,
     pub pressures: Vec<Pressure>,
     pub motions: Vec<Motion>,
     pub ties: Vec<Tie>,

@@ -139,10 +139,10 @@ pub trait Element: Send + Sync {
     /// Resultants or stresses at the centre of the element, one value per name in [`FIELDS`](Self::FIELDS).
     fn fields(&self, q: &[f64], values: &mut [f64]);
 
-    /// The same at its node number `node` (from 0), where the element knows better than at its centre: moments at the ends of
-    /// beams, which balance the forces there.
-    fn fields_at(&self, q: &[f64], node: usize, values: &mut [f64]) {
-        let _ = node;
+    /// The same at its end at node number `node` (from 0), where the node exerts `force` on it (one entry per velocity of the node):
+    /// the section forces of bars and beams, in the axes of the section there.
+    fn end_fields(&self, q: &[f64], node: usize, force: &[f64], values: &mut [f64]) {
+        let _ = (node, force);
         self.fields(q, values);
     }
 }

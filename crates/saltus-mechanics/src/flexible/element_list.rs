@@ -25,7 +25,7 @@ pub(super) trait Elements: Send + Sync {
     fn subtract_line(&self, e: usize, q: &[f64], f: &mut [f64]) -> bool;
     fn line_energy(&self, e: usize, q: &[f64]) -> Option<f64>;
     fn fields(&self, e: usize, q: &[f64], values: &mut [f64]);
-    fn fields_at(&self, e: usize, q: &[f64], node: usize, values: &mut [f64]);
+    fn end_fields(&self, e: usize, q: &[f64], node: usize, force: &[f64], values: &mut [f64]);
 }
 
 impl<E: Element> Elements for Vec<E> {
@@ -77,8 +77,8 @@ impl<E: Element> Elements for Vec<E> {
         self[e].fields(q, values);
     }
 
-    fn fields_at(&self, e: usize, q: &[f64], node: usize, values: &mut [f64]) {
-        self[e].fields_at(q, node, values);
+    fn end_fields(&self, e: usize, q: &[f64], node: usize, force: &[f64], values: &mut [f64]) {
+        self[e].end_fields(q, node, force, values);
     }
 }
 

@@ -45,6 +45,8 @@ impl View<'_> {
 pub(crate) struct Group {
     name: String,
     list: ElementList,
+    /// Whether its elements run from the end of the part to its start.
+    pub(crate) is_backwards: bool,
     /// Whether any element is damped.
     damped: bool,
     /// Whether the force of any element depends on the velocity.
@@ -73,6 +75,7 @@ impl Group {
         let (elements, all) = (&list.elements, 0..list.elements.len());
         Self {
             name,
+            is_backwards: false,
             damped: all.clone().any(|e| elements.is_damped(e)),
             moved: all.clone().any(|e| elements.has_velocity_forces(e)),
             linear: all.clone().all(|e| elements.is_linear(e)),
@@ -405,16 +408,20 @@ impl Group {
             .fields(self.index(e), &q[..self.list.nq], values);
     }
 
-    /// The same at a node of it.
-    pub(crate) fn field_at(&self, e: usize, node: u32, view: View<'_>, values: &mut [f64]) {
+    /// The same at the end of it at its node number `node`, where that exerts `force` on it.
+    pub(crate) fn end_fields(
+        &self,
+        e: usize,
+        node: usize,
+        view: View<'_>,
+        force: &[f64],
+        values: &mut [f64],
+    ) {
         let mut q: Local = [0.0; MOST];
         self.gather_positions(e, &view, &mut q);
-        let local = self.nodes(e).iter().position(|own| *own == node);
-        let (elements, e, q) = (self.elements(), self.index(e), &q[..self.list.nq]);
-        match local {
-            Some(local) => elements.fields_at(e, q, local, values),
-            None => elements.fields(e, q, values),
-        }
+        let force = &force[..self.list.node.velocities()];
+        self.elements()
+            .end_fields(self.index(e), &q[..self.list.nq], node, force, values);
     }
 
     /// Mass of all elements \[kg\].

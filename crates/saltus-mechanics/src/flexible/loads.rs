@@ -19,6 +19,26 @@ pub struct Load {
     pub amplitude: Box<dyn Signal>,
 }
 
+/// A load along elements of two nodes, so that their section forces know it; what the nodes bear of it are loads of their own.
+#[derive(Debug)]
+pub struct LineLoad {
+    /// Name of the elements.
+    pub part: String,
+    /// Its size over time.
+    pub amplitude: Box<dyn Signal>,
+    /// What it does to each element.
+    pub shares: Vec<LineShare>,
+}
+
+/// What a load along an element of the size 1 is at its nodes: components of the force, and of the moment in the plane.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LineShare {
+    /// The nodes of the element, in any order.
+    pub nodes: [NodeId; 2],
+    /// The first three velocity components at each.
+    pub force: [[f64; 3]; 2],
+}
+
 /// Direction and type of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LoadKind {

@@ -1,14 +1,18 @@
 //! Stresses and resultants at nodes.
 //!
-//! Of beams and bars they are the means of the elements that meet at the node, at their ends. Of solids they come from a patch: a
-//! linear function is fitted to the values at the centres of the elements around the node, where they are most exact, and read at
-//! the node (Zienkiewicz and Zhu 1992), so that free surfaces have the order of the inside. Where the elements that touch the
-//! node do not tell the slope, as on a surface, their neighbours belong to the patch.
+//! Of beams and bars they are the section forces at the ends of the elements that meet at the node (`ends.rs`): one value where the
+//! balance of the node makes them equal, else one for each end, so that members at a joint and the two sides of a load, a support
+//! or a corner are told apart. Of solids they come from a patch: a linear function is fitted to the values at the centres of the
+//! elements around the node, where they are most exact, and read at the node (Zienkiewicz and Zhu 1992), so that free surfaces
+//! have the order of the inside. Where the elements that touch the node do not tell the slope, as on a surface, their neighbours
+//! belong to the patch.
 
 use super::assembly::{Assembly, GroupView};
 use super::builder::NodeId;
 use super::element::Cell;
+use super::ends::{End, Ends};
 use saltus_linear::{Dense, MinimumNorm};
+use saltus_system::Point;
 use std::collections::HashMap;
 
 /// Most fields of an element.
@@ -21,36 +25,55 @@ const LOUDEST: f64 = 4.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probe {
     node: NodeId,
+    ends: Vec<End>,
     around: Vec<Share>,
-    names: Vec<&'static str>,
+    columns: Vec<ProbeColumn>,
 }
 
-/// What an element has to say about a node.
+/// A value at a node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbeColumn {
+    /// The field, such as `bending_moment`.
+    pub field: &'static str,
+    /// Where it is: the name of the node, or where that has several values of the field, of one of its sections.
+    pub place: String,
+    /// The ends whose mean it is, by their number, with the number of the field; of solids none.
+    ends: Vec<(usize, usize)>,
+}
+
+impl ProbeColumn {
+    /// The full name, `bending_moment.beam.0`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.field, self.place)
+    }
+}
+
+/// What an element of a solid has to say about a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Share {
     group: usize,
     element: usize,
     /// The part of its values; all parts of one group have the sum of the number of elements that touch the node.
     weight: f64,
-    /// Whether its values at the node count, not those at its centre.
-    at_node: bool,
 }
 
 impl Probe {
     /// One probe per node, in their order.
     #[must_use]
     pub fn at(assembly: &Assembly, nodes: &[NodeId]) -> Vec<Self> {
+        if nodes.is_empty() {
+            return Vec::new();
+        }
+        let ends = Ends::new(assembly, nodes);
         let mut probes: Vec<Self> = nodes
             .iter()
-            .map(|&node| Self {
-                node,
-                around: Vec::new(),
-                names: Vec::new(),
-            })
+            .map(|&node| Self::of_ends(assembly, &ends, node))
             .collect();
         for (g, group) in assembly.groups().iter().enumerate() {
             let names = group.field_names();
-            if names.is_empty() || names.len() > MOST {
+            let solid = !matches!(group.cell(), Cell::Point | Cell::Line);
+            if !solid || names.is_empty() || names.len() > MOST {
                 continue;
             }
             let mut touching: HashMap<NodeId, Vec<usize>> = HashMap::new();
@@ -62,30 +85,64 @@ impl Probe {
                     }
                 }
             }
-            let solid = !matches!(group.cell(), Cell::Point | Cell::Line);
             for probe in &mut probes {
                 let Some(first) = touching.get(&probe.node) else {
                     continue;
                 };
-                let shares = if solid {
-                    patch(assembly, group, probe.node, first, &touching)
-                } else {
-                    first.iter().map(|&e| (e, 1.0)).collect()
+                let shares = patch(assembly, group, probe.node, first, &touching);
+                let share = |(element, weight)| Share {
+                    group: g,
+                    element,
+                    weight,
                 };
-                probe
-                    .around
-                    .extend(shares.into_iter().map(|(element, weight)| Share {
-                        group: g,
-                        element,
-                        weight,
-                        at_node: !solid,
-                    }));
-                let new = names.iter().filter(|name| !probe.names.contains(name));
-                let new: Vec<&'static str> = new.copied().collect();
-                probe.names.extend(new);
+                probe.around.extend(shares.into_iter().map(share));
+                for name in names {
+                    if probe.columns.iter().any(|known| known.field == *name) {
+                        continue;
+                    }
+                    probe.columns.push(ProbeColumn {
+                        field: name,
+                        place: assembly.node_name(probe.node).to_owned(),
+                        ends: Vec::new(),
+                    });
+                }
             }
         }
         probes
+    }
+
+    /// The section forces at a node.
+    fn of_ends(assembly: &Assembly, all: &Ends<'_>, node: NodeId) -> Self {
+        let ends = all.at(node).to_vec();
+        let mut columns = Vec::new();
+        let mut first = 0;
+        for part in ends.chunk_by(|a, b| a.group == b.group) {
+            let names = assembly.parts[part[0].group].field_names();
+            let numbers = first..first + part.len();
+            for (k, field) in names.iter().enumerate().take(MOST) {
+                if all.is_continuous(node, part, k) {
+                    columns.push(ProbeColumn {
+                        field,
+                        place: all.name(node, &part[0], false),
+                        ends: numbers.clone().map(|i| (i, k)).collect(),
+                    });
+                    continue;
+                }
+                let each = numbers.clone().zip(part);
+                columns.extend(each.map(|(i, end)| ProbeColumn {
+                    field,
+                    place: all.name(node, end, part.len() > 1),
+                    ends: vec![(i, k)],
+                }));
+            }
+            first += part.len();
+        }
+        Self {
+            node,
+            ends,
+            around: Vec::new(),
+            columns,
+        }
     }
 
     /// The node.
@@ -94,15 +151,32 @@ impl Probe {
         self.node
     }
 
-    /// Names of the values.
+    /// What the values are.
     #[must_use]
-    pub fn names(&self) -> &[&'static str] {
-        &self.names
+    pub fn columns(&self) -> &[ProbeColumn] {
+        &self.columns
     }
 
-    /// Each field at the node (one value per name), as the elements tell that have it.
-    pub fn values(&self, assembly: &Assembly, q: &[f64], values: &mut [f64]) {
+    /// The values at the node (one per column), at the time, positions, velocities and accelerations given; where the list of these is
+    /// empty they are 0.
+    pub fn values(
+        &self,
+        assembly: &Assembly,
+        at: Point<'_>,
+        acceleration: &[f64],
+        values: &mut [f64],
+    ) {
         values.fill(0.0);
+        for (i, end) in self.ends.iter().enumerate() {
+            let mut own = [0.0; MOST];
+            let count = assembly.parts[end.group].field_names().len().min(MOST);
+            end.values(assembly, at, acceleration, &mut own[..count]);
+            for (column, value) in self.columns.iter().zip(&mut *values) {
+                for (_, k) in column.ends.iter().filter(|(number, _)| *number == i) {
+                    *value += own[*k] / column.ends.len() as f64;
+                }
+            }
+        }
         let mut sums = [0.0; 4 * MOST];
         for share in &self.around {
             let Some(group) = assembly.group(share.group) else {
@@ -111,13 +185,10 @@ impl Probe {
             let names = group.field_names();
             let mut own = [0.0; MOST];
             let own = &mut own[..names.len()];
-            if share.at_node {
-                group.field_at(q, share.element, self.node, own);
-            } else {
-                group.field(q, share.element, own);
-            }
+            group.field(at.q, share.element, own);
             for (name, x) in names.iter().zip(own) {
-                let place = self.names.iter().position(|known| known == name);
+                let is_it = |known: &ProbeColumn| known.ends.is_empty() && known.field == *name;
+                let place = self.columns.iter().position(is_it);
                 if let Some(k) = place.filter(|&k| k < values.len().min(sums.len())) {
                     values[k] += share.weight * *x;
                     sums[k] += share.weight;
@@ -125,7 +196,9 @@ impl Probe {
             }
         }
         for (value, sum) in values.iter_mut().zip(sums) {
-            *value /= sum;
+            if sum != 0.0 {
+                *value /= sum;
+            }
         }
     }
 }

@@ -87,7 +87,7 @@ impl<E: Element> Element for Rayleigh<E> {
         self.element.fields(q, values);
     }
 
-    fn fields_at(&self, q: &[f64], node: usize, values: &mut [f64]) {
-        self.element.fields_at(q, node, values);
+    fn end_fields(&self, q: &[f64], node: usize, force: &[f64], values: &mut [f64]) {
+        self.element.end_fields(q, node, force, values);
     }
 }

@@ -169,6 +169,10 @@ impl Element for Rod {
     fn fields(&self, q: &[f64], values: &mut [f64]) {
         values[0] = self.stiffness * (q[1] - q[0] - self.length);
     }
+
+    fn end_fields(&self, _q: &[f64], node: usize, force: &[f64], values: &mut [f64]) {
+        values[0] = if node == 0 { -force[0] } else { force[0] };
+    }
 }
 
 #[cfg(test)]

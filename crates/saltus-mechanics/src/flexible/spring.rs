@@ -324,6 +324,21 @@ impl<K: Kind, const N: usize> Element for Spring<K, N> {
         };
         values[0] = self.stiffness * (length - self.relaxed);
     }
+
+    fn end_fields(&self, q: &[f64], node: usize, force: &[f64], values: &mut [f64]) {
+        let d = self.distance(q, K::NODE.positions(), &self.anchor);
+        let length = dot(&d, &d).sqrt();
+        if N == 1 || length <= 0.0 {
+            self.fields(q, values);
+            return;
+        }
+        let direction = match K::NODE {
+            NodeKind::Line => [1.0, 0.0, 0.0],
+            _ => d.map(|x| x / length),
+        };
+        let along: f64 = force.iter().zip(direction).map(|(f, n)| f * n).sum();
+        values[0] = if node == 0 { -along } else { along };
+    }
 }
 
 /// A torsional spring with a damper between the angles of two nodes in the plane (`N = 2`), or on the angle of

@@ -193,9 +193,15 @@ fn hoop_stress_error(n: usize) -> f64 {
     // In the middle of the quarter, where the hoop stress is (σx + σy)/2 − τxy, and at its end, where it is σy.
     let [middle, end] = [at(0, n).0, at(0, 0).0].map(|node| {
         let probe = &Probe::at(&system, &[node])[0];
-        let mut values = vec![0.0; probe.names().len()];
-        probe.values(&system, &state.q, &mut values);
-        let of = |name: &str| values[probe.names().iter().position(|n| *n == name).unwrap()];
+        let mut values = vec![0.0; probe.columns().len()];
+        probe.values(&system, state.point(), &[], &mut values);
+        let of = |name: &str| {
+            values[probe
+                .columns()
+                .iter()
+                .position(|c| c.field == name)
+                .unwrap()]
+        };
         [of("stress_xx"), of("stress_yy"), of("stress_xy")]
     });
     let hoop = 0.5 * (middle[0] + middle[1]) - middle[2];

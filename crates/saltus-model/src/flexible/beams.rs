@@ -294,10 +294,16 @@ impl Work<'_, '_> {
             } else {
                 elements
             };
-            let elements: Vec<LinearBeam> = elements
+            let mut elements: Vec<LinearBeam> = elements
                 .into_iter()
                 .map(|e| e.with_mass(mass).with_damping(damping))
                 .collect();
+            if axis.arc {
+                for (element, ends) in elements.iter_mut().zip(axis.stations.windows(2)) {
+                    let tangents = [&ends[0], &ends[1]].map(|s| [s.tangent[0], s.tangent[1]]);
+                    *element = element.with_tangents(tangents);
+                }
+            }
             let added = self.builder.elements(&beam.name, elements, &pairs);
             return self.accept(at, added);
         }
@@ -305,7 +311,7 @@ impl Work<'_, '_> {
         let elements: Result<Vec<PlaneBeam>, _> = ends
             .iter()
             .map(|reference| {
-                if axis.arc {
+                if axis.arc && fresh {
                     PlaneBeam::stress_free(section, reference)
                 } else if shared {
                     PlaneBeam::straight(section, distance(&reference[..2], &reference[3..5]))

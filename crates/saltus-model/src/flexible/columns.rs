@@ -3,9 +3,10 @@
 use super::Flexible;
 use super::guides::held_by;
 use crate::build::path;
+use crate::expression::parse_columns;
 use crate::findings::Findings;
-use saltus_document::document::Document;
 use saltus_document::document::parts::Words;
+use saltus_document::document::{Document, Quantity};
 use saltus_mechanics::flexible::NodeId;
 use saltus_system::{ContactId, Contacts};
 
@@ -81,10 +82,41 @@ pub(crate) fn fields(
     document: &Document,
     findings: &mut Findings<'_>,
 ) -> Vec<NodeId> {
-    match &document.output.fields {
+    let mut nodes = match &document.output.fields {
         Some(words) => chosen(flexible, words, "fields", findings),
         None => Vec::new(),
+    };
+    nodes.extend(used_fields(flexible, document));
+    sorted(nodes)
+}
+
+/// The nodes whose stresses and section forces are in quantities or the condition that ends the run.
+fn used_fields(flexible: &Flexible, document: &Document) -> Vec<NodeId> {
+    let groups = flexible.assembly.groups();
+    let is_field = |word: &str| groups.iter().any(|g| g.field_names().contains(&word));
+    let formulas = document.output.quantities.values().filter_map(|q| match q {
+        Quantity::Formula(text) => Some(text),
+        Quantity::Number(_) => None,
+    });
+    let mut nodes = Vec::new();
+    for text in formulas.chain(&document.simulation.stop) {
+        let Ok(ast) = parse_columns(text) else {
+            continue; // which is reported where it is read
+        };
+        for name in ast.names() {
+            let Some((field, place)) = name.split_once('.') else {
+                continue;
+            };
+            let node = place.splitn(3, '.').take(2).collect::<Vec<_>>().join(".");
+            if is_field(field)
+                && let Ok(found) = flexible.nodes.find(&node)
+                && let [node] = found[..]
+            {
+                nodes.push(node);
+            }
+        }
     }
+    nodes
 }
 
 /// The supports of the document: the name of each, its nodes, and the velocity components that are held there.

@@ -62,7 +62,11 @@ impl Work<'_, '_> {
                 };
                 let rod = self.accept(at, Rod::new(ea, rho_a, piece))?;
                 let rod = rod.with_mass(mass).with_damping(damping);
-                self.builder.elements(&bar.name, vec![rod], &pairs)
+                let added = self.builder.elements(&bar.name, vec![rod], &pairs);
+                if backwards {
+                    self.builder.is_backwards();
+                }
+                added
             }
             NodeKind::Plane => links!(Plane),
             NodeKind::PlaneFrame => links!(PlaneFrame),

@@ -11,7 +11,9 @@ use saltus_document::document::parts::{Load, Numbers};
 use saltus_document::tree::Path;
 use saltus_mechanics::flexible::loads::face_shares;
 use saltus_mechanics::flexible::pressure::weighted_normals;
-use saltus_mechanics::flexible::{LoadKind, NodeId, NodeKind, PressedFace, Pressure};
+use saltus_mechanics::flexible::{
+    LineLoad, LineShare, LoadKind, NodeId, NodeKind, PressedFace, Pressure,
+};
 use std::collections::BTreeMap;
 
 impl Work<'_, '_> {
@@ -152,8 +154,8 @@ impl Work<'_, '_> {
     fn pressure(&mut self, load: &Load, pressure: &Quantity, at: &Path) -> Option<()> {
         let place = at.key("pressure");
         let mut following = Vec::new();
-        // Force of the pressure 1 on each node; in the plane the third is a moment.
-        let mut shares: BTreeMap<NodeId, [f64; 3]> = BTreeMap::new();
+        // Force of the pressure 1 on each node of a line or of a solid; in the plane the third is a moment.
+        let mut shares: BTreeMap<(NodeId, bool), [f64; 3]> = BTreeMap::new();
         for (word, inside) in load.at.places(&at.key("at")) {
             let mut faces = self.pressed(word, &inside)?;
             faces.retain(|face| self.acts("pressure", (at, word), &face.corners));
@@ -171,27 +173,37 @@ impl Work<'_, '_> {
                 following.extend(faces);
                 continue;
             }
-            let cubic = self.nodes.is_of_line(word) && linear;
+            let line = self.nodes.is_of_line(word);
+            let mut along = Vec::new();
             for face in faces {
                 let corners: Vec<[f64; 3]> = face.corners.iter().map(|&n| self.point(n)).collect();
-                for (node, normal) in face.corners.iter().zip(weighted_normals(&corners)) {
-                    let share = shares.entry(*node).or_default();
-                    for (share, n) in share.iter_mut().zip(normal) {
-                        *share -= face.thickness * n;
-                    }
-                }
-                if cubic {
+                let mut forces =
+                    weighted_normals(&corners).map(|normal| normal.map(|n| -face.thickness * n));
+                if line && linear {
                     let moment = distance(&corners[0], &corners[1]).powi(2) / 12.0;
-                    shares.entry(face.corners[0]).or_default()[2] += moment;
-                    shares.entry(face.corners[1]).or_default()[2] -= moment;
+                    forces[0][2] += moment;
+                    forces[1][2] -= moment;
+                }
+                for (node, force) in face.corners.iter().zip(forces) {
+                    let share = shares.entry((*node, line)).or_default();
+                    *share = std::array::from_fn(|c| share[c] + force[c]);
+                }
+                if let ([a, b], true) = (&face.corners[..], line) {
+                    along.push(LineShare {
+                        nodes: [*a, *b],
+                        force: [forces[0], forces[1]],
+                    });
                 }
             }
+            let formula = build::formula(pressure, &place);
+            self.line_load(word, along, formula)?;
         }
         let formula = build::formula(pressure, &place);
-        for (node, share) in shares {
+        for ((node, line), share) in shares {
             for (c, weight) in share.into_iter().enumerate() {
                 if weight != 0.0 {
-                    self.push_terms(node, LoadKind::Component(c), &[(weight, formula.clone())])?;
+                    let terms = [(weight, formula.clone())];
+                    self.push_terms(node, LoadKind::Component(c), &terms, line)?;
                 }
             }
         }
@@ -259,32 +271,74 @@ impl Work<'_, '_> {
                     return None;
                 }
             };
-            let mut shares = vec![0.0; nodes.len()];
-            // Moments about z by the components of the force.
-            let mut moments = vec![[0.0; 2]; nodes.len()];
+            let dimension = self.builder.kind(nodes[0]).dimension();
+            if force.len() != dimension {
+                self.wrong_count(&place, force.len(), &dimension.to_string());
+                return None;
+            }
+            // What a force of the size 1 in each direction does to the elements, and to the nodes.
+            let mut along = vec![Vec::new(); dimension];
+            let mut shares = vec![[[0.0; 3]; 3]; nodes.len()];
             for (k, ends) in nodes.windows(2).enumerate() {
                 if !self.acts("line force", (at, word), ends) {
                     continue;
                 }
                 let (a, b) = (self.point(ends[0]), self.point(ends[1]));
                 let length = distance(&a, &b);
-                for (i, sign) in [(k, 1.0), (k + 1, -1.0)] {
-                    shares[i] += 0.5 * length;
-                    // q L²/12 with q across the element and L (a − b) its direction.
-                    moments[i][0] -= sign * (b[1] - a[1]) * length / 12.0;
-                    moments[i][1] += sign * (b[0] - a[0]) * length / 12.0;
+                for (c, along) in along.iter_mut().enumerate() {
+                    let mut both = [[0.0; 3]; 2];
+                    for (end, sign) in both.iter_mut().zip([1.0, -1.0]) {
+                        end[c] = 0.5 * length;
+                        // q L²/12 with q across the element and L (a − b) its direction.
+                        if cubic && c == 0 {
+                            end[2] = -sign * (b[1] - a[1]) * length / 12.0;
+                        } else if cubic {
+                            end[2] = sign * (b[0] - a[0]) * length / 12.0;
+                        }
+                    }
+                    for (node, own) in [k, k + 1].into_iter().zip(&both) {
+                        for (sum, x) in shares[node][c].iter_mut().zip(own) {
+                            *sum += x;
+                        }
+                    }
+                    along.push(LineShare {
+                        nodes: [ends[0], ends[1]],
+                        force: both,
+                    });
                 }
             }
-            for (i, &node) in nodes.iter().enumerate() {
-                self.push_vector(node, shares[i], force, &place)?;
-                if cubic {
-                    let terms: Vec<_> = (0..2)
-                        .map(|c| (moments[i][c], build::formula(&force[c], &place.index(c))))
+            let formulas = force.iter().enumerate();
+            let formulas: Vec<Formula> = formulas
+                .map(|(c, quantity)| build::formula(quantity, &place.index(c)))
+                .collect();
+            for (&node, shares) in nodes.iter().zip(&shares) {
+                for component in 0..3 {
+                    let terms: Vec<(f64, Formula)> = (formulas.iter().zip(shares))
+                        .map(|(formula, share)| (share[component], formula.clone()))
                         .filter(|(weight, _)| *weight != 0.0)
                         .collect();
-                    self.push_terms(node, LoadKind::Component(2), &terms)?;
+                    if !terms.is_empty() {
+                        self.push_terms(node, LoadKind::Component(component), &terms, true)?;
+                    }
                 }
             }
+            for (along, formula) in along.into_iter().zip(formulas) {
+                self.line_load(word, along, formula)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Tells the elements of the part `word` of a load along them.
+    fn line_load(&mut self, word: &str, shares: Vec<LineShare>, formula: Formula) -> Option<()> {
+        let amplitude = self.signal(&[(1.0, formula)], LOAD)?;
+        let is_none = amplitude.is_constant() && amplitude.value(0.0) == 0.0;
+        if !shares.is_empty() && !is_none {
+            self.builder.line_load(LineLoad {
+                part: word.to_owned(),
+                amplitude,
+                shares,
+            });
         }
         Some(())
     }
@@ -312,7 +366,7 @@ impl Work<'_, '_> {
         }
         for (c, quantity) in force.iter().enumerate() {
             let formula = build::formula(quantity, &at.index(c));
-            self.push_terms(node, LoadKind::Component(c), &[(weight, formula)])?;
+            self.push_terms(node, LoadKind::Component(c), &[(weight, formula)], false)?;
         }
         Some(())
     }
@@ -331,20 +385,31 @@ impl Work<'_, '_> {
             ));
             self.held_load = Some(name);
         }
-        self.push_terms(node, kind, &[(1.0, build::formula(quantity, at))])
+        self.push_terms(node, kind, &[(1.0, build::formula(quantity, at))], false)
     }
 
-    /// Adds a sum of weighted formulas unless it is zero at all times.
-    fn push_terms(&mut self, node: NodeId, kind: LoadKind, terms: &[(f64, Formula)]) -> Option<()> {
+    /// Adds a sum of weighted formulas unless it is zero at all times; `shared` ones belong to loads along elements.
+    fn push_terms(
+        &mut self,
+        node: NodeId,
+        kind: LoadKind,
+        terms: &[(f64, Formula)],
+        shared: bool,
+    ) -> Option<()> {
         let amplitude = self.signal(terms, LOAD)?;
         if amplitude.is_constant() && amplitude.value(0.0) == 0.0 {
             return Some(());
         }
-        self.builder.load(saltus_mechanics::flexible::Load {
+        let load = saltus_mechanics::flexible::Load {
             node,
             kind,
             amplitude,
-        });
+        };
+        if shared {
+            self.builder.load_share(load);
+        } else {
+            self.builder.load(load);
+        }
         Some(())
     }
 }

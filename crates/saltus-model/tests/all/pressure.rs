@@ -152,9 +152,15 @@ fn a_pressure_all_around_a_large_strain_makes_the_true_stress() {
         let (state, _) = rest(&system);
         let corner = node(&system, "block.1");
         let probe = &Probe::at(&system, &[corner])[0];
-        let mut values = vec![0.0; probe.names().len()];
-        probe.values(&system, &state.q, &mut values);
-        let of = |name: &str| values[probe.names().iter().position(|n| *n == name).unwrap()];
+        let mut values = vec![0.0; probe.columns().len()];
+        probe.values(&system, state.point(), &[], &mut values);
+        let of = |name: &str| {
+            values[probe
+                .columns()
+                .iter()
+                .position(|c| c.field == name)
+                .unwrap()]
+        };
         assert!(
             (of("stress_xx") + 4e5).abs() < 1e-3,
             "{cells}: {}",

@@ -44,9 +44,11 @@ impl StopWhen {
 }
 
 impl Observer for StopWhen {
-    fn begin(&mut self, info: &RunInfo<'_>, _: &Frame<'_>) -> Result<(), ObserverError> {
+    fn begin(&mut self, info: &RunInfo<'_>, first: &Frame<'_>) -> Result<(), ObserverError> {
         self.layout = Layout::new(info, &self.selection)?.0;
         self.row = vec![0.0; self.layout.width()];
+        // Rates over the first step begin here.
+        self.layout.fill(first, &mut self.row);
         self.holds = false;
         Ok(())
     }

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 const BLOCK: usize = 1 << 23;
 /// Rows of a block at least: a column is not read back in smaller pieces.
 const FEWEST_ROWS: usize = 64;
+/// Ending of the scratch file.
+pub(crate) const SPOOL: &str = "spool";
 /// Rows of a block at most.
 const MOST_ROWS: usize = 1 << 16;
 
@@ -193,7 +195,7 @@ impl RowSink for SpooledWriter {
         let scratch = self
             .targets
             .first()
-            .map(|(_, path)| beside(path, "spool"))
+            .map(|(_, path)| beside(path, SPOOL))
             .unwrap_or_default();
         self.spool = Some(Spool::new(scratch, header.columns.len()));
         self.header = header.clone();

@@ -6,15 +6,16 @@
 //! * at points: `displacement` from the stress-free shape \[m\], `velocity` \[m/s\], `angle` \[rad\] of nodes in
 //!   the plane, `axis1`, `axis2`, `axis3` of the triads in space, `contact_impulse` over the step \[N·s\];
 //! * in cells: `group`, the number of the part, and the resultants or stresses of the elements; these on request also
-//!   at points, as means of the elements around each.
+//!   at points, where they have one value there: not at the joint of members with different section forces.
 //!
 //! What a node or an element does not have is not a number.
 
+use crate::acceleration::MeanAcceleration;
 use crate::output::{OutputError, write_whole};
 use saltus_integrators::Frame;
 use saltus_mechanics::flexible::{Assembly, Cell, NodeId, NodeKind, Probe};
 use saltus_mechanics::rotation;
-use saltus_system::{ContactId, State};
+use saltus_system::{ContactId, Point, State};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::fs;
@@ -42,6 +43,7 @@ pub(super) struct VtkWriter {
     written: Vec<(f64, String)>,
     /// The last frame, where it is not written.
     pending: Option<Snapshot>,
+    acceleration: MeanAcceleration,
 }
 
 /// What is drawn of a frame.
@@ -53,6 +55,9 @@ pub(super) struct Snapshot {
     q: Vec<f64>,
     #[serde(with = "crate::exact::list")]
     v: Vec<f64>,
+    /// Mean accelerations over the step, where section forces need them.
+    #[serde(with = "crate::exact::list")]
+    acceleration: Vec<f64>,
     /// Contacts and their impulses.
     #[serde(with = "crate::exact::ids")]
     contacts: Vec<ContactId>,
@@ -77,6 +82,7 @@ pub fn write_shapes(
             t: state.t,
             q: state.q.clone(),
             v: state.v.clone(),
+            acceleration: Vec::new(),
             contacts: Vec::new(),
             impulses: Vec::new(),
         })?;
@@ -110,6 +116,7 @@ impl VtkWriter {
             fields,
             written: Vec::new(),
             pending: None,
+            acceleration: MeanAcceleration::default(),
         }
     }
 
@@ -154,6 +161,13 @@ impl VtkWriter {
         self.pending.as_ref()
     }
 
+    /// Looks at the state that a run goes on from: rates over a step begin there.
+    pub fn see(&mut self, state: &State) {
+        if !self.probes.is_empty() {
+            self.acceleration.update(state);
+        }
+    }
+
     /// Takes a frame; it is written where its step is a multiple of `every` or a contact closed in it.
     pub fn take(&mut self, frame: &Frame<'_>, impact: bool) -> Result<(), OutputError> {
         let mut snapshot = self.pending.take().unwrap_or_default();
@@ -161,6 +175,9 @@ impl VtkWriter {
         snapshot.t = frame.state.t;
         snapshot.q.clone_from(&frame.state.q);
         snapshot.v.clone_from(&frame.state.v);
+        self.see(frame.state);
+        let acceleration = self.acceleration.values();
+        acceleration.clone_into(&mut snapshot.acceleration);
         let reactions = &frame.reactions;
         snapshot.contacts.clone_from(&reactions.contacts.id);
         snapshot.impulses.clear();
@@ -229,7 +246,7 @@ impl VtkWriter {
         reals(&mut text, "contact_impulse", 1, &points.impulse);
         let cells = self.cell_data(snapshot, elements);
         if !self.probes.is_empty() {
-            for (name, values) in self.fields.iter().zip(&self.at_nodes(&snapshot.q)) {
+            for (name, values) in self.fields.iter().zip(&self.at_nodes(snapshot)) {
                 reals(&mut text, name, 1, values);
             }
         }
@@ -269,17 +286,24 @@ impl VtkWriter {
         }
     }
 
-    /// Each field at every node, not a number where nothing around it has that.
-    fn at_nodes(&self, q: &[f64]) -> Vec<Vec<f64>> {
+    /// Each field at every node, not a number where nothing around it has that, or sections differ.
+    fn at_nodes(&self, snapshot: &Snapshot) -> Vec<Vec<f64>> {
+        let at = Point {
+            t: snapshot.t,
+            q: &snapshot.q,
+            v: &snapshot.v,
+        };
         let mut columns = vec![vec![f64::NAN; self.probes.len()]; self.fields.len()];
         let mut values = Vec::new();
         for (n, probe) in self.probes.iter().enumerate() {
             values.clear();
-            values.resize(probe.names().len(), 0.0);
-            probe.values(&self.assembly, q, &mut values);
-            for (name, value) in probe.names().iter().zip(&values) {
-                if let Some(column) = self.fields.iter().position(|field| field == name) {
-                    columns[column][n] = *value;
+            values.resize(probe.columns().len(), 0.0);
+            probe.values(&self.assembly, at, &snapshot.acceleration, &mut values);
+            for (name, column) in self.fields.iter().zip(&mut columns) {
+                let of_field = probe.columns().iter().zip(&values);
+                let mut of_field = of_field.filter(|(own, _)| own.field == *name);
+                if let (Some((_, value)), None) = (of_field.next(), of_field.next()) {
+                    column[n] = *value;
                 }
             }
         }

@@ -6,6 +6,7 @@ use crate::output::checkpoints::{CHECKPOINT, Keeper, Row, Shape};
 use crate::output::directory::result_files;
 use crate::output::events::{EVENTS, EventWriter};
 use crate::output::files::{PARTIAL, beside, remove};
+use crate::output::spool::SPOOL;
 use crate::output::summary::{not_written, running};
 use crate::output::vtk::{self, VtkWriter};
 use crate::output::{
@@ -197,6 +198,7 @@ impl ResultWriter {
         for file in result_files(&self.path).filter(|file| !kept(file)) {
             remove(&file)?;
             remove(&beside(&file, PARTIAL))?;
+            remove(&beside(&file, SPOOL))?;
         }
         if goes_on {
             return Ok(());
@@ -245,6 +247,7 @@ impl ResultWriter {
         self.events.go_on(info, saved.events)?;
         if let Some(drawing) = &mut self.drawing {
             drawing.go_on(saved.steps, saved.frame.clone())?;
+            drawing.see(first.state);
         }
         if let (Some(report), Some(saved)) = (&mut self.report, saved.report.clone()) {
             report.begin(info, first, &header.columns, self.rows.last_row());
