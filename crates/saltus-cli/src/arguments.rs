@@ -77,7 +77,7 @@ Examples:
   saltus sweep model.toml --set parameters.k=1:10:20 --collect energy.final --collect max.q.y --out k
 
 The result is a directory with runs.csv, a row per run: its number, the values of what varies, how it ended (end-reached,
-step-failed or refused), what is collected, and the reason where it did not reach its end. A sweep that was stopped goes on
+condition, step-failed or refused), what is collected, and the reason where it did not reach its end. A sweep that was stopped goes on
 by the same command. The table is the same for any number of jobs.";
 
 /// The commands.

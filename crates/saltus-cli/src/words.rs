@@ -138,7 +138,13 @@ pub fn redundant(most: u32) -> String {
 fn impacts(outcome: &Outcome) -> String {
     let events = &outcome.events;
     let (Some(first), Some(last)) = (events.first_impact, events.last_impact) else {
-        return "no impacts".to_owned();
+        return match events.closings {
+            0 => "no impacts".to_owned(),
+            n => format!(
+                "no impacts, {} without one",
+                count(n, "closing", "closings")
+            ),
+        };
     };
     let mut text = count(events.impacts, "impact", "impacts");
     if first == last {

@@ -10,6 +10,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             distance <= allowance(name, candidate)
                 || begins(&folded, candidate)
                 || abbreviates(&folded, &fold(candidate))
+                || reorders(&folded, &fold(candidate))
+                || is_word(&folded, &fold(candidate))
         })
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)
@@ -65,6 +67,21 @@ fn abbreviates(folded: &str, candidate: &str) -> bool {
         && folded.chars().all(|c| rest.any(|other| other == c))
 }
 
+/// Letters in another order: tetha.
+fn reorders(folded: &str, candidate: &str) -> bool {
+    let sorted = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    folded.chars().count() >= 4 && sorted(folded) == sorted(candidate)
+}
+
+/// A word of a name of several: newmark.
+fn is_word(folded: &str, candidate: &str) -> bool {
+    folded.chars().count() >= 4 && candidate.split('_').any(|word| word == folded)
+}
+
 /// A third of the letters may be wrong; one letter is never enough to go by.
 fn allowance(name: &str, candidate: &str) -> usize {
     let length = name.chars().count().max(candidate.chars().count());
@@ -89,5 +106,10 @@ mod tests {
         assert_eq!(nearest("z", ["x", "y"]), None);
         assert_eq!(nearest("h5", ["csv", "hdf5"]), Some("hdf5"));
         assert_eq!(nearest("q5", ["q1", "q2", "hdf5"]), Some("q1"));
+        assert_eq!(nearest("tetha", ["phi", "theta"]), Some("theta"));
+        assert_eq!(
+            nearest("newmark", ["moreau-jean", "nonsmooth-newmark"]),
+            Some("nonsmooth-newmark")
+        );
     }
 }

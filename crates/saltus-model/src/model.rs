@@ -428,6 +428,10 @@ fn one_of_two(document: &Document, findings: &mut Findings<'_>) -> Option<Kind> 
 /// The scheme with its options, checked by itself.
 fn scheme(document: &Document, findings: &mut Findings<'_>) -> Option<Scheme> {
     let scheme = document.simulation.scheme.scheme()?;
+    // What was put in the place of a wrong value is not to be judged.
+    if findings.mended_inside(&build::path(["simulation", "scheme"])) {
+        return None;
+    }
     match scheme.validate() {
         Ok(()) => Some(scheme),
         Err(error) => {

@@ -9,6 +9,9 @@ use std::collections::{HashMap, HashSet};
 /// Nodes closer than this share of the model are at one place.
 const CLOSE: f64 = 1e-9;
 
+/// Nodes closer than this share of their elements are meant to be.
+const NEARLY: f64 = 1e-4;
+
 /// The shape of an assembly, and which nodes constraints connect.
 pub struct Shape<'a> {
     model: &'a Model,
@@ -149,34 +152,64 @@ impl<'a> Shape<'a> {
 
     /// Nodes at one place that are neither the same nor tied.
     pub fn coincident_nodes(&self) -> Option<String> {
-        let near = (CLOSE * self.size).max(f64::MIN_POSITIVE);
+        let same = (CLOSE * self.size).max(f64::MIN_POSITIVE);
+        let reach = self.reach(same);
+        let most = reach.iter().copied().fold(same, f64::max);
         let owners = self.owners();
         let apart = |a: usize, b: usize| match (&owners[a], &owners[b]) {
             (Some(one), Some(other)) => one != other && self.in_contact(one, other),
             _ => true,
         };
-        let grid = Grid::new(&self.places, near * 10.0);
-        let (mut count, mut first) = (0, None);
+        let grid = Grid::new(&self.places, most * 10.0);
+        let (mut count, mut first, mut apart_by) = (0, None, 0.0_f64);
         for (n, place) in self.places.iter().enumerate() {
             for other in grid.around(place) {
-                let near = other < n && distance(place, &self.places[other]) <= near;
+                let length = distance(place, &self.places[other]);
+                let near = other < n && length <= reach[n].min(reach[other]);
                 if near && !self.tied.contains(&(other, n)) && !apart(other, n) {
                     count += 1;
                     first.get_or_insert((other, n));
+                    apart_by = apart_by.max(length);
                 }
             }
         }
         let (a, b) = first?;
+        let place = if apart_by <= same {
+            "at one place".to_owned()
+        } else {
+            format!("at one place, or within {apart_by:.1e} m,")
+        };
         let pairs = if count == 1 {
             "pair of nodes is"
         } else {
             "pairs of nodes are"
         };
         Some(format!(
-            "{count} {pairs} at one place and not connected, the first {} and {}: merge them, or connect them by [[tie]] or by joining the parts",
+            "{count} {pairs} {place} and not connected, the first {} and {}: merge them, or connect them by [[tie]] or by joining the parts",
             self.name(a),
             self.name(b)
         ))
+    }
+
+    /// How near to each node others are at its place, at least `least`: a share of its shortest edge.
+    fn reach(&self, least: f64) -> Vec<f64> {
+        let mut shortest = vec![f64::INFINITY; self.places.len()];
+        for group in self.bodies() {
+            for e in 0..group.len() {
+                let corners: Vec<usize> = group.nodes(e).map(NodeId::index).collect();
+                for &(a, b) in sides(group.cell()) {
+                    let (a, b) = (corners[a], corners[b]);
+                    let length = distance(&self.places[a], &self.places[b]);
+                    shortest[a] = shortest[a].min(length);
+                    shortest[b] = shortest[b].min(length);
+                }
+            }
+        }
+        let reach = |edge: f64| if edge.is_finite() { NEARLY * edge } else { 0.0 };
+        shortest
+            .into_iter()
+            .map(|edge| reach(edge).max(least))
+            .collect()
     }
 
     /// Nodes on an edge of an element of the same part that is not theirs.

@@ -31,7 +31,7 @@ pub struct Collection {
 /// How a run ended, and its numbers.
 #[derive(Debug, Clone)]
 pub struct Collected {
-    /// `end-reached`, `step-failed`, `refused` or `interrupted`.
+    /// `end-reached`, `condition`, `step-failed`, `refused` or `interrupted`.
     pub stop: &'static str,
     pub values: Vec<Option<Number>>,
     pub error: String,
@@ -152,6 +152,9 @@ impl Collection {
             .run(&mut observers);
         let (stop, error) = match result {
             Ok(run) if run.outcome.stop == Stop::Interrupted => ("interrupted", String::new()),
+            Ok(run) if matches!(run.outcome.stop, Stop::Condition { .. }) => {
+                ("condition", String::new())
+            }
             Ok(_) => ("end-reached", String::new()),
             Err(error @ RunError::Step { .. }) => ("step-failed", error.to_string()),
             Err(error) => return self.refused(error.to_string()),

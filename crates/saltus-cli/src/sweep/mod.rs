@@ -283,7 +283,12 @@ fn conclude(sweep: &mut Sweep, quiet: bool) -> Result<(), String> {
     }
     let runs = |n: usize| count(n as u64, "run", "runs");
     let counts = table.stops()?;
-    let words = ["to the end", "with a step that failed", "refused"];
+    let words = [
+        "to the end",
+        "with a step that failed",
+        "refused",
+        "to the condition",
+    ];
     let parts: Vec<String> = counts
         .iter()
         .zip(words)

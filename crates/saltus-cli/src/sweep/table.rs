@@ -13,7 +13,7 @@ const RUNS: &str = "runs.csv";
 const DESCRIPTION: &str = "sweep.json";
 
 /// The words of the column `stop`, by the number that stands for each in formats of numbers.
-pub const STOPS: [&str; 3] = ["end-reached", "step-failed", "refused"];
+pub const STOPS: [&str; 4] = ["end-reached", "step-failed", "refused", "condition"];
 
 /// A table that grows.
 pub struct Table {
@@ -115,8 +115,8 @@ impl Table {
     }
 
     /// How many runs ended in each way, in the order of [`STOPS`].
-    pub fn stops(&self) -> Result<[usize; 3], String> {
-        let mut counts = [0; 3];
+    pub fn stops(&self) -> Result<[usize; STOPS.len()], String> {
+        let mut counts = [0; STOPS.len()];
         self.each(|header, record| {
             let stop = header.iter().position(|name| name == "stop");
             let word = stop.and_then(|at| record.get(at));

@@ -40,8 +40,9 @@ fn close(what: &str, found: f64, exact: f64, scale: f64, tolerance: f64) {
     );
 }
 
-/// Positions are totals: a stretch of round-off, 1e-16 m, is a force of 1e-7 N in this steel.
-const THEORIES: [(&str, f64); 2] = [("euler-bernoulli", 1e-7), ("exact", 1e-6)];
+/// Positions are totals: a stretch of round-off, 1e-16 m, is a force of 1e-7 N in this steel. The exact beam balances in its bent
+/// shape, whose sections turn by up to 2e-5.
+const THEORIES: [(&str, f64); 2] = [("euler-bernoulli", 1e-7), ("exact", 1e-5)];
 
 #[test]
 fn a_cantilever_bears_its_load_at_every_node() {

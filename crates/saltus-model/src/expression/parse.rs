@@ -13,7 +13,7 @@
 //! neither long nor deep formulas cost stack.
 
 use super::Complaint;
-use super::token::{Placed, Token, tokenize};
+use super::token::{self, Placed, Token, tokenize};
 use super::units;
 use std::ops::Range;
 
@@ -158,10 +158,9 @@ fn read(text: &str, columns: bool) -> Result<Ast, Complaint> {
             "a `,` separates arguments of a function, and there is none",
         )
         .help("decimals are written with a point")),
-        Token::Less | Token::LessEqual | Token::Greater | Token::GreaterEqual => Err(
-            Complaint::new(parser.span(), "comparisons cannot be chained")
-                .help("nest `if(condition, a, b)` to combine conditions"),
-        ),
+        Token::Less | Token::LessEqual | Token::Greater | Token::GreaterEqual => {
+            Err(Complaint::new(parser.span(), "comparisons cannot be chained").help(token::BOTH))
+        }
         _ => Err(parser.missing_operator(0..parser.span().start)),
     }
 }
@@ -346,8 +345,7 @@ impl Parser<'_> {
                     .help("add the `)` it needs"))
             }
             Token::Less | Token::LessEqual | Token::Greater | Token::GreaterEqual => {
-                Err(Complaint::new(self.span(), "comparisons cannot be chained")
-                    .help("nest `if(condition, a, b)` to combine conditions"))
+                Err(Complaint::new(self.span(), "comparisons cannot be chained").help(token::BOTH))
             }
             _ => Err(self.missing_operator(open.start..self.span().start)),
         }
@@ -359,6 +357,10 @@ impl Parser<'_> {
             self.text[before.clone()].trim_end(),
             &self.text[self.span()],
         );
+        if let Some(help) = token::combination(right) {
+            let message = format!("conditions cannot be combined by `{right}`");
+            return Complaint::new(self.span(), message).help(help);
+        }
         let span = before.start..self.span().end;
         let more = if self.peek() == Token::Open {
             "…)"

@@ -1,25 +1,18 @@
 //! The nearest known word to an unknown one.
 
-/// The candidate closest to `word`, if one is close enough to be a likely slip.
+use saltus_document::suggest;
+
+/// The candidate closest to `word`, if one is close enough to be a likely slip; the same in any order of the candidates.
 pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let limit = (word.chars().count() / 3).max(1);
-    candidates
-        .into_iter()
-        .map(|candidate| (distance(word, candidate), candidate))
-        .filter(|&(distance, candidate)| distance <= limit && distance < candidate.chars().count())
-        .min()
-        .map(|(_, candidate)| candidate)
-}
-
-/// Slips of the finger, where upper and lower case are the same letter.
-fn distance(a: &str, b: &str) -> usize {
-    if a == b {
-        return 0;
-    }
-    strsim::damerau_levenshtein(&a.to_lowercase(), &b.to_lowercase())
+    // Symbols of one letter are many: one is not meant by another word.
+    let may_be =
+        |candidate: &&str| candidate.chars().count() > 1 || candidate.eq_ignore_ascii_case(word);
+    let mut candidates: Vec<&str> = candidates.into_iter().filter(may_be).collect();
+    candidates.sort_unstable();
+    suggest::nearest(word, candidates)
 }
 
 #[cfg(test)]
@@ -32,9 +25,11 @@ mod tests {
         assert_eq!(nearest("thta", known), Some("theta"));
         assert_eq!(nearest("htheta", known), Some("theta"));
         assert_eq!(nearest("Theta", known), Some("theta"));
+        assert_eq!(nearest("tetha", known), Some("theta"));
         assert_eq!(nearest("l", known), Some("L"));
         assert_eq!(nearest("ph", known), Some("phi"));
         assert_eq!(nearest("stiffness", known), None);
         assert_eq!(nearest("x", known), None);
+        assert_eq!(nearest("mm", known), None);
     }
 }

@@ -46,13 +46,27 @@ fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// All tokens of `text`, the last of which is [`Token::End`]; with `columns`, names may have points: `gap.floor`.
+/// All tokens of `text`, the last of which is [`Token::End`]; with `columns`, names may have points, `gap.floor`, and whatever else
+/// between quotes, `'gap.wall-1'`.
 pub(crate) fn tokenize(text: &str, columns: bool) -> Result<Vec<Placed>, Complaint> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         if c.is_whitespace() {
             at += c.len_utf8();
+            continue;
+        }
+        if columns && c == '\'' {
+            let inside = at + 1;
+            let Some(length) = text[inside..].find('\'').filter(|length| *length > 0) else {
+                let complaint = Complaint::new(at..inside, "no name stands between quotes here");
+                return Err(complaint.help("a column is written `'impulse.wall-1'`"));
+            };
+            tokens.push(Placed {
+                token: Token::Name,
+                span: inside..inside + length,
+            });
+            at = inside + length + 1;
             continue;
         }
         let (token, length) = next(text, at, c, columns)?;
@@ -175,12 +189,28 @@ fn name(text: &str, at: usize) -> Result<(Token, usize), Complaint> {
     }
 }
 
+/// How conditions are combined.
+pub(super) const BOTH: &str =
+    "where both `a < b` and `c < d` are to hold, write `if(a < b, if(c < d, 1, 0), 0) > 0`";
+const EITHER: &str =
+    "where `a < b` or `c < d` is to hold, write `if(a < b, 1, if(c < d, 1, 0)) > 0`";
+
+/// What is to be written in the place of a word that combines conditions in other languages.
+pub(super) fn combination(word: &str) -> Option<&'static str> {
+    match word.to_ascii_lowercase().as_str() {
+        "and" => Some(BOTH),
+        "or" => Some(EITHER),
+        _ => None,
+    }
+}
+
 fn unexpected(at: usize, c: char, rest: &str) -> Complaint {
     let help = match c {
-        '=' | '!' => {
-            Some("the comparisons are `<`, `<=`, `>` and `>=`, inside `if(condition, a, b)`")
-        }
-        '&' | '|' => Some("nest `if(condition, a, b)` to combine conditions"),
+        '=' | '!' => Some(
+            "the comparisons are `<`, `<=`, `>` and `>=`; a value between two steps is met by none of them, but passed by one",
+        ),
+        '&' => Some(BOTH),
+        '|' => Some(EITHER),
         '×' | '·' | '⋅' => Some("a product is written `*`"),
         '−' | '–' => Some("the minus sign is `-`"),
         '[' | '{' => Some("only parentheses group"),

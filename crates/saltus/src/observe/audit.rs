@@ -361,6 +361,12 @@ impl Audit {
         let cut = stop == Stop::EndReached && self.range.is_some();
         let last = self.h.filter(|_| !cut);
         let range = last.map_or(self.range, |h| Some(StepRange::with(self.range, h)));
+        let events = self.log.into_events();
+        if events.impacts == 0 {
+            // A contact that closed without an impact is not what adds energy.
+            let energy = &mut self.energy;
+            (energy.impacts_that_gain, energy.impact_gain) = (0, 0.0);
+        }
         Some(Outcome {
             scheme,
             plan,
@@ -385,7 +391,7 @@ impl Audit {
             remedied: self.remedied,
             certificate: self.certificate,
             energy: self.energy,
-            events: self.log.into_events(),
+            events,
             rest: self.rest.rest(),
         })
     }

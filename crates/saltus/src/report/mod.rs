@@ -19,7 +19,7 @@ use crate::observe::Outcome;
 use crate::output::RunCard;
 pub use diagram::Diagram;
 use plot::Plot;
-use saltus_integrators::{EventKind, Frame, RunInfo};
+use saltus_integrators::{EventKind, Frame, RunInfo, Stop};
 use saltus_system::ContactId;
 use serde::{Deserialize, Serialize};
 use series::Curve;
@@ -242,8 +242,9 @@ impl Report {
     }
 
     fn sections(&self, outcome: &Outcome) -> Vec<Section> {
-        let section =
-            |heading, label, quantities: &[Quantity]| self.section(heading, label, quantities);
+        let section = |heading, label, quantities: &[Quantity]| {
+            self.section(heading, label, quantities, outcome)
+        };
         let mut sections = vec![
             section("Quantities", "value", &[Quantity::Derived]),
             section("Positions", "position", &[Quantity::Position]),
@@ -285,7 +286,13 @@ impl Report {
         sections
     }
 
-    fn section(&self, heading: &'static str, label: &str, quantities: &[Quantity]) -> Section {
+    fn section(
+        &self,
+        heading: &'static str,
+        label: &str,
+        quantities: &[Quantity],
+        outcome: &Outcome,
+    ) -> Section {
         let all: Vec<&Trace> = self
             .traces
             .iter()
@@ -307,7 +314,7 @@ impl Report {
             [Quantity::Impulse] if drawn.is_empty() && !full.is_empty() => {
                 notes.push("No constraint carried an impulse.".to_owned());
             }
-            _ => notes.extend(not_drawn(&still)),
+            _ => notes.extend(not_drawn(&still, outcome)),
         }
         let total: usize = self
             .totals
@@ -427,7 +434,7 @@ fn largest(curve: &Curve) -> f64 {
 }
 
 /// Says which curves are not drawn because there is nothing to see.
-fn not_drawn(still: &[&Trace]) -> Vec<String> {
+fn not_drawn(still: &[&Trace], outcome: &Outcome) -> Vec<String> {
     let (zero, noise): (Vec<&Trace>, Vec<&Trace>) =
         still.iter().partition(|t| largest(&t.curve) == 0.0);
     let sentence = |list: &[&Trace], what: &str| {
@@ -442,7 +449,12 @@ fn not_drawn(still: &[&Trace]) -> Vec<String> {
         (!names.is_empty()).then(|| format!("{what}: {}.", names.join(", ")))
     };
     let zero = sentence(&zero, "Zero throughout");
-    let noise = sentence(&noise, "Zero but for round-off");
+    // What diverges dwarfs values that are anything but zero.
+    let word = match outcome.stop {
+        Stop::StepFailed { .. } => "Too small beside the others to be seen",
+        _ => "Zero but for round-off",
+    };
+    let noise = sentence(&noise, word);
     zero.into_iter().chain(noise).collect()
 }
 

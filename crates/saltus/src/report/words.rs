@@ -169,6 +169,13 @@ fn impacts(outcome: &Outcome) -> String {
         return match (events.contacts.is_empty(), outcome.max_active) {
             (true, 0) => String::new(),
             (_, 0) => "No contact closed.".to_owned(),
+            _ if events.closings > 0 => format!(
+                "There was no impact: {} without one.",
+                match events.closings {
+                    1 => "a contact closed once".to_owned(),
+                    n => format!("contacts closed {n} times"),
+                }
+            ),
             _ => "There was no impact: what carries an impulse touched from the start.".to_owned(),
         };
     };
