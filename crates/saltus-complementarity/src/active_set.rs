@@ -5,6 +5,7 @@
 //! their `w` is set to zero, all other `y` vanish (Ben Gharbia & Gilbert, *Math. Program.* 134
 //! (2012) 349–364, who also show that it can cycle; hence the memory).
 
+use crate::enumeration::NOT_SINGULAR;
 use crate::outcome::Status;
 use crate::verdict::size_of_row;
 use saltus_linear::{Dense, Lu, MinimumNorm, RANK_TOLERANCE, dot};
@@ -48,6 +49,8 @@ pub(crate) struct ActiveSet {
     regular: bool,
     /// The ridge of the last block.
     ridge: f64,
+    /// Whether blocks are regular up to the rounding of their pivots.
+    is_sharp: bool,
 }
 
 /// Violations below this multiple of the size of their row are round-off.
@@ -59,6 +62,22 @@ impl ActiveSet {
     /// Sets after which a search among `rows` candidates has usually ended, if it ends well: enough where other methods follow.
     pub(crate) fn usual(rows: usize) -> u32 {
         rows as u32 + 25
+    }
+
+    /// Whether blocks that are too ill-conditioned for the usual rank decision, but regular beyond rounding, are solved as they
+    /// are: the contacts of a heavy body on a light one.
+    pub(crate) fn set_sharp(&mut self, is_sharp: bool) {
+        self.is_sharp = is_sharp;
+    }
+
+    /// Factorises the block; whether it is regular.
+    fn factorise(&mut self) -> bool {
+        let least = if self.is_sharp {
+            NOT_SINGULAR * self.block.rows() as f64
+        } else {
+            RANK_TOLERANCE
+        };
+        self.lu.factorise(&self.block).is_ok() && self.lu.pivot_ratio() > least
     }
 
     /// Newton's method on the candidates `rows` (ascending, the first `e` rows of the problem among
@@ -157,9 +176,7 @@ impl ActiveSet {
     fn block(&mut self, m: &Dense, q: &[f64], set: &[usize], ridge: f64, y: &mut [f64]) -> bool {
         self.extract(m, set, ridge);
         self.ridge = ridge;
-        let regular =
-            self.lu.factorise(&self.block).is_ok() && self.lu.pivot_ratio() > RANK_TOLERANCE;
-        if !regular {
+        if !self.factorise() {
             self.least_norm(m, q, set, ridge, y);
             return false;
         }
@@ -237,7 +254,7 @@ impl ActiveSet {
     /// Whether the block of `set` is regular.
     pub(crate) fn is_regular(&mut self, m: &Dense, set: &[usize]) -> bool {
         self.extract(m, set, 0.0);
-        self.lu.factorise(&self.block).is_ok() && self.lu.pivot_ratio() > RANK_TOLERANCE
+        self.factorise()
     }
 
     /// Rows minus rank of the block of the equalities and the rows with `y > 0`.

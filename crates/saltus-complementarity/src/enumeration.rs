@@ -18,6 +18,8 @@ pub const ENUMERATION_LIMIT: usize = 12;
 const MOST_WORK: f64 = 2e10;
 /// Blocks with a smaller ratio of pivots are too ill-conditioned to read signs from their points.
 const WELL_CONDITIONED: f64 = 1e-6;
+/// Blocks with a larger ratio of pivots, per row, are regular beyond rounding.
+pub(crate) const NOT_SINGULAR: f64 = 16.0 * f64::EPSILON;
 /// A sign that is wrong by more than this, relative to the largest terms, is wrong.
 const CLEAR: f64 = 1e-8;
 /// Two solutions closer than this, relative to their size, are one.
@@ -187,6 +189,13 @@ impl Sets {
         if let Some(z) = self.solution(problem, tolerance, &y) {
             return Trial::Solution(z);
         }
+        if !regular && pivots > NOT_SINGULAR * self.set.len() as f64 {
+            self.solve_with_factors();
+            let y = self.point();
+            if let Some(z) = self.solution(problem, tolerance, &y) {
+                return Trial::Solution(z);
+            }
+        }
         if regular && pivots > WELL_CONDITIONED && self.clearly_wrong(&y) {
             return Trial::Refuted;
         }
@@ -214,16 +223,25 @@ impl Sets {
                 *to = self.m[(i, j)];
             }
         }
-        self.x.clear();
-        self.x.extend(self.set.iter().map(|&i| -self.q[i]));
         let factored = self.lu.factorise(&self.block).is_ok();
         let pivots = if factored { self.lu.pivot_ratio() } else { 0.0 };
         if pivots <= RANK_TOLERANCE && !self.set.is_empty() {
             self.rank.factorise(&self.block);
-            self.rhs.clone_from(&self.x);
+            self.rhs.clear();
+            self.rhs.extend(self.set.iter().map(|&i| -self.q[i]));
+            self.x.clear();
+            self.x.resize(self.set.len(), 0.0);
             self.rank.solve(&mut self.rhs, &mut self.x);
             return (false, pivots);
         }
+        self.solve_with_factors();
+        (true, pivots)
+    }
+
+    /// `x = −M_SS⁻¹ q_S` with the factors of the block.
+    fn solve_with_factors(&mut self) {
+        self.x.clear();
+        self.x.extend(self.set.iter().map(|&i| -self.q[i]));
         self.lu.solve(&mut self.x);
         // Two steps of iterative refinement: every row shall hold by its own terms.
         for _ in 0..2 {
@@ -236,7 +254,6 @@ impl Sets {
                 *x += d;
             }
         }
-        (true, pivots)
     }
 
     fn point(&self) -> Vec<f64> {

@@ -242,8 +242,12 @@ impl MlcpSolver {
         limit: u32,
         tolerance: Tolerance,
     ) -> (u32, Option<Status>) {
+        self.newton.set_sharp(attempt == Attempt::IllConditioned);
         match attempt {
-            Attempt::Newton => {
+            Attempt::Newton | Attempt::IllConditioned => {
+                if attempt == Attempt::IllConditioned {
+                    self.y.fill(0.0);
+                }
                 let limit = limit.min(ActiveSet::usual(self.rows.len()));
                 let (end, spent) =
                     self.newton
@@ -436,6 +440,8 @@ enum Attempt {
     Newton,
     Regularised,
     Lemke,
+    /// Newton's method on blocks that are regular beyond rounding only.
+    IllConditioned,
     LemkeAgain,
     /// Zero, which solves a problem whose `q` is negative by no more than the floor of the caller.
     Zero,
@@ -443,10 +449,11 @@ enum Attempt {
 }
 
 impl Attempt {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Newton,
         Self::Regularised,
         Self::Lemke,
+        Self::IllConditioned,
         Self::LemkeAgain,
         Self::Zero,
         Self::Enumeration,

@@ -222,6 +222,11 @@ impl OneStep {
         self.problem.block_residual_at(k, w)
     }
 
+    /// How far block `k` of the problem posed is from its law at its impulses [m/s].
+    pub(crate) fn block_residual(&self, k: usize) -> f64 {
+        self.problem.block_residual(k)
+    }
+
     /// The block that is satisfied least.
     pub(crate) fn worst_block(&self) -> usize {
         self.problem.worst_block().0

@@ -349,7 +349,9 @@ fn modes_in_words(modes: usize) -> String {
 
 fn what_of_modes(modes: usize) -> &'static str {
     match modes {
-        0 => "friction jams it (Painlevé), and no finite force goes on with the motion",
+        0 => {
+            "no finite force goes on with the motion (friction jams it, Painlevé; or rounding hides the force beside those of much heavier bodies)"
+        }
         _ => "the law does not say which (Painlevé)",
     }
 }

@@ -11,8 +11,8 @@ use saltus_document::number::general;
 use saltus_document::suggest;
 use saltus_document::tree::Path;
 use saltus_integrators::consistent::{self, Consistency, Projection};
-use saltus_linear::{Dense, MatrixSink, max_abs};
-use saltus_system::{State, System};
+use saltus_linear::{Dense, MatrixSink, dot, max_abs};
+use saltus_system::{ContactSet, Contacts, Reach, State, System};
 
 /// Largest number of coordinates for which the mass matrix is looked at as a whole.
 const DENSE_MASS: usize = 200;
@@ -80,6 +80,7 @@ pub(crate) fn check(
 ) -> Start {
     force(system, state, written, findings);
     mass(system, state, written, findings);
+    parallel_tangents(system, state, written, findings);
     let mut start = consistency(system, state, document, findings);
     start.notes.extend(dissipation(system, state));
     start
@@ -115,6 +116,56 @@ pub(crate) fn consistency(
         overlap(system, state, &found, document, findings, &mut start.notes);
     }
     start
+}
+
+/// Refuses two tangential directions of a contact that are one.
+fn parallel_tangents(
+    system: &FormulaSystem,
+    state: &State,
+    written: &document::System,
+    findings: &mut Findings<'_>,
+) {
+    if written.unilateral.is_empty() || !findings.diagnostics.is_empty() {
+        return;
+    }
+    let mut set = ContactSet::default();
+    system.detect(state.t, &state.q, Reach::All, &mut set);
+    system.evaluate_contacts(state.t, &state.q, &mut set);
+    let direction = |row: usize| {
+        let mut x = vec![0.0; state.v.len()];
+        set.directions.axpy(row, 1.0, &mut x);
+        x
+    };
+    for (i, &first) in set.first_row.iter().enumerate() {
+        let next = set.first_row.get(i + 1).copied();
+        let k = set.id[i].0 as usize;
+        let (3, Some(contact)) = (
+            next.unwrap_or(set.rate.len()) - first,
+            written.unilateral.get(k),
+        ) else {
+            continue;
+        };
+        let (a, b) = (direction(first + 1), direction(first + 2));
+        let (aa, bb, ab) = (dot(&a, &a), dot(&b, &b), dot(&a, &b));
+        if aa > 0.0 && bb > 0.0 && ab * ab >= (1.0 - 1e-12) * aa * bb {
+            let key = if contact.tangential.is_some() {
+                "tangential"
+            } else {
+                "tangential_velocity"
+            };
+            let message = format!(
+                "the two tangential directions of contact \"{}\" are parallel at the initial state",
+                contact.name
+            );
+            let diagnostic = Diagnostic::new(message).label("are one direction").help(
+                "give displacements along two directions that are orthogonal and of equal length",
+            );
+            findings.at(
+                &path(["system", "unilateral"]).index(k).key(key),
+                diagnostic,
+            );
+        }
+    }
 }
 
 /// What a projection changed by more than round-off, given as (position, velocity).

@@ -23,9 +23,11 @@ pub use data::{ContactData, ContactDataError};
 
 use crate::operator::Product;
 use crate::outcome::{Status, Tolerance};
+use enumeration::Enumerated;
 use general::Solver;
 use islands::{DENSE_LIMIT, Islands, Part};
 use matrix::{Matrix, Storage};
+use newton::Newton;
 use residual::{Compliance, View, natural_map};
 use saltus_linear::Dense;
 use std::sync::Arc;
@@ -75,6 +77,27 @@ pub struct ContactProblem {
     solver: Solver,
     islands: Islands,
     part: Part,
+}
+
+/// Whether no combination of modes of a few planar contacts, with the coefficients `mu`, the matrix `A` and the velocities `q`,
+/// obeys their laws, each of them by more than rounding. False where there are too many contacts to try all.
+pub(crate) fn has_no_mode(mu: &[f64], matrix: &Dense, q: &[f64]) -> bool {
+    let block = |mu: &f64| Block::Coulomb {
+        mu: *mu,
+        tangents: 1,
+    };
+    let view = View {
+        blocks: &mu.iter().map(block).collect::<Vec<_>>(),
+        first: &(0..mu.len()).map(|k| 2 * k).collect::<Vec<_>>(),
+        matrix: Matrix::Dense(matrix),
+        q,
+    };
+    let mut newton = Newton::default();
+    newton.load(&view);
+    let (mut z, tolerance) = (vec![0.0; q.len()], Tolerance::default());
+    let (found, _) =
+        enumeration::search(&mut newton, &view, &mut z, &tolerance, enumeration::LIMIT);
+    found == Enumerated::NoSolution
 }
 
 /// Outcome of a solve.

@@ -4,6 +4,7 @@ use super::modes;
 use super::problem::FrictionContact;
 use super::residual::{ResidualScales, law_residual, square};
 use crate::block::BlockMatrix;
+use crate::contact::has_no_mode;
 use crate::lcp::{Inequalities, PhaseOne};
 use saltus_linear::{Dense, max_abs};
 
@@ -12,6 +13,9 @@ const SMALL: usize = 60;
 
 /// Largest number of coupled contacts for which a proof of infeasibility is sought, during a long solve and after a failed one.
 pub const PROOF_LIMIT: usize = 300;
+
+/// Largest number of planar contacts of which all combinations of modes are tried.
+const FEW: usize = 6;
 
 /// Tolerance of a proof for the rounding of the data, relative to its terms.
 const ROUNDING: f64 = 1e-13;
@@ -48,6 +52,35 @@ pub(crate) fn is_infeasible<const D: usize>(
     };
     search(problem, |part| !solved(part)).is_some()
         || unsolvable(problem, |part| !solved(part)).is_some()
+        || D == 2 && have_no_mode(problem, |part| !solved(part))
+}
+
+/// Whether no combination of modes of some few planar contacts obeys their laws: a disc in a corner that restitution makes it leave
+/// while friction keeps it there.
+fn have_no_mode(problem: &FrictionContact, candidate: impl Fn(&[usize]) -> bool) -> bool {
+    if problem.is_matrix_free() && problem.contacts() > SMALL {
+        return false;
+    }
+    let problem = &*problem.assembled();
+    let w = problem.delassus();
+    let parts = w.components().into_iter();
+    let mut few = parts.filter(|part| (2..=FEW).contains(&part.len()) && candidate(part));
+    few.any(|contacts| {
+        let (part, n) = (w.part(&contacts), contacts.len());
+        let mut matrix = Dense::zeros(2 * n, 2 * n);
+        for i in 0..n {
+            for (&j, block) in part.cols(i).iter().zip(part.row(i).chunks_exact(4)) {
+                for (r, row) in block.chunks_exact(2).enumerate() {
+                    matrix.row_mut(2 * i + r)[2 * j..][..2].copy_from_slice(row);
+                }
+            }
+        }
+        let velocity = problem.free_velocity();
+        let q = contacts.iter().flat_map(|&i| &velocity[2 * i..][..2]);
+        let q: Vec<f64> = q.copied().collect();
+        let mu: Vec<f64> = contacts.iter().map(|&i| problem.friction()[i]).collect();
+        has_no_mode(&mu, &matrix, &q)
+    })
 }
 
 /// An uncoupled contact of two or three components without a solution, neither open nor sticking nor slipping, also for slightly

@@ -37,6 +37,9 @@ const TIE: f64 = 1e-13;
 const BEYOND: f64 = 1e9;
 /// Columns of `Aᵀ y` that are smaller than this share of their terms, and changes of multipliers that are, may be due to the pivots.
 const NEARLY: f64 = 1e-8;
+/// What a column of `Aᵀ y` may leave over, relative to its terms, for each row: the rounding of data and products. More is a
+/// fact of the data, such as a heavy body on a light one, and large unknowns may satisfy the inequalities.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// How much of its terms, and of the largest constant, `b·y` has to keep, so that it is negative beyond round-off.
 const CLEAR: f64 = 1e-9;
 
@@ -189,7 +192,8 @@ impl Inequalities<'_> {
         let largest = used.map(&size_of_constant).fold(0.0, f64::max);
         // A multiplier near rounding would otherwise prove something by its own constant alone.
         let least = amount / weighted(&size_of_constant).max(largest * max_abs(y));
-        least > CLEAR && least >= BEYOND * excess
+        let rounding = ROUNDING * (y.len() + 2) as f64;
+        excess <= rounding && least > CLEAR && least >= BEYOND * excess
     }
 
     /// The same where the entries are no sums.

@@ -1,6 +1,6 @@
 //! Projected Gauss–Seidel and its over-relaxation (Cottle, Pang & Stone 1992, §5.2).
 
-use super::ScaledLcp;
+use super::{ScaledLcp, sparse};
 use crate::outcome::{Status, Tolerance};
 use crate::verdict::VerdictWorkspace;
 use saltus_linear::dot;
@@ -16,11 +16,18 @@ pub(super) fn solve(
     if (0..n).any(|i| p.m[(i, i)] <= 0.0) {
         return (Status::Stalled, 0);
     }
+    let rows = sparse::rows_of(&p.m);
+    // The verdict asks for products with the whole matrix: it costs many sweeps over sparse rows.
+    let between = if rows.is_some() { 64 } else { 8 };
     let mut workspace = VerdictWorkspace::default();
     for sweep in 1..=tolerance.max_iterations {
         let mut moved = 0.0_f64;
         for i in 0..n {
-            let step = omega * (p.q[i] + dot(p.m.row(i), y)) / p.m[(i, i)];
+            let product = match &rows {
+                Some(rows) => rows.dot(i, y),
+                None => dot(p.m.row(i), y),
+            };
+            let step = omega * (p.q[i] + product) / p.m[(i, i)];
             let next = if i < p.e {
                 y[i] - step
             } else {
@@ -32,7 +39,7 @@ pub(super) fn solve(
         if !moved.is_finite() || moved > 1e100 {
             return (Status::Diverging, sweep);
         }
-        if sweep % 8 == 0 || sweep.is_power_of_two() || moved == 0.0 {
+        if sweep % between == 0 || sweep.is_power_of_two() || moved == 0.0 {
             if p.settled(y, &tolerance, &mut workspace) {
                 return (Status::Solved, sweep);
             }

@@ -4,22 +4,44 @@ use crate::active_set::Tried;
 use crate::mlcp::Mlcp;
 use crate::outcome::Status;
 use crate::sparse::SparseMatrix;
-use saltus_linear::{MatrixSink, SquareMatrix};
+use saltus_linear::{Dense, MatrixSink, SparseRows, SquareMatrix};
 
 /// Rows from which on it pays.
 const LEAST_ROWS: usize = 100;
 /// Most entries per row, as a share of the row.
 const DENSITY: f64 = 0.05;
 
+/// Whether a matrix is large and has few entries.
+fn is_sparse(matrix: &Dense) -> bool {
+    let n = matrix.rows();
+    let count = || matrix.as_slice().iter().filter(|v| **v != 0.0).count();
+    n >= LEAST_ROWS && count() as f64 <= DENSITY * (n * n) as f64
+}
+
+/// The rows of a matrix that is large and has few entries.
+pub(super) fn rows_of(matrix: &Dense) -> Option<SparseRows> {
+    if !is_sparse(matrix) {
+        return None;
+    }
+    let mut rows = SparseRows::default();
+    let (mut cols, mut values) = (Vec::new(), Vec::new());
+    for i in 0..matrix.rows() {
+        cols.clear();
+        values.clear();
+        let entries = matrix.row(i).iter().enumerate();
+        for (j, v) in entries.filter(|(_, v)| **v != 0.0) {
+            cols.push(j);
+            values.push(*v);
+        }
+        rows.push(&cols, &values);
+    }
+    Some(rows)
+}
+
 /// The matrix of `problem` where it is large and has few entries.
 pub(super) fn matrix_of(problem: &Mlcp<'_>) -> Option<SparseMatrix> {
     let n = problem.q.len();
-    if n < LEAST_ROWS {
-        return None;
-    }
-    let entries = problem.matrix.as_slice().iter();
-    let count = entries.filter(|v| **v != 0.0).count();
-    if count as f64 > DENSITY * (n * n) as f64 {
+    if !is_sparse(problem.matrix) {
         return None;
     }
     let all = problem.matrix.as_slice().iter().enumerate();

@@ -317,3 +317,26 @@ fn numbers_beyond_the_range_are_refused() {
         }
     }
 }
+
+/// A disc of radius 1 in the corner of floor and wall, with so much friction that it cannot leave as fast as restitution asks: none
+/// of the 16 combinations of modes obeys both laws, and all solvers of small planar problems say so.
+#[test]
+fn a_disc_that_friction_keeps_in_a_corner_is_infeasible() {
+    // Rows n and t of the floor, then of the wall on the right, for the velocities (x, y, φ); inertia ½.
+    let rows = [
+        [0.0, 1.0, 0.0],
+        [1.0, 0.0, 1.0],
+        [-1.0, 0.0, 0.0],
+        [0.0, 1.0, 1.0],
+    ];
+    let inverse = [1.0, 1.0, 2.0];
+    let entry =
+        |i: usize, j: usize| -> f64 { (0..3).map(|k| rows[i][k] * inverse[k] * rows[j][k]).sum() };
+    let entries = (0..16).map(|k| (k / 4, k % 4, entry(k / 4, k % 4)));
+    let w = BlockMatrix::from_triplets(2, 2, entries);
+    let q = vec![-5.478, 0.483, -0.198, -2.674];
+    let p = FrictionContact::new(w, q, vec![1.2; 2], Vec::new()).unwrap();
+    let mut r = vec![0.0; 4];
+    let end = solve(&p, FrictionSolver::Auto, Limits::default(), &mut r);
+    assert_eq!(end.outcome.status, Status::Infeasible, "{end:?}");
+}

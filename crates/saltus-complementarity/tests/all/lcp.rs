@@ -628,3 +628,72 @@ fn an_obstacle_of_many_unknowns() {
         }
     }
 }
+
+/// A body of mass `1/δ` on a unit mass on the ground: `M = [[1, −1], [−1, 1 + δ]]` is positive definite as long as `1 + δ > 1`, and
+/// no multipliers prove anything but by `δ`.
+#[test]
+fn a_heavy_body_on_a_light_one_is_not_infeasible() {
+    for exponent in 8..=13 {
+        let ratio = 10.0_f64.powi(exponent);
+        let delta = (1.0 + 1.0 / ratio) - 1.0;
+        let m = dense(&[&[1.0, -1.0], &[-1.0, 1.0 + delta]]);
+        let q = [-0.00981, 0.0];
+        let p = Mlcp {
+            equalities: 0,
+            matrix: &m,
+            q: &q,
+        };
+        assert_eq!(p.infeasibility(), None, "{ratio:e}");
+        let found = enumerate(&p, 1e-12);
+        assert!(!found.refutes(), "{ratio:e}: {found:?}");
+        let mut z = [0.0; 2];
+        let end = MlcpSolver::default().solve(&p, &mut z, Tolerance::default());
+        assert_ne!(end.status, Status::Infeasible, "{ratio:e}");
+        let mut z = [0.0; 2];
+        let end = lcp::solve(&p, LcpSolver::Auto, Tolerance::default(), &mut z);
+        assert_ne!(end.outcome.status, Status::Infeasible, "{ratio:e}");
+        // What rounding lets be represented is found.
+        if exponent <= 10 {
+            assert!(end.outcome.is_solved(), "{ratio:e}: {end:?}");
+            assert!(
+                (z[0] * delta / 0.00981 - 1.0).abs() < 1e-4,
+                "{ratio:e}: {z:?}"
+            );
+        }
+    }
+    // What is squeezed is, up to the rounding of its data.
+    let m = dense(&[&[1.0, -1.0], &[-1.0, 1.0]]);
+    let p = Mlcp {
+        equalities: 0,
+        matrix: &m,
+        q: &[-0.00981, 0.0],
+    };
+    assert!(p.infeasibility().is_some() && enumerate(&p, 1e-12).refutes());
+}
+
+/// Sweeps over sparse rows end where those over all entries do.
+#[test]
+fn sweeps_over_sparse_rows_solve_an_obstacle_problem() {
+    let n = 150;
+    let mut m = Dense::zeros(n, n);
+    for i in 0..n {
+        m[(i, i)] = 2.1;
+        if i + 1 < n {
+            (m[(i, i + 1)], m[(i + 1, i)]) = (-1.0, -1.0);
+        }
+    }
+    let q: Vec<f64> = (0..n).map(|i| (i as f64 * 0.3).sin()).collect();
+    let p = Mlcp {
+        equalities: 0,
+        matrix: &m,
+        q: &q,
+    };
+    let mut exact = vec![0.0; n];
+    assert!(solve(&m, &q, &mut exact).is_solved());
+    for omega in [1.0, 1.4] {
+        let mut z = vec![0.0; n];
+        let end = lcp::solve(&p, LcpSolver::Pgs { omega }, Tolerance::default(), &mut z);
+        assert!(end.outcome.is_solved(), "{end:?}");
+        assert!(distance(&z, &exact) < 1e-9);
+    }
+}

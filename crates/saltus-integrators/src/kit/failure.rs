@@ -3,7 +3,7 @@
 use super::{EvaluationPoint, Row, StepProblem};
 use crate::integrator::{FailedContactProblem, StepError};
 use crate::one_step::OneStep;
-use saltus_complementarity::ContactOutcome;
+use saltus_complementarity::{ContactOutcome, Status};
 use saltus_system::{ContactSet, JointFriction, Names, System};
 
 /// What a residual, or a quantity that is not finite, belongs to.
@@ -74,13 +74,18 @@ pub(crate) fn row_name(
     }
 }
 
+/// The status of a problem of which several states of one contact are solutions.
+pub(crate) const SEVERAL_SOLUTIONS: &str = "several solutions";
 /// Several states of one contact solve the step: none of them is chosen silently.
 const SEVERAL: &str = "several contact states solve the step (Painlevé), and the law does not say which: reduce the friction coefficient";
 /// No state solves it.
-const UNSOLVED: &str = "take a smaller `step`; where friction jams a contact (Painlevé), no impulse solves the step and only a smaller friction coefficient helps";
+const UNSOLVED: &str = "take a smaller `step`; where friction jams a contact (Painlevé) or keeps a body in a corner that its restitution makes it leave, no impulse solves the step and only a smaller friction coefficient or `restitution` helps";
 const CONTRADICTION: &str = "check that the bilateral constraints do not contradict each other or force a contact into an obstacle";
 const OBSTACLES: &str =
     "no velocity satisfies all contacts of this step: check whether obstacles close on a body";
+
+/// Impulses exist, but rounding hides the velocities beside them.
+const HIDDEN: &str = "rounding hides the velocities beside so large impulses: check whether bodies that touch, or a constraint, have masses that differ by many orders of magnitude";
 
 pub(crate) const PULLED: &str = "over so long a step the stiffness outweighs the mass, so that a push on a contact pulls it in: take a smaller `step`";
 
@@ -103,9 +108,14 @@ fn friction_problem(
     rows: Vec<String>,
 ) -> StepError {
     let (status, cure) = if outcome.multiple {
-        ("several solutions", SEVERAL)
+        (SEVERAL_SOLUTIONS, SEVERAL)
     } else {
-        (outcome.status.name(), UNSOLVED)
+        let cure = if outcome.status == Status::Inaccurate {
+            HIDDEN
+        } else {
+            UNSOLVED
+        };
+        (outcome.status.name(), cure)
     };
     StepError::FrictionProblem {
         contacts,
@@ -146,7 +156,7 @@ impl StepProblem {
             contacts,
             bilateral,
             status: if outcome.multiple {
-                "several solutions"
+                SEVERAL_SOLUTIONS
             } else {
                 outcome.status.name()
             },
@@ -154,6 +164,8 @@ impl StepProblem {
             place: location,
             cure: if self.pulls() {
                 PULLED
+            } else if outcome.status == Status::Inaccurate {
+                HIDDEN
             } else {
                 cure_of_contacts(bilateral)
             },

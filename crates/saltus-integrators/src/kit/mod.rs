@@ -31,7 +31,8 @@ pub(crate) use energy::{Works, check_kinetic, energy_not_finite, energy_of};
 pub(crate) use evaluation_point::{EvaluationPoint, check_force, check_gaps};
 pub(crate) use events::{ContactHistory, contact_event, normal_event, rests};
 pub(crate) use failure::{
-    Location, PULLED, cure_of_contacts, first_not_finite, row_name, velocity_name,
+    Location, PULLED, SEVERAL_SOLUTIONS, cure_of_contacts, first_not_finite, row_name,
+    velocity_name,
 };
 pub(crate) use kit_scheme::{KitIntegrator, KitScheme, integrator};
 pub(crate) use lagged_events::{LaggedEvents, LaggedStep};

@@ -5,7 +5,7 @@ use super::{Convergence, EvaluationPoint, Location, Row};
 use crate::integrator::StepError;
 use crate::one_step::OneStep;
 use crate::round_off::ROUND_OFF;
-use saltus_complementarity::{Block, BlockState};
+use saltus_complementarity::{Block, BlockState, ContactOutcome, Status};
 use saltus_linear::{SparseRows, SquareMatrix};
 use saltus_system::{FrictionBound, JointFriction, System};
 
@@ -294,6 +294,19 @@ impl StepProblem {
         rows: &EvaluationPoint,
         t: f64,
     ) -> Result<(), StepError> {
+        self.solve_to(system, reactions, rows, t, &|_, _| 0.0)
+    }
+
+    /// The same; a point at which the iterations end is accepted if no block misses its law by more than the velocity
+    /// that counts as zero along its rows.
+    pub(crate) fn solve_to(
+        &mut self,
+        system: &dyn System,
+        reactions: &mut StepReactions,
+        rows: &EvaluationPoint,
+        t: f64,
+        nothing: &dyn Fn(&SparseRows, usize) -> f64,
+    ) -> Result<(), StepError> {
         self.redundant = 0;
         if self.rows.is_empty() {
             return Ok(());
@@ -308,7 +321,9 @@ impl StepProblem {
                 break outcome;
             }
         };
-        if !outcome.is_solved() || outcome.multiple {
+        let ends = outcome.is_solved()
+            || outcome.status != Status::Infeasible && self.is_accepted(rows, nothing);
+        if !ends || outcome.multiple {
             return Err(self.failure(system, rows, outcome));
         }
         self.is_warm = true;
@@ -354,6 +369,22 @@ impl StepProblem {
         rows.evaluate_laws(system);
         self.refresh_laws(system, reactions, rows, duration);
         self.solve(system, reactions, rows, rows.t)
+    }
+
+    /// Whether every block obeys its law at the present impulses but for the velocity that counts as zero.
+    fn is_accepted(
+        &self,
+        rows: &EvaluationPoint,
+        nothing: &dyn Fn(&SparseRows, usize) -> f64,
+    ) -> bool {
+        (0..self.blocks.len()).all(|k| {
+            let own = self.first[k]..self.first[k] + self.blocks[k].1.rows();
+            let bound = own.map(|i| {
+                let (matrix, row) = rows.row(self.rows[i]);
+                nothing(matrix, row)
+            });
+            self.one_step.block_residual(k) <= bound.fold(0.0, f64::max)
+        })
     }
 
     /// Gives contacts that have begun to slip their dynamic coefficient; whether there were any.
@@ -493,6 +524,33 @@ impl StepProblem {
             matrix.axpy(i, -z, momentum);
         }
         saltus_linear::max_abs(momentum)
+    }
+
+    /// Whether the only block is a contact that carries an impulse, and friction couples into its normal velocity so strongly that
+    /// several impulses, or none, may obey its law (Painlevé).
+    pub(crate) fn is_ambiguous(&self) -> bool {
+        let [(_, Block::Coulomb { mu, .. })] = self.blocks[..] else {
+            return false;
+        };
+        let row = self.one_step.delassus().row(0);
+        let coupling = row[1..].iter().map(|w| w * w).sum::<f64>().sqrt();
+        self.z[0] > 0.0 && mu * coupling > row[0]
+    }
+
+    /// That the problem posed has other solutions than the one found.
+    pub(crate) fn several_solutions(
+        &self,
+        system: &dyn System,
+        rows: &EvaluationPoint,
+    ) -> StepError {
+        let outcome = ContactOutcome {
+            status: Status::Solved,
+            iterations: 0,
+            residual: 0.0,
+            redundant: 0,
+            multiple: true,
+        };
+        self.failure(system, rows, outcome)
     }
 
     /// Data for the error of an unsolved problem.

@@ -5,8 +5,8 @@ use super::singular;
 use super::theta::{ThetaScheme, regularise};
 use crate::integrator::StepError;
 use crate::kit::{
-    Convergence, Duration, EvaluationPoint, Location, Row, ThetaRule, Turns, augment_force,
-    first_not_finite, restitution, worse,
+    Convergence, Duration, EvaluationPoint, Location, Row, SEVERAL_SOLUTIONS, ThetaRule, Turns,
+    augment_force, first_not_finite, restitution, worse,
 };
 use crate::round_off;
 use saltus_linear::{Shifted, SparseRows, axpy};
@@ -76,9 +76,83 @@ impl<'a> Before<'a> {
     }
 }
 
+/// Whether the linearised problem failed, not the step: no solution was found, or Newton's method did not end.
+fn is_of_iteration(error: &StepError) -> bool {
+    match error {
+        StepError::NotConverged { .. } | StepError::NotFinite { .. } => true,
+        StepError::FrictionProblem { status, .. } | StepError::ContactProblem { status, .. } => {
+            *status != SEVERAL_SOLUTIONS
+        }
+        _ => false,
+    }
+}
+
 impl ThetaScheme {
     /// Solves for `v_{k+1}` and the impulses from the guess; returns the corrections made.
+    ///
+    /// The contact problem of a correction is linearised with rows that turn with the velocity. With several contacts it may have no
+    /// solution where the step has one, and Newton's method may then not converge: the step is solved again from its prediction
+    /// with directions that each correction keeps as they are at the last iterate. That has the same law and converges linearly.
     pub(super) fn newton(
+        &mut self,
+        options: &MoreauJeanOptions,
+        system: &dyn System,
+        rule: &ThetaRule,
+    ) -> Result<u32, StepError> {
+        self.keeps_directions = false;
+        let mut end = self.iterate(options, system, rule);
+        if let Err(error) = &end
+            && self.turned.turns.contacts
+            && is_of_iteration(error)
+        {
+            self.keeps_directions = true;
+            self.begin_again(options, rule);
+            end = self.iterate(options, system, rule);
+        }
+        if end.is_ok() && self.may_stay_open(options, system, rule) {
+            return Err(self.problem.several_solutions(system, &self.law));
+        }
+        end
+    }
+
+    /// Whether the only contact of the step, on which friction has an impulse although nothing approaches, leaves without one: with
+    /// directions inside of the step a motion that begins at rest sees a part of its normal acceleration only, and the step that lifts off
+    /// is no solution, but jamming is (Painlevé).
+    fn may_stay_open(
+        &mut self,
+        options: &MoreauJeanOptions,
+        system: &dyn System,
+        rule: &ThetaRule,
+    ) -> bool {
+        let (start, v, set) = (&self.step.start, &mut self.work, &mut self.active.probe);
+        if !self.is_posed || options.forecast != Forecast::Start || !self.problem.is_ambiguous() {
+            return false;
+        }
+        let i = self.active.list[0];
+        let row = Row::Normal(i, start.contacts.first_row[i]);
+        let nothing = self.scale.velocity(start.row(row), options.tolerance);
+        let before = start.velocity(row, &start.v);
+        if before < -nothing {
+            return false;
+        }
+        // The velocity without the impulse, and the tangent of the step with it.
+        self.delta.fill(0.0);
+        self.problem.respond(&mut self.delta);
+        for (v, (end, change)) in v.iter_mut().zip(self.v.iter().zip(&self.delta)) {
+            *v = end - change;
+        }
+        for (x, (a, b)) in self.delta.iter_mut().zip(start.v.iter().zip(&*v)) {
+            *x = rule.h * ((1.0 - rule.phi) * a + rule.phi * b);
+        }
+        self.q_middle.copy_from_slice(&start.q);
+        system.retract(&mut self.q_middle, &self.delta);
+        start.give_contacts(set);
+        system.evaluate_contacts(rule.end, &self.q_middle, set);
+        set.normal_velocity(i, v) > before + nothing
+    }
+
+    /// Newton's method.
+    fn iterate(
         &mut self,
         options: &MoreauJeanOptions,
         system: &dyn System,
@@ -296,6 +370,7 @@ impl ThetaScheme {
             dynamics,
             law,
             turned,
+            scale,
             v,
             delta,
             ..
@@ -315,7 +390,7 @@ impl ThetaScheme {
             self.constraint.clear();
             self.constraint.extend(bilateral.map(offset));
             let rows = law.row(Row::Bilateral(0)).0;
-            augment_force(rows, &self.constraint, &self.scale.weights, delta);
+            augment_force(rows, &self.constraint, &scale.weights, delta);
         }
         dynamics.iteration.solve(delta);
         problem.pose_turned(
@@ -329,7 +404,8 @@ impl ThetaScheme {
             offset,
         );
         step.reactions.clear();
-        problem.solve(system, &mut step.reactions, law, rule.end)?;
+        let nothing = |rows: &SparseRows, i: usize| scale.velocity((rows, i), options.tolerance);
+        problem.solve_to(system, &mut step.reactions, law, rule.end, &nothing)?;
         self.redundant = problem.redundant;
         step.reactions.add(problem, 1.0);
         problem.respond(delta);
@@ -384,6 +460,7 @@ impl ThetaScheme {
             bilateral: !linear && ng > 0,
             joints: !linear && self.step.has_joint_friction(),
             contacts: !self.structure.linear_contacts
+                && !self.keeps_directions
                 && options.forecast != Forecast::Predicted
                 && !self.active.list.is_empty(),
         };

@@ -30,6 +30,8 @@ pub(super) struct ThetaScheme {
     /// Whether bilateral constraints hold on the mean velocity of the step, and whether they may in the next one.
     pub(super) on_mean: bool,
     may_be_on_mean: bool,
+    /// Whether corrections keep the directions of contacts as they are at the last iterate.
+    pub(super) keeps_directions: bool,
     /// Whether the contact problem of the step was posed.
     pub(super) is_posed: bool,
     /// Residual of the laws of a step that needed no problem [m/s].
@@ -95,6 +97,7 @@ impl KitScheme for ThetaScheme {
             turned: TurnedRows::default(),
             on_mean: false,
             may_be_on_mean: false,
+            keeps_directions: false,
             is_posed: false,
             prediction_residual: 0.0,
             v: zeros(dims.nv),
@@ -297,22 +300,41 @@ impl ThetaScheme {
         rule: &ThetaRule,
     ) -> Result<(), StepError> {
         self.rescale(rule.h);
-        let (step, scale) = (&mut self.step, &self.scale);
+        let step = &mut self.step;
         step.begin_without_forces(system, state, rule.h, &self.increment);
         self.dynamics.begin(system, rule, &mut step.start, NAME)?;
-        if step.reactions.has_friction {
-            let start = &step.start;
-            let nothing =
-                |rows: &SparseRows, i: usize| scale.velocity((rows, i), options.tolerance);
-            step.reactions.find_sticking(start, nothing);
+        self.find_sticking(options);
+        if self.step.reactions.has_friction {
             self.problem.begin_step_from_last();
         } else {
             self.problem.begin_step();
         }
+        let step = &mut self.step;
         self.law.take_contacts(&step.start);
         step.start.give_contacts(&mut self.active.probe);
         self.is_posed = false;
         Ok(())
+    }
+
+    /// Goes back to the prediction of the step.
+    pub(super) fn begin_again(&mut self, options: &MoreauJeanOptions, rule: &ThetaRule) {
+        self.step.reactions.clear();
+        self.find_sticking(options);
+        self.is_posed = false;
+        self.predict(rule);
+    }
+
+    /// Finds the contacts that stick when the step begins.
+    fn find_sticking(&mut self, options: &MoreauJeanOptions) {
+        let Step {
+            start, reactions, ..
+        } = &mut self.step;
+        if reactions.has_friction {
+            let scale = &self.scale;
+            let nothing =
+                |rows: &SparseRows, i: usize| scale.velocity((rows, i), options.tolerance);
+            reactions.find_sticking(start, nothing);
+        }
     }
 
     /// Rescales the increments of the last steps to steps of length `h`.

@@ -336,7 +336,7 @@ pub(super) fn unprojected(why: Unprojected) -> StepError {
         Unprojected::NotConverged(n, violation) => {
             format!("after {n} linearisations the largest violation is {violation:.3e} m")
         }
-        Unprojected::Contradiction => "they contradict each other there".to_owned(),
+        Unprojected::Contradiction => "they contradict each other there, as far as rounding shows (bodies that touch may also differ too much in mass)".to_owned(),
     };
     StepError::Unprojected { reason }
 }

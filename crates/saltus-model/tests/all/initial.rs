@@ -216,3 +216,23 @@ fn a_scheme_that_cannot_run_the_system_says_so_before_the_run() {
     );
     assert!(load(&[]).unwrap().ready().is_ok());
 }
+
+#[test]
+fn two_tangential_directions_that_are_one_are_refused_by_their_line() {
+    let with = |directions: &str| {
+        load(&[
+            &format!("system.unilateral.table.tangential={directions}"),
+            "system.unilateral.table.friction=0.3",
+        ])
+    };
+    for directions in [r#"["x", "x"]"#, r#"["x", "-2*x"]"#] {
+        let errors = with(directions).unwrap_err().to_string();
+        assert!(
+            errors.starts_with(
+                "--set:1:34: the two tangential directions of contact \"table\" are parallel"
+            ),
+            "{errors}"
+        );
+    }
+    assert!(with(r#"["x", "x + y"]"#).is_ok());
+}

@@ -11,6 +11,7 @@ mod joints;
 mod mechanisms;
 mod oscillators;
 mod pendulums;
+mod piles;
 mod record;
 mod run;
 #[path = "../support/shared.rs"]
