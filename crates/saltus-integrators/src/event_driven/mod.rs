@@ -104,8 +104,7 @@ struct Prepared {
     bilateral_force: Vec<f64>, // (ng) [N]
     /// Work over the step of prescribed motions (walls, belts, supports: `∂g/∂t ≠ 0`) \[J\].
     work_moving: f64,
-    /// The rest of the work of reactions in the last step \[J\].
-    work_dissipated: f64,
+    work_dissipated: f64, // the rest of the work of reactions [J]
     /// Length of the steps that stability forces on the explicit method about the start \[s\].
     forced_step: Option<f64>,
     /// Time of the first output and distance of the outputs \[s\].

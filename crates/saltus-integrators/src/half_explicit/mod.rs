@@ -172,6 +172,9 @@ impl KitScheme for HalfExplicit {
     }
 }
 
+/// Evaluations of laws that depend on the velocity at the end of a step.
+const LAW_EVALUATIONS: u32 = 50;
+
 impl HalfExplicit {
     /// The contacts of the step that are closed at `stage`.
     fn activate_closed(active: &mut Active, stage: &EvaluationPoint, epsilon: f64) {
@@ -246,7 +249,8 @@ impl HalfExplicit {
             .finish(system, state, false, 0, self.problem.redundant)
     }
 
-    /// Solves the problem posed at the end of the step; its velocity is then known.
+    /// Solves the problem posed at the end of the step; its velocity is then known. Laws that depend on it are evaluated until they stay
+    /// the same, first at the velocity of the end so far: what rests there stays at rest where it can.
     fn solve_at_end(&mut self, system: &dyn System, duration: Duration) -> Result<(), StepError> {
         let Self {
             step,
@@ -254,12 +258,22 @@ impl HalfExplicit {
             v_free,
             ..
         } = self;
-        problem.solve_with_laws(
-            system,
-            &mut step.reactions,
-            &mut step.end,
-            (duration, v_free),
-        )?;
+        let (reactions, end) = (&mut step.reactions, &mut step.end);
+        problem.solve(system, reactions, end, end.t)?;
+        let evaluations = if system.laws_vary() && reactions.has_friction {
+            LAW_EVALUATIONS
+        } else {
+            0
+        };
+        for _ in 0..evaluations {
+            end.v.copy_from_slice(v_free);
+            problem.respond(&mut end.v);
+            end.evaluate_laws(system);
+            if !problem.refresh_laws(system, reactions, end, duration) {
+                break;
+            }
+            problem.solve(system, reactions, end, end.t)?;
+        }
         step.end.v.copy_from_slice(v_free);
         problem.respond(&mut step.end.v);
         let (end, v) = (&step.end, &step.end.v);

@@ -53,8 +53,6 @@ pub(crate) struct StepProblem {
     /// Impulses of each row (forces at acceleration level).
     z: Vec<f64>,
     w: Vec<f64>,
-    /// The velocity whose laws a solve began with (nv).
-    before: Vec<f64>,
     /// Bilateral rows, and blocks before the first contact.
     bilateral: usize,
     before_contacts: usize,
@@ -66,8 +64,6 @@ pub(crate) struct StepProblem {
 /// Identities of the blocks of bilateral constraints and of friction in joints, beside the ids of contacts.
 const BILATERAL_ID: u64 = 1 << 62;
 const FRICTION_ID: u64 = 1 << 61;
-/// Evaluations of laws that depend on the velocity in a solve.
-const LAW_EVALUATIONS: u32 = 50;
 
 impl StepProblem {
     /// The next problem belongs to a new step: it takes no guess from an older one, so that a restarted run is the same.
@@ -338,37 +334,6 @@ impl StepProblem {
             reactions.friction_state[k - self.bilateral] = self.states[k].into();
         }
         Ok(())
-    }
-
-    /// The same with the numbers of the laws at the velocity that the problem gives, on top of `v_free`: from those at the velocity of `rows`
-    /// on, until they stay the same. What rests there stays at rest where it can.
-    pub(crate) fn solve_with_laws(
-        &mut self,
-        system: &dyn System,
-        reactions: &mut StepReactions,
-        rows: &mut EvaluationPoint,
-        (duration, v_free): (Duration, &[f64]),
-    ) -> Result<(), StepError> {
-        rows.evaluate_laws(system);
-        self.refresh_laws(system, reactions, rows, duration);
-        self.solve(system, reactions, rows, rows.t)?;
-        if !(system.laws_vary() && reactions.has_friction) {
-            return Ok(());
-        }
-        self.before.clone_from(&rows.v);
-        for _ in 0..LAW_EVALUATIONS {
-            rows.v.copy_from_slice(v_free);
-            self.respond(&mut rows.v);
-            rows.evaluate_laws(system);
-            if !self.refresh_laws(system, reactions, rows, duration) {
-                return Ok(());
-            }
-            self.solve(system, reactions, rows, rows.t)?;
-        }
-        rows.v.clone_from(&self.before);
-        rows.evaluate_laws(system);
-        self.refresh_laws(system, reactions, rows, duration);
-        self.solve(system, reactions, rows, rows.t)
     }
 
     /// Whether every block obeys its law at the present impulses but for the velocity that counts as zero.
