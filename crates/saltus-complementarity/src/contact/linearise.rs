@@ -5,6 +5,7 @@ use super::matrix::Matrix;
 use super::newton::Newton;
 use super::residual::View;
 use crate::cone::norm;
+use crate::enumeration::NOT_SINGULAR;
 use saltus_linear::{Lu, MatrixSink, RANK_TOLERANCE, SquareMatrix, axpy, max_abs};
 
 /// Regularisations of singular systems, relative to their scaled diagonal; the smaller one for ill-conditioned systems.
@@ -196,7 +197,12 @@ impl Newton {
             return None;
         }
         z.copy_from_slice(&self.step);
-        self.regular.then(|| self.lu.pivot_ratio())
+        self.regular.then_some(self.pivots)
+    }
+
+    /// Whether the last linear system was singular up to the rounding of its pivots.
+    pub fn is_singular(&self) -> bool {
+        self.pivots <= NOT_SINGULAR * self.free.len() as f64
     }
 
     /// The scaled linear system of the free unknowns; of a sparse problem of all unknowns, so that its pattern stays.
@@ -377,8 +383,11 @@ impl Newton {
         }
         self.factors = Factors::Regular;
         self.ridge = 0.0;
-        self.regular =
-            self.lu.factorise(&self.jacobian).is_ok() && self.lu.pivot_ratio() > RANK_TOLERANCE;
+        self.pivots = match self.lu.factorise(&self.jacobian) {
+            Ok(_) => self.lu.pivot_ratio(),
+            Err(_) => 0.0,
+        };
+        self.regular = self.pivots > RANK_TOLERANCE;
         if !self.regular {
             self.use_point_as_unknown(z);
             if !self.solve_singular() {

@@ -71,6 +71,8 @@ pub(super) struct Newton {
     trial: Vec<f64>,
     /// Whether the last linear system was regular.
     pub(super) regular: bool,
+    /// The ratio of its pivots.
+    pub(super) pivots: f64,
 }
 
 /// Outcome of a run.

@@ -339,4 +339,14 @@ fn a_disc_that_friction_keeps_in_a_corner_is_infeasible() {
     let mut r = vec![0.0; 4];
     let end = solve(&p, FrictionSolver::Auto, Limits::default(), &mut r);
     assert_eq!(end.outcome.status, Status::Infeasible, "{end:?}");
+    // A mass of 1e11 kg on one of 1 kg is ill-conditioned, and no reason for a proof.
+    let delta = 1e-11;
+    let entries = [(0, 0, 1.0), (0, 2, -1.0), (2, 0, -1.0), (2, 2, 1.0 + delta)];
+    let tangents = [(1, 1, 1.0), (1, 3, -1.0), (3, 1, -1.0), (3, 3, 1.0 + delta)];
+    let w = BlockMatrix::from_triplets(2, 2, entries.into_iter().chain(tangents));
+    let q = vec![-0.00981, 0.0, 0.0, 2.0];
+    let p = FrictionContact::new(w, q, vec![0.3; 2], Vec::new()).unwrap();
+    let mut r = vec![0.0; 4];
+    let end = solve(&p, FrictionSolver::Auto, Limits::default(), &mut r);
+    assert_ne!(end.outcome.status, Status::Infeasible, "{end:?}");
 }

@@ -130,11 +130,13 @@ impl ThetaScheme {
         }
         let i = self.active.list[0];
         let row = Row::Normal(i, start.contacts.first_row[i]);
-        let nothing = self.scale.velocity(start.row(row), options.tolerance);
+        let zero = |tolerance: f64| self.scale.velocity(start.row(row), tolerance);
         let before = start.velocity(row, &start.v);
-        if before < -nothing {
+        if before < -zero(options.tolerance) {
             return false;
         }
+        // However short the step is, so that no shorter one is taken instead.
+        let rounding = zero(64.0 * f64::EPSILON);
         // The velocity without the impulse, and the tangent of the step with it.
         self.delta.fill(0.0);
         self.problem.respond(&mut self.delta);
@@ -148,7 +150,7 @@ impl ThetaScheme {
         system.retract(&mut self.q_middle, &self.delta);
         start.give_contacts(set);
         system.evaluate_contacts(rule.end, &self.q_middle, set);
-        set.normal_velocity(i, v) > before + nothing
+        set.normal_velocity(i, v) > before + rounding
     }
 
     /// Newton's method.

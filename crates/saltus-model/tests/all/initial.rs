@@ -229,7 +229,7 @@ fn two_tangential_directions_that_are_one_are_refused_by_their_line() {
         let errors = with(directions).unwrap_err().to_string();
         assert!(
             errors.starts_with(
-                "--set:1:34: the two tangential directions of contact \"table\" are parallel"
+                "--set:1:25: the two tangential directions of contact \"table\" are parallel"
             ),
             "{errors}"
         );
