@@ -28,7 +28,7 @@ pub(crate) fn length_scale(
     length
 }
 
-/// Gap below which a contact counts as closed \[m\]: a small part of the [`length_scale`], in which the way that forces make in a step counts
+/// Gap below which a contact counts as closed in steps of fixed length that locate no impacts \[m\]: a small part of the [`length_scale`], in which the way that forces make in a step counts
 /// 10⁴ times. Some of that way is crossed in the step anyway, and where nothing else has a length (bodies at rest at the origin) the
 /// round-off of velocities adds up to more than that of one step.
 pub(crate) fn closed_gap(

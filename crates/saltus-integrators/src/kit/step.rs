@@ -6,7 +6,7 @@ use super::energy::check_kinetic;
 use super::events::{ContactHistory, StepEnds, initial_states};
 use super::failure::{first_not_finite, velocity_name};
 use super::reactions::StepReactions;
-use super::start::{closed_gap, length_scale};
+use super::start::length_scale;
 use super::{EvaluationPoint, Row, check_gaps};
 use crate::certificate::{Certificate, Entry};
 use crate::integrator::{ContactState, Energy, Event, Reactions, StepError, StepReport};
@@ -68,7 +68,7 @@ impl Step {
         let mut step = Self::sized(scheme, system)?;
         system.detect(state.t, &state.q, Reach::All, &mut step.start.contacts);
         step.begin(system, state, h)?;
-        step.epsilon = activation_tolerance.unwrap_or_else(|| step.closed_gap(state, h));
+        step.epsilon = activation_tolerance.unwrap_or_else(|| 1e-12 * step.length_scale(state, h));
         step.watch_contacts(state);
         Ok(step)
     }
@@ -482,25 +482,15 @@ impl Step {
     /// Length scale of gaps: their own size, the positions they are made of, and how far velocities and forces move
     /// them in a step.
     pub(crate) fn length_scale(&self, state: &State, h: f64) -> f64 {
-        let q = self.is_flat.then_some(state.q.as_slice());
-        let moved = |i: usize| self.way(i, state, h);
-        length_scale(&self.start.contacts, q, h, moved, |j| self.work[j])
-    }
-
-    /// Gap below which a contact counts as closed \[m\], see [`closed_gap`].
-    pub(crate) fn closed_gap(&self, state: &State, h: f64) -> f64 {
-        let q = self.is_flat.then_some(state.q.as_slice());
-        let moved = |i: usize| self.way(i, state, h);
-        closed_gap(&self.start.contacts, q, h, moved, |j| self.work[j])
-    }
-
-    /// How far velocities move contact `i` in a step, each for itself.
-    fn way(&self, i: usize, state: &State, h: f64) -> f64 {
         let set = &self.start.contacts;
-        let row = set.first_row[i];
-        let terms = set.directions.cols(row).iter();
-        let terms = terms.zip(set.directions.values(row));
-        terms.map(|(&j, w)| (w * h * state.v[j]).abs()).sum()
+        let moved = |i: usize| {
+            let row = set.first_row[i];
+            let terms = set.directions.cols(row).iter();
+            let terms = terms.zip(set.directions.values(row));
+            terms.map(|(&j, w)| (w * h * state.v[j]).abs()).sum()
+        };
+        let q = self.is_flat.then_some(state.q.as_slice());
+        length_scale(set, q, h, moved, |j| self.work[j])
     }
 
     /// Reactions at the end of the last step, for [`Integrator::reactions`](crate::Integrator::reactions).

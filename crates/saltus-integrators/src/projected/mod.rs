@@ -147,7 +147,7 @@ impl KitScheme for ProjectedMoreauJean {
             metric,
             tolerance: options
                 .position_tolerance
-                .unwrap_or_else(|| 0.1 * step.closed_gap(state, h)),
+                .unwrap_or_else(|| 1e-13 * step.length_scale(state, h)),
             leaves: options.position_tolerance.unwrap_or(0.0),
             t_contacts: f64::NAN,
             q_contacts: vec![0.0; step.dims.nq],

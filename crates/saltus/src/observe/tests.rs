@@ -355,7 +355,7 @@ fn what_has_no_mass_may_move() {
 }
 
 /// Steps with an impact that gain energy, in a run of these kinetic and potential energies at the ends of its steps \[J\]; in every
-/// other step the contact closes.
+/// other step the contact hits.
 fn gains(energies: &[(f64, f64)], velocity_lags: bool) -> u64 {
     let names = Names::default();
     let info = info(&names, velocity_lags);
@@ -366,10 +366,13 @@ fn gains(energies: &[(f64, f64)], velocity_lags: bool) -> u64 {
             potential: *potential,
         };
         let contact = [(0, 0.0, -1.0, (k % 2) as f64)];
-        with_energy(k as u64, 1.0, energy, &contact, |frame| match k {
+        let impact = [report(EventKind::Impact, k as f64 * H, [-1.0, 1.0], 1.0)];
+        let events = &impact[..k % 2];
+        let look = |frame: &Frame<'_>| match k {
             0 => audit.begin(&info, frame).unwrap(),
             _ => drop(audit.frame(frame).unwrap()),
-        });
+        };
+        with_reports(k as u64, 1.0, energy, &contact, events, look);
     }
     audit.end(&Stop::EndReached).unwrap();
     audit.outcome().unwrap().energy.impacts_that_gain
