@@ -1,7 +1,7 @@
 //! The books of a run: certificate, energy, iterations, events, rest, wall time.
 
+use crate::observe::contact_work::ContactVelocities;
 use crate::observe::energy_audit::EnergyAudit;
-use crate::observe::friction_work::Slips;
 use crate::observe::impact_columns::ImpactColumns;
 use crate::observe::moving::MovingRates;
 use crate::observe::rest::RestWatch;
@@ -178,9 +178,9 @@ pub struct Audit {
     /// Rates of prescribed motions.
     #[serde(skip)]
     moving: MovingRates,
-    /// Slips of contacts and joints with friction.
+    /// Velocities of contacts and of joints with friction.
     #[serde(skip)]
-    slips: Slips,
+    velocities: ContactVelocities,
     columns: ImpactColumns,
     /// Whether a contact with a prescribed motion has carried an impulse since the last impact began.
     wall_moves: bool,
@@ -413,7 +413,7 @@ impl Observer for Audit {
             self.velocity_lags = info.velocity_lags;
             self.started = Some(Instant::now());
             self.moving.keep(&first.reactions);
-            self.slips.keep(&first.reactions);
+            self.velocities.keep(&first.reactions);
             self.columns.keep(&first.reactions);
             return Ok(());
         }
@@ -431,7 +431,7 @@ impl Observer for Audit {
         self.counts = names.map(|name| ((*name).to_owned(), 0)).collect();
         self.log.begin(info, first, self.before.as_deref());
         self.moving.keep(&first.reactions);
-        self.slips.keep(&first.reactions);
+        self.velocities.keep(&first.reactions);
         self.columns.keep(&first.reactions);
         self.rest.begin(first);
         let energy = first.report.energy;
@@ -466,9 +466,14 @@ impl Observer for Audit {
         self.remedied += u64::from(report.remedies > 0);
         let total = report.energy.total() - report.energy_lag;
         let moving = self.moving.work(&frame.reactions);
-        let dissipated = self.slips.dissipated(frame);
+        let dissipated = if self.velocity_lags {
+            // The work that belongs to the energies at the times of the velocities.
+            report.work_contact - moving
+        } else {
+            self.velocities.dissipated(frame)
+        };
         self.moving.keep(&frame.reactions);
-        self.slips.keep(&frame.reactions);
+        self.velocities.keep(&frame.reactions);
         self.columns.update(&frame.reactions, self.t);
         let gain = total - self.total - report.work_external - moving;
         let numerical = gain - dissipated;

@@ -2,10 +2,10 @@
 
 mod audit;
 mod closures;
+mod contact_work;
 mod energy_audit;
 mod events;
 mod extremes;
-mod friction_work;
 mod impact_columns;
 mod moving;
 mod recorder;

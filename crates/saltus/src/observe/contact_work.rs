@@ -3,33 +3,37 @@
 use saltus_integrators::{Event, EventKind, Frame, Reactions};
 use saltus_system::ContactId;
 
-/// The slips at the end of a step, to be averaged with those of the next one.
+/// The velocities of contacts and joints at the end of a step, to be averaged with those of the next one.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Slips {
+pub(crate) struct ContactVelocities {
     ids: Vec<ContactId>,
     /// First row of each contact.
     first_row: Vec<usize>,
-    contacts: Vec<f64>, // (rows of the set)
-    joints: Vec<f64>,   // (rows of friction in joints)
+    normal: Vec<f64>, // (contacts)
+    rows: Vec<f64>,   // (rows of the set), where a contact has friction
+    joints: Vec<f64>, // (rows of friction in joints)
 }
 
-impl Slips {
-    /// Keeps the slips at the end of a step.
+impl ContactVelocities {
+    /// Keeps the velocities at the end of a step.
     pub(crate) fn keep(&mut self, reactions: &Reactions<'_>) {
-        if !reactions.row_velocity.is_empty() || !self.ids.is_empty() {
-            let set = reactions.contacts;
+        let set = reactions.contacts;
+        if !set.is_empty() || !self.ids.is_empty() {
             self.ids.clone_from(&set.id);
             self.first_row.clone_from(&set.first_row);
-            self.contacts.clear();
-            self.contacts.extend_from_slice(reactions.row_velocity);
+            self.normal.clear();
+            self.normal.extend_from_slice(reactions.gap_velocity);
+            self.rows.clear();
+            self.rows.extend_from_slice(reactions.row_velocity);
         }
         self.joints.clear();
         self.joints.extend_from_slice(reactions.friction_slip);
     }
 
     /// Work of impacts and friction over the step after the one kept \[J\], negative where they take: as the scheme integrates it, else
-    /// impacts as their events have it, and the rest of the frictional impulses times the mean of the slips at both ends. Contacts that stay
-    /// closed, and constraints, do none.
+    /// impacts as their events have it, and the rest of the frictional impulses times the mean of the slips at both ends. An impact elsewhere
+    /// passes through contacts that are closed: their impulse works at the mean of their velocities, too. Otherwise contacts that stay closed,
+    /// and constraints, do none.
     pub(crate) fn dissipated(&self, frame: &Frame<'_>) -> f64 {
         let reactions = &frame.reactions;
         if let Some(work) = reactions.work_dissipated {
@@ -39,18 +43,30 @@ impl Slips {
             let is_impact = |event: &&Event| event.kind == EventKind::Impact;
             frame.events.iter().filter(is_impact)
         };
+        let has_impact = impacts().next().is_some();
         let mut work = -impacts().map(|event| event.energy_lost).sum::<f64>();
         let set = reactions.contacts;
-        let frictional = if reactions.row_impulse.is_empty() {
-            0
-        } else {
+        let has_friction = !reactions.row_impulse.is_empty();
+        let contacts = if has_impact || has_friction {
             set.len()
+        } else {
+            0
         };
-        for i in 0..frictional {
+        for i in 0..contacts {
             let (id, first) = (set.id[i], set.first_row[i]);
-            for k in 1..=usize::from(set.law[i].tangents) {
-                let of_impacts = impacts().filter(|event| event.contact == id);
-                let of_impacts = of_impacts.filter_map(|event| event.impulse.get(k));
+            let own = || impacts().filter(move |event| event.contact == id);
+            let impulse = reactions.impulse[i];
+            if has_impact && impulse != 0.0 && own().next().is_none() {
+                let now = reactions.gap_velocity[i];
+                work += 0.5 * impulse * (now + self.normal_of(id).unwrap_or(now));
+            }
+            let tangents = if has_friction {
+                usize::from(set.law[i].tangents)
+            } else {
+                0
+            };
+            for k in 1..=tangents {
+                let of_impacts = own().filter_map(|event| event.impulse.get(k));
                 let impulse = reactions.row_impulse[first + k] - of_impacts.sum::<f64>();
                 if impulse != 0.0 {
                     let now = reactions.row_velocity[first + k];
@@ -70,9 +86,15 @@ impl Slips {
         work
     }
 
+    /// The normal velocity of a contact where it was kept.
+    fn normal_of(&self, id: ContactId) -> Option<f64> {
+        let i = self.ids.binary_search(&id).ok()?;
+        self.normal.get(i).copied()
+    }
+
     /// The slip of row `k` of a contact where it was kept.
     fn slip(&self, id: ContactId, k: usize) -> Option<f64> {
         let i = self.ids.binary_search(&id).ok()?;
-        self.contacts.get(self.first_row[i] + k).copied()
+        self.rows.get(self.first_row[i] + k).copied()
     }
 }
