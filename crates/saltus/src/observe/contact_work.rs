@@ -16,18 +16,27 @@ pub(crate) struct ContactVelocities {
 
 impl ContactVelocities {
     /// Keeps the velocities at the end of a step.
+    #[inline]
     pub(crate) fn keep(&mut self, reactions: &Reactions<'_>) {
         let set = reactions.contacts;
-        if !set.is_empty() || !self.ids.is_empty() {
+        if self.ids != set.id {
             self.ids.clone_from(&set.id);
             self.first_row.clone_from(&set.first_row);
-            self.normal.clear();
-            self.normal.extend_from_slice(reactions.gap_velocity);
-            self.rows.clear();
-            self.rows.extend_from_slice(reactions.row_velocity);
         }
-        self.joints.clear();
-        self.joints.extend_from_slice(reactions.friction_slip);
+        for (kept, now) in [
+            (&mut self.normal, reactions.gap_velocity),
+            (&mut self.rows, reactions.row_velocity),
+            (&mut self.joints, reactions.friction_slip),
+        ] {
+            if kept.len() == now.len() {
+                for (kept, now) in kept.iter_mut().zip(now) {
+                    *kept = *now;
+                }
+            } else {
+                kept.clear();
+                kept.extend_from_slice(now);
+            }
+        }
     }
 
     /// Work of impacts and friction over the step after the one kept \[J\], negative where they take: as the scheme integrates it, else
@@ -39,6 +48,17 @@ impl ContactVelocities {
         if let Some(work) = reactions.work_dissipated {
             return work;
         }
+        let has_friction =
+            !(reactions.row_impulse.is_empty() && reactions.friction_impulse.is_empty());
+        if frame.events.is_empty() && !has_friction {
+            return 0.0;
+        }
+        self.of_results(frame)
+    }
+
+    /// The same from events, impulses and velocities.
+    fn of_results(&self, frame: &Frame<'_>) -> f64 {
+        let reactions = &frame.reactions;
         let impacts = || {
             let is_impact = |event: &&Event| event.kind == EventKind::Impact;
             frame.events.iter().filter(is_impact)
