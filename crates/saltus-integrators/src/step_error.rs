@@ -133,6 +133,18 @@ pub enum StepError {
         /// have contacts at several levels.
         problem: Option<Box<FailedProblem>>,
     },
+    /// Laws that depend on the velocity at the end of a step did not settle.
+    #[error(
+        "friction that depends on the velocity did not settle in {evaluations} evaluations: the velocity of `{coordinate}` still changes by {change:.3e}; take a smaller `step`"
+    )]
+    LawsNotSettled {
+        /// The velocity that changes most.
+        coordinate: String,
+        /// Evaluations of the laws.
+        evaluations: u32,
+        /// Its last change.
+        change: f64,
+    },
     /// The contact problem of the step was not solved.
     #[error(
         "the contact problem of {contacts} contacts and {bilateral} bilateral constraints was not solved ({status}, residual {residual:.3e} m/s, largest at `{place}`); {cure}"

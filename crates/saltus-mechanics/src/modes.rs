@@ -491,6 +491,14 @@ impl Problem {
 /// An eigenvalue and its vector.
 type Pair = (f64, Vec<f64>);
 
+/// Sorts modes by their eigenvalue; of a pair the one that grows comes first.
+fn sort(list: &mut [Mode]) {
+    list.sort_by(|a, b| {
+        let by_size = a.eigenvalue.total_cmp(&b.eigenvalue);
+        by_size.then(b.imaginary.total_cmp(&a.imaginary))
+    });
+}
+
 /// The numbers of the `wanted` eigenvalues of largest size, without those that are zero.
 fn best(values: &[f64], wanted: usize) -> Vec<usize> {
     let largest = max_abs(values);

@@ -102,9 +102,6 @@ struct Prepared {
     work: Vec<f64>,            // (nv)
     force: Vec<f64>,           // normal forces at the end of the step (contacts) [N]
     bilateral_force: Vec<f64>, // (ng) [N]
-    /// Work over the step of prescribed motions (walls, belts, supports: `∂g/∂t ≠ 0`) \[J\].
-    work_moving: f64,
-    work_dissipated: f64, // the rest of the work of reactions [J]
     /// Length of the steps that stability forces on the explicit method about the start \[s\].
     forced_step: Option<f64>,
     /// Time of the first output and distance of the outputs \[s\].
@@ -182,8 +179,6 @@ impl Integrator for EventDriven {
             work: zeros(),
             force: Vec::new(),
             bilateral_force: vec![0.0; step.dims.ng],
-            work_moving: 0.0,
-            work_dissipated: 0.0,
             forced_step: if self.options.stiff {
                 None
             } else {
@@ -247,8 +242,6 @@ impl Integrator for EventDriven {
         Reactions {
             force: &own.force,
             bilateral_force: &own.bilateral_force,
-            work_moving: Some(own.work_moving),
-            work_dissipated: Some(own.work_dissipated),
             ..own.step.reactions()
         }
     }
@@ -521,8 +514,9 @@ impl Prepared {
         self.include_law_residuals();
         let [external, reactions, moving] = self.arc.works();
         let works = (external, reactions + self.impact.work);
-        self.work_moving = moving + self.impact.work_moving;
-        self.work_dissipated = works.1 - self.work_moving;
+        let moving = moving + self.impact.work_moving;
+        self.step.work_moving = Some(moving);
+        self.step.work_dissipated = Some(works.1 - moving);
         let redundant = u32::try_from(self.arc.accelerations.redundant()).unwrap_or(u32::MAX);
         let mut report = self.step.finish_with(system, state, works, 0, redundant)?;
         for (shown, mode) in self

@@ -31,7 +31,7 @@ use crate::certificate::{Entry, Guarantees};
 use crate::integrator::{Integrator, StepError, StepReport};
 use crate::kit::{
     Active, Duration, EvaluationPoint, KitScheme, Row, Step, StepProblem, integrator,
-    refuse_friction, restitution,
+    refuse_friction, restitution, velocity_name,
 };
 use crate::scheme::OptionsError;
 use runge_kutta::RungeKutta;
@@ -173,7 +173,9 @@ impl KitScheme for HalfExplicit {
 }
 
 /// Evaluations of laws that depend on the velocity at the end of a step.
-const LAW_EVALUATIONS: u32 = 50;
+const LAW_EVALUATIONS: u32 = 300;
+/// Change of the velocity, relative to the largest one, with which they stay the same.
+const SETTLED: f64 = 1e-13;
 
 impl HalfExplicit {
     /// The contacts of the step that are closed at `stage`.
@@ -249,33 +251,49 @@ impl HalfExplicit {
             .finish(system, state, false, 0, self.problem.redundant)
     }
 
-    /// Solves the problem posed at the end of the step; its velocity is then known. Laws that depend on it are evaluated until they stay
-    /// the same, first at the velocity of the end so far: what rests there stays at rest where it can.
+    /// Solves the problem posed at the end of the step; its velocity is then known. Laws that depend on it are evaluated until the velocity
+    /// stays the same, first at that of the end so far: what rests there stays at rest where it can.
     fn solve_at_end(&mut self, system: &dyn System, duration: Duration) -> Result<(), StepError> {
         let Self {
             step,
             problem,
             v_free,
+            response,
             ..
         } = self;
         let (reactions, end) = (&mut step.reactions, &mut step.end);
         problem.solve(system, reactions, end, end.t)?;
-        let evaluations = if system.laws_vary() && reactions.has_friction {
-            LAW_EVALUATIONS
-        } else {
-            0
-        };
-        for _ in 0..evaluations {
-            end.v.copy_from_slice(v_free);
-            problem.respond(&mut end.v);
+        let mut evaluations = 0;
+        loop {
+            response.copy_from_slice(v_free);
+            problem.respond(response);
+            if !(system.laws_vary() && reactions.has_friction) {
+                break;
+            }
+            for (before, now) in end.v.iter_mut().zip(&*response) {
+                *before = now - *before;
+            }
+            let change = max_abs(&end.v);
+            if change <= SETTLED * max_abs(response) {
+                break;
+            }
+            if evaluations == LAW_EVALUATIONS {
+                let place = end.v.iter().position(|v| v.abs() == change);
+                return Err(StepError::LawsNotSettled {
+                    coordinate: velocity_name(&system.names(), place.unwrap_or(0)),
+                    evaluations,
+                    change,
+                });
+            }
+            end.v.copy_from_slice(response);
             end.evaluate_laws(system);
             if !problem.refresh_laws(system, reactions, end, duration) {
                 break;
             }
             problem.solve(system, reactions, end, end.t)?;
+            evaluations += 1;
         }
-        step.end.v.copy_from_slice(v_free);
-        problem.respond(&mut step.end.v);
+        step.end.v.copy_from_slice(response);
         let (end, v) = (&step.end, &step.end.v);
         step.reactions.take(problem, (end, end), (v_free, v), 1.0);
         Ok(())

@@ -5,7 +5,7 @@
 //! `ζ = uᴴ D u / (2 ω uᴴ M u − i uᴴ G u)`, as without gyroscopic forces.
 
 use super::unsymmetric::{MOST, REAL};
-use super::{BLOCK, Basis, Mode, Modes, ModesError, Problem, RIGID, SYMMETRIC, stiffness};
+use super::{BLOCK, Basis, Mode, Modes, ModesError, Problem, RIGID, SYMMETRIC, sort, stiffness};
 use saltus_linear::{Dense, MatrixSink, SquareMatrix, axpy, dot, general_eigen, max_abs};
 use saltus_system::{Point, State, System};
 
@@ -113,10 +113,7 @@ impl Problem {
                 list.push(self.whirl(lambda, real(), &skew));
             }
         }
-        list.sort_by(|a, b| {
-            let by_size = a.eigenvalue.total_cmp(&b.eigenvalue);
-            by_size.then(b.imaginary.total_cmp(&a.imaginary))
-        });
+        sort(&mut list);
         list.truncate(count);
         Ok(Modes {
             list,

@@ -2,7 +2,9 @@
 //! eigenvalues `1 / (ω² + s)`. A pair of them is flutter: one motion grows while it oscillates (Bolotin, *Nonconservative Problems of the
 //! Theory of Elastic Stability*, 1963).
 
-use super::{BLOCK, Mode, Modes, ModesError, Problem, RIGID, ROUND_OFF, SYMMETRIC, stiffness};
+use super::{
+    BLOCK, Mode, Modes, ModesError, Problem, RIGID, ROUND_OFF, SYMMETRIC, sort, stiffness,
+};
 use saltus_linear::{Dense, SquareMatrix, axpy, general_eigen, max_abs};
 use saltus_system::{Point, State, System};
 
@@ -90,11 +92,7 @@ impl Problem {
         if list.is_empty() {
             return Err(ModesError::Rigid);
         }
-        // Of a pair the one that grows comes first.
-        list.sort_by(|a, b| {
-            let by_size = a.eigenvalue.total_cmp(&b.eigenvalue);
-            by_size.then(b.imaginary.total_cmp(&a.imaginary))
-        });
+        sort(&mut list);
         list.truncate(count);
         Ok(Modes {
             list,

@@ -1,42 +1,23 @@
 //! What impacts and friction do over a step, told from its results: the same for every scheme that does not integrate it.
 
+use crate::observe::contact_rows::{ContactRows, copy};
 use saltus_integrators::{Event, EventKind, Frame, Reactions};
-use saltus_system::ContactId;
 
 /// The velocities of contacts and joints at the end of a step, to be averaged with those of the next one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ContactVelocities {
-    ids: Vec<ContactId>,
-    /// First row of each contact.
-    first_row: Vec<usize>,
-    normal: Vec<f64>, // (contacts)
-    rows: Vec<f64>,   // (rows of the set), where a contact has friction
-    joints: Vec<f64>, // (rows of friction in joints)
+    rows: ContactRows, // where a contact has friction
+    normal: Vec<f64>,  // (contacts)
+    joints: Vec<f64>,  // (rows of friction in joints)
 }
 
 impl ContactVelocities {
     /// Keeps the velocities at the end of a step.
     #[inline]
     pub(crate) fn keep(&mut self, reactions: &Reactions<'_>) {
-        let set = reactions.contacts;
-        if self.ids != set.id {
-            self.ids.clone_from(&set.id);
-            self.first_row.clone_from(&set.first_row);
-        }
-        for (kept, now) in [
-            (&mut self.normal, reactions.gap_velocity),
-            (&mut self.rows, reactions.row_velocity),
-            (&mut self.joints, reactions.friction_slip),
-        ] {
-            if kept.len() == now.len() {
-                for (kept, now) in kept.iter_mut().zip(now) {
-                    *kept = *now;
-                }
-            } else {
-                kept.clear();
-                kept.extend_from_slice(now);
-            }
-        }
+        self.rows.keep(reactions.contacts, reactions.row_velocity);
+        copy(&mut self.normal, reactions.gap_velocity);
+        copy(&mut self.joints, reactions.friction_slip);
     }
 
     /// Work of impacts and friction over the step after the one kept \[J\], negative where they take: as the scheme integrates it, else
@@ -78,7 +59,8 @@ impl ContactVelocities {
             let impulse = reactions.impulse[i];
             if has_impact && impulse != 0.0 && own().next().is_none() {
                 let now = reactions.gap_velocity[i];
-                work += 0.5 * impulse * (now + self.normal_of(id).unwrap_or(now));
+                let before = self.rows.place(id).map(|i| self.normal[i]);
+                work += 0.5 * impulse * (now + before.unwrap_or(now));
             }
             let tangents = if has_friction {
                 usize::from(set.law[i].tangents)
@@ -90,7 +72,7 @@ impl ContactVelocities {
                 let impulse = reactions.row_impulse[first + k] - of_impacts.sum::<f64>();
                 if impulse != 0.0 {
                     let now = reactions.row_velocity[first + k];
-                    work += 0.5 * impulse * (now + self.slip(id, k).unwrap_or(now));
+                    work += 0.5 * impulse * (now + self.rows.value(id, k).unwrap_or(now));
                 }
             }
         }
@@ -104,17 +86,5 @@ impl ContactVelocities {
             work += 0.5 * impulse * (now + before);
         }
         work
-    }
-
-    /// The normal velocity of a contact where it was kept.
-    fn normal_of(&self, id: ContactId) -> Option<f64> {
-        let i = self.ids.binary_search(&id).ok()?;
-        self.normal.get(i).copied()
-    }
-
-    /// The slip of row `k` of a contact where it was kept.
-    fn slip(&self, id: ContactId, k: usize) -> Option<f64> {
-        let i = self.ids.binary_search(&id).ok()?;
-        self.rows.get(self.first_row[i] + k).copied()
     }
 }

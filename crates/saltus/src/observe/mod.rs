@@ -2,6 +2,7 @@
 
 mod audit;
 mod closures;
+mod contact_rows;
 mod contact_work;
 mod energy_audit;
 mod events;

@@ -1,15 +1,12 @@
 //! Work of contacts and constraints with a prescribed motion.
 
+use crate::observe::contact_rows::ContactRows;
 use saltus_integrators::Reactions;
-use saltus_system::ContactId;
 
 /// The rates of a step, to be averaged with those of the next one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MovingRates {
-    /// The contacts, and the first row of each.
-    ids: Vec<ContactId>,
-    first_row: Vec<usize>,
-    contacts: Vec<f64>,  // (rows of the set)
+    contacts: ContactRows,
     bilateral: Vec<f64>, // (ng)
     /// Whether any rate is not zero.
     moves: bool,
@@ -25,9 +22,7 @@ impl MovingRates {
             moves(&set.rate) || moves(reactions.bilateral_rate),
         );
         if self.moves || before {
-            self.ids.clone_from(&set.id);
-            self.first_row.clone_from(&set.first_row);
-            self.contacts.clone_from(&set.rate);
+            self.contacts.keep(set, &set.rate);
             self.bilateral.clear();
             self.bilateral.extend_from_slice(reactions.bilateral_rate);
         }
@@ -45,7 +40,7 @@ impl MovingRates {
             for (i, &first) in set.first_row.iter().enumerate() {
                 let mean = |k: usize| {
                     let now = set.rate[first + k];
-                    0.5 * (now + self.rate(set.id[i], k).unwrap_or(now))
+                    0.5 * (now + self.contacts.value(set.id[i], k).unwrap_or(now))
                 };
                 work -= reactions.impulse[i] * mean(0);
                 for k in 1..=usize::from(set.law[i].tangents) {
@@ -63,11 +58,5 @@ impl MovingRates {
                 0.5 * p * (before + now)
             })
             .sum::<f64>()
-    }
-
-    /// The rate of row `k` of a contact where it was kept.
-    fn rate(&self, id: ContactId, k: usize) -> Option<f64> {
-        let i = self.ids.binary_search(&id).ok()?;
-        self.contacts.get(self.first_row[i] + k).copied()
     }
 }

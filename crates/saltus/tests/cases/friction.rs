@@ -594,3 +594,40 @@ until = 1
         assert!(x.abs() < 1e-12, "{method}: {x:e}");
     }
 }
+
+/// Friction that grows with the velocity is like damping: `v̇ = −5 g v` at the end of each half-explicit step, or no step at all where the
+/// evaluations of the law drive each other apart.
+#[test]
+fn growing_friction_settles_or_is_refused_in_half_explicit_steps() {
+    let block = r#"
+saltus = 1
+system = { coordinates = ["x", "y"], mass = [1, 1], force = [0, -10], unilateral = [{ name = "floor", gap = "y - 1", restitution = 0, tangential = "x", friction = "5*abs(v.x)" }] }
+initial = { q = { y = 1 }, v = { x = 0.3 } }
+simulation = { scheme = "half-explicit", step = 1e-3, until = 0.1 }
+"#;
+    let end = |step: f64| {
+        let set = Override::set(format!("simulation.step={step}"));
+        let model = Model::parse(
+            "block",
+            "block.toml",
+            block.to_owned(),
+            Format::Toml,
+            &[set],
+        )
+        .unwrap();
+        Simulation::new(&*model.system, model.scheme.clone())
+            .step(model.plan.step)
+            .start(model.initial.clone())
+            .until(model.plan.until)
+            .record()
+    };
+    let exact = 0.3 * (-5.0_f64).exp();
+    let errors = [1e-3, 5e-4].map(|step| {
+        let v = end(step).unwrap().column("v.x").unwrap().last().unwrap();
+        (v - exact).abs()
+    });
+    assert!(errors[0] < 1e-5, "{errors:?}");
+    assert!(errors[1] < 0.3 * errors[0], "{errors:?}");
+    let error = end(0.1).unwrap_err().to_string();
+    assert!(error.contains("did not settle"), "{error}");
+}
